@@ -1,0 +1,217 @@
+#include "consistency.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "workers.hpp"
+
+namespace shoal {
+
+bool Values::contains(std::int32_t value, std::int32_t code) const {
+  const auto v = static_cast<std::size_t>(value);
+  if (!sets) return low[v] <= code && code <= high[v];
+  const auto begin = members.begin() + starts[v], end = members.begin() + starts[v + 1];
+  return end - begin == size || std::binary_search(begin, end, code);
+}
+
+namespace {
+
+constexpr std::int64_t kShared = 2048;  // smaller tasks are finished by the worker that has them
+constexpr std::int64_t kFew = 8;        // so few records are compared one by one
+
+enum class Cover : std::uint8_t { none, some, all };
+
+struct Task {
+  std::int64_t begin, end;           // of Problem::order
+  std::int64_t covering;             // copies of boxes already known to contain all these records
+  std::vector<std::int32_t> boxes;   // that contain some of them, perhaps
+};
+
+struct Problem {
+  std::span<const std::int32_t> records, boxes;
+  std::span<const std::int64_t> record_copies, box_copies;
+  const std::vector<Values>& attributes;
+  std::size_t columns;
+  std::vector<std::int64_t> order;
+  Counts counts;
+  std::mutex mutex;
+
+  std::int32_t code(std::int64_t record, std::size_t a) const {
+    return records[static_cast<std::size_t>(record) * columns + a];
+  }
+  std::int32_t value(std::int32_t box, std::size_t a) const {
+    return boxes[static_cast<std::size_t>(box) * columns + a];
+  }
+};
+
+class Worker {
+ public:
+  Worker(Problem& problem, WorkStack<Task>& stack)
+      : p_(problem), stack_(stack), in_box_(problem.box_copies.size(), 0), partial_(problem.columns) {
+    for (const auto& attribute : p_.attributes) {
+      present_.emplace_back(attribute.sets ? static_cast<std::size_t>(attribute.size) : 0, 0);
+      const std::size_t values = attribute.sets ? attribute.starts.size() - 1 : 0;
+      known_.emplace_back(values, std::pair{std::int64_t{-1}, Cover::none});
+    }
+    low_.resize(p_.columns);
+    high_.resize(p_.columns);
+    distinct_.resize(p_.columns);
+  }
+  Worker(Worker&&) = default;
+  Worker(const Worker&) = delete;
+
+  ~Worker() {
+    if (in_box_.empty()) return;  // moved from
+    std::lock_guard lock(p_.mutex);
+    for (std::size_t b = 0; b < in_box_.size(); ++b) p_.counts.records_of_box[b] += in_box_[b];
+  }
+
+  void operator()(Task first) {
+    std::vector<Task> mine;
+    mine.push_back(std::move(first));
+    while (!mine.empty()) {
+      Task task = std::move(mine.back());
+      mine.pop_back();
+      sift(task);
+      if (task.boxes.empty()) {
+        for (std::int64_t i = task.begin; i < task.end; ++i)
+          p_.counts.boxes_of_record[record_at(i)] = task.covering;
+      } else if (task.end - task.begin <= kFew) {
+        compare(task);
+      } else {
+        const std::int64_t middle = halve(task);
+        Task right{middle, task.end, task.covering, task.boxes};
+        Task left{task.begin, middle, task.covering, std::move(task.boxes)};
+        for (Task* child : {&left, &right}) {
+          if (child->end - child->begin >= kShared) stack_.push(std::move(*child));
+          else mine.push_back(std::move(*child));
+        }
+      }
+    }
+  }
+
+ private:
+  std::size_t record_at(std::int64_t i) const {
+    return static_cast<std::size_t>(p_.order[static_cast<std::size_t>(i)]);
+  }
+
+  // Counts the boxes that cover all records of the task, drops those that miss all, keeps the rest.
+  void sift(Task& task) {
+    ++epoch_;
+    std::int64_t copies = 0;
+    std::fill(distinct_.begin(), distinct_.end(), 0);
+    for (std::size_t a = 0; a < p_.columns; ++a) {
+      low_[a] = high_[a] = p_.code(p_.order[static_cast<std::size_t>(task.begin)], a);
+      partial_[a] = 0;
+    }
+    for (std::int64_t i = task.begin; i < task.end; ++i) {
+      const auto record = record_at(i);
+      copies += p_.record_copies[record];
+      for (std::size_t a = 0; a < p_.columns; ++a) {
+        const std::int32_t code = p_.code(static_cast<std::int64_t>(record), a);
+        low_[a] = std::min(low_[a], code);
+        high_[a] = std::max(high_[a], code);
+        if (p_.attributes[a].sets && present_[a][static_cast<std::size_t>(code)] != epoch_) {
+          present_[a][static_cast<std::size_t>(code)] = epoch_;
+          ++distinct_[a];
+        }
+      }
+    }
+    std::size_t kept = 0;
+    for (const std::int32_t box : task.boxes) {
+      Cover whole = Cover::all;
+      for (std::size_t a = 0; a < p_.columns && whole != Cover::none; ++a)
+        whole = std::min(whole, cover(a, p_.value(box, a)));
+      if (whole == Cover::all) {
+        task.covering += p_.box_copies[static_cast<std::size_t>(box)];
+        in_box_[static_cast<std::size_t>(box)] += copies;
+      } else if (whole == Cover::some) {
+        task.boxes[kept++] = box;
+        for (std::size_t a = 0; a < p_.columns; ++a)
+          if (low_[a] < high_[a]) partial_[a] += cover(a, p_.value(box, a)) == Cover::some;
+      }
+    }
+    task.boxes.resize(kept);
+  }
+
+  Cover cover(std::size_t a, std::int32_t value) {
+    const auto& values = p_.attributes[a];
+    const auto v = static_cast<std::size_t>(value);
+    if (!values.sets) {
+      if (values.high[v] < low_[a] || high_[a] < values.low[v]) return Cover::none;
+      return values.low[v] <= low_[a] && high_[a] <= values.high[v] ? Cover::all : Cover::some;
+    }
+    auto& [epoch, answer] = known_[a][v];
+    if (epoch != epoch_) {
+      epoch = epoch_;
+      const auto begin = values.members.begin() + values.starts[v];
+      const auto end = values.members.begin() + values.starts[v + 1];
+      std::int64_t shared = 0;
+      if (end - begin == values.size) shared = distinct_[a];
+      else for (auto m = begin; m != end; ++m) shared += present_[a][static_cast<std::size_t>(*m)] == epoch_;
+      answer = shared == 0 ? Cover::none : shared == distinct_[a] ? Cover::all : Cover::some;
+    }
+    return answer;
+  }
+
+  void compare(const Task& task) {
+    for (std::int64_t i = task.begin; i < task.end; ++i) {
+      const auto record = record_at(i);
+      std::int64_t count = task.covering;
+      for (const std::int32_t box : task.boxes) {
+        bool inside = true;
+        for (std::size_t a = 0; a < p_.columns && inside; ++a)
+          inside = p_.attributes[a].contains(p_.value(box, a), p_.code(static_cast<std::int64_t>(record), a));
+        if (!inside) continue;
+        count += p_.box_copies[static_cast<std::size_t>(box)];
+        in_box_[static_cast<std::size_t>(box)] += p_.record_copies[record];
+      }
+      p_.counts.boxes_of_record[record] = count;
+    }
+  }
+
+  // Cuts at the median of the attribute in which most boxes cover only a part of the records.
+  std::int64_t halve(const Task& task) {
+    std::size_t a = 0;
+    for (std::size_t other = 1; other < p_.columns; ++other)
+      if (partial_[other] > partial_[a]) a = other;
+    const auto begin = p_.order.begin() + task.begin, end = p_.order.begin() + task.end;
+    const auto median = begin + (end - begin) / 2;
+    const auto by_code = [&](std::int64_t x, std::int64_t y) { return p_.code(x, a) < p_.code(y, a); };
+    std::nth_element(begin, median, end, by_code);
+    const std::int32_t pivot = p_.code(*median, a);
+    auto middle = std::partition(begin, end, [&](std::int64_t r) { return p_.code(r, a) < pivot; });
+    if (middle == begin) middle = std::partition(begin, end, [&](std::int64_t r) { return p_.code(r, a) <= pivot; });
+    return middle - p_.order.begin();
+  }
+
+  Problem& p_;
+  WorkStack<Task>& stack_;
+  std::int64_t epoch_ = 0;
+  std::vector<std::int64_t> in_box_;
+  std::vector<std::int64_t> partial_, distinct_;
+  std::vector<std::int32_t> low_, high_;
+  std::vector<std::vector<std::int64_t>> present_;  // per set attribute and code: epoch in which it was seen
+  std::vector<std::vector<std::pair<std::int64_t, Cover>>> known_;  // per set attribute and value
+};
+
+}  // namespace
+
+Counts count_consistent(std::span<const std::int32_t> records, std::span<const std::int64_t> record_copies,
+                        std::span<const std::int32_t> boxes, std::span<const std::int64_t> box_copies,
+                        const std::vector<Values>& attributes) {
+  Problem problem{records, boxes, record_copies, box_copies, attributes, attributes.size(), {}, {}, {}};
+  problem.order.resize(record_copies.size());
+  std::iota(problem.order.begin(), problem.order.end(), std::int64_t{0});
+  problem.counts.boxes_of_record.assign(record_copies.size(), 0);
+  problem.counts.records_of_box.assign(box_copies.size(), 0);
+  if (record_copies.empty()) return std::move(problem.counts);
+  Task all{0, static_cast<std::int64_t>(record_copies.size()), 0, {}};
+  all.boxes.resize(box_copies.size());
+  std::iota(all.boxes.begin(), all.boxes.end(), 0);
+  WorkStack<Task> stack(std::move(all));
+  stack.run([&] { return Worker(problem, stack); });
+  return std::move(problem.counts);
+}
+
+}  // namespace shoal

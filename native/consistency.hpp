@@ -1,0 +1,32 @@
+// Which records lie in which boxes: counted in both directions, without listing the pairs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace shoal {
+
+// The generalized values of one attribute: intervals of codes, or sets of codes.
+struct Values {
+  bool sets;
+  std::int32_t size;                     // codes are 0 .. size - 1
+  std::span<const std::int32_t> low, high;  // intervals, both ends included
+  std::span<const std::int64_t> starts;     // set v is members[starts[v] .. starts[v + 1]), ascending
+  std::span<const std::int32_t> members;
+
+  bool contains(std::int32_t value, std::int32_t code) const;
+};
+
+struct Counts {
+  std::vector<std::int64_t> boxes_of_record;  // how many boxes, by their copies, contain each record
+  std::vector<std::int64_t> records_of_box;   // how many records, by their copies, lie in each box
+};
+
+// records: row-major codes; boxes: row-major numbers of values, one for each attribute.
+// Cuts the records in two until a box either covers or misses all that are left of them.
+Counts count_consistent(std::span<const std::int32_t> records, std::span<const std::int64_t> record_copies,
+                        std::span<const std::int32_t> boxes, std::span<const std::int64_t> box_copies,
+                        const std::vector<Values>& attributes);
+
+}  // namespace shoal

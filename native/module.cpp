@@ -1,0 +1,99 @@
+// The door between Python and the compiled core: checks nothing, copies nothing, releases the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/pair.h>
+
+#include <tuple>
+
+#include "consistency.hpp"
+#include "grouping.hpp"
+#include "mondrian.hpp"
+#include "space.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace shoal {
+namespace {
+
+template <typename T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <typename T>
+std::span<const T> view(const Array<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+std::span<const std::int32_t> view(const Matrix& matrix) {
+  return {matrix.data(), matrix.shape(0) * matrix.shape(1)};
+}
+
+// Hands a vector over to NumPy without copying it.
+template <typename T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T> vector) {
+  auto* kept = new std::vector<T>(std::move(vector));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
+auto group_rows_py(const Matrix& codes) {
+  std::vector<std::int32_t> groups(codes.shape(0));
+  std::vector<std::int64_t> first;
+  {
+    nb::gil_scoped_release release;
+    first = group_rows(codes.data(), static_cast<std::int64_t>(codes.shape(0)),
+                       static_cast<std::int64_t>(codes.shape(1)), groups.data());
+  }
+  return std::pair(give(std::move(groups)), give(std::move(first)));
+}
+
+// kind, weight, number of codes, table: see space.hpp
+using AttributeSpec = std::tuple<int, double, std::int32_t, Array<double>>;
+using SensitiveSpec = std::pair<Array<std::int32_t>, std::int32_t>;
+
+auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
+                 const std::vector<SensitiveSpec>& sensitive, std::int64_t k, double frequency_l,
+                 std::int64_t distinct, double entropy, bool relaxed) {
+  std::vector<Attribute> attributes;
+  for (const auto& [kind, weight, size, table] : specs)
+    attributes.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+  std::vector<Sensitive> columns;
+  for (const auto& [values, size] : sensitive) columns.push_back({view(values), size});
+  std::vector<std::int32_t> classes;
+  {
+    nb::gil_scoped_release release;
+    classes = mondrian(view(codes), static_cast<std::int64_t>(codes.shape(0)), attributes, columns,
+                       {k, frequency_l, distinct, entropy}, relaxed);
+  }
+  return give(std::move(classes));
+}
+
+// number of codes, low, high (intervals) or starts, members (sets); the others empty
+using ValuesSpec = std::tuple<bool, std::int32_t, Array<std::int32_t>, Array<std::int32_t>, Array<std::int64_t>,
+                              Array<std::int32_t>>;
+
+auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& record_copies, const Matrix& boxes,
+                         const Array<std::int64_t>& box_copies, const std::vector<ValuesSpec>& attributes) {
+  std::vector<Values> values;
+  for (const auto& [sets, size, low, high, starts, members] : attributes)
+    values.push_back({sets, size, view(low), view(high), view(starts), view(members)});
+  Counts counts;
+  {
+    nb::gil_scoped_release release;
+    counts = count_consistent(view(records), view(record_copies), view(boxes), view(box_copies), values);
+  }
+  return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
+}
+
+}  // namespace
+}  // namespace shoal
+
+NB_MODULE(_native, module) {
+  module.def("group_rows", &shoal::group_rows_py, "codes"_a);
+  module.def("mondrian", &shoal::mondrian_py, "codes"_a, "attributes"_a, "sensitive"_a, "k"_a, "frequency_l"_a,
+             "distinct"_a, "entropy"_a, "relaxed"_a);
+  module.def("count_consistent", &shoal::count_consistent_py, "records"_a, "record_copies"_a, "boxes"_a,
+             "box_copies"_a, "attributes"_a);
+}

@@ -1,0 +1,70 @@
+// The space of records: what it costs to cover several values of an attribute by one generalized value.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace shoal {
+
+// Matches the numbers in kernels/__init__.py.
+enum class Kind : std::uint8_t { range = 0, set = 1, tree = 2 };
+
+// The largest number in any stretch of an array, in constant time after O(n log n).
+class StretchMaximum {
+ public:
+  StretchMaximum() = default;
+  explicit StretchMaximum(std::span<const double> numbers) {
+    if (numbers.empty()) return;
+    levels_.emplace_back(numbers.begin(), numbers.end());
+    for (std::size_t width = 2; width <= numbers.size(); width *= 2) {
+      const auto& below = levels_.back();
+      std::vector<double> level(numbers.size() - width + 1);
+      for (std::size_t i = 0; i < level.size(); ++i) level[i] = std::max(below[i], below[i + width / 2]);
+      levels_.push_back(std::move(level));
+    }
+  }
+
+  double operator()(std::size_t begin, std::size_t end) const {  // begin < end
+    const auto level = static_cast<std::size_t>(std::bit_width(end - begin) - 1);
+    return std::max(levels_[level][begin], levels_[level][end - (std::size_t{1} << level)]);
+  }
+
+ private:
+  std::vector<std::vector<double>> levels_;
+};
+
+// One attribute; its codes are 0 .. size - 1. What `table` holds depends on the kind:
+// - range: the position of each code; low..high costs position[high] - position[low], at most 1;
+// - tree: the cost of the lowest common ancestor of codes i and i + 1; that of low..high is the dearest
+//   of these in between, because the ancestor of all of them is the ancestor of two neighbours;
+// - set: the number of possible values; m values cost (m - 1) / (possible - 1).
+class Attribute {
+ public:
+  Attribute(Kind kind, double weight, std::int32_t size, std::span<const double> table)
+      : kind(kind), weight(weight), size(size), table_(table) {
+    if (kind == Kind::tree) ancestor_ = StretchMaximum(table);
+  }
+
+  double interval_cost(std::int32_t low, std::int32_t high) const {
+    const auto a = static_cast<std::size_t>(low), b = static_cast<std::size_t>(high);
+    if (a == b) return 0.0;
+    return kind == Kind::range ? std::min(1.0, table_[b] - table_[a]) : ancestor_(a, b);
+  }
+
+  double set_cost(std::int64_t members) const {
+    return static_cast<double>(members - 1) / std::max(1.0, table_[0] - 1.0);
+  }
+
+  Kind kind;
+  double weight;
+  std::int32_t size;
+
+ private:
+  std::span<const double> table_;
+  StretchMaximum ancestor_;
+};
+
+}  // namespace shoal

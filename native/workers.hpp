@@ -1,0 +1,72 @@
+// A stack of independent tasks, worked off by all cores; a task may push further tasks.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+template <typename Task>
+class WorkStack {
+ public:
+  explicit WorkStack(Task first) { tasks_.push_back(std::move(first)); }
+
+  void push(Task task) {
+    {
+      std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    changed_.notify_one();
+  }
+
+  // Calls make_worker() once in each thread and hands the worker every task it takes. The first
+  // exception a worker throws ends the run and is thrown again here.
+  template <typename MakeWorker>
+  void run(const MakeWorker& make_worker) {
+    const unsigned count = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<std::thread> threads;
+    for (unsigned i = 1; i < count; ++i) threads.emplace_back([&] { work(make_worker); });
+    work(make_worker);
+    for (auto& thread : threads) thread.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  template <typename MakeWorker>
+  void work(const MakeWorker& make_worker) {
+    try {
+      auto worker = make_worker();
+      std::unique_lock lock(mutex_);
+      while (true) {
+        changed_.wait(lock, [&] { return !tasks_.empty() || busy_ == 0 || failure_; });
+        if (tasks_.empty() || failure_) break;
+        Task task = std::move(tasks_.back());
+        tasks_.pop_back();
+        ++busy_;
+        lock.unlock();
+        worker(std::move(task));
+        lock.lock();
+        --busy_;
+        if (busy_ == 0 && tasks_.empty()) changed_.notify_all();
+      }
+    } catch (...) {
+      std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Task> tasks_;
+  std::size_t busy_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace shoal

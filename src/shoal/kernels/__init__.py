@@ -1,0 +1,152 @@
+"""The only door to native code: typed functions over the compiled core, which trusts its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels import _native
+
+RANGE, SET, TREE = 0, 1, 2
+"""Kinds of attribute, as native/space.hpp numbers them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """What it costs to cover several codes of one attribute; see native/space.hpp.
+
+    Parameters
+    ----------
+    kind
+        `RANGE`, `SET` or `TREE`.
+    weight
+        How much the attribute counts; the weights of a table sum to 1.
+    size
+        How many codes there are.
+    table
+        The position of each code (range), the number of possible values (set), or the cost of the lowest
+        common ancestor of each code and the next (tree).
+    """
+
+    kind: int
+    weight: float
+    size: int
+    table: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Intervals of the codes 0..size-1, both ends included."""
+
+    size: int
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Subsets:
+    """Subsets of the codes 0..size-1: the i-th is members[starts[i]:starts[i + 1]], ascending."""
+
+    size: int
+    starts: NDArray[np.int64]
+    members: NDArray[np.int32]
+
+
+def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Group equal rows of a matrix.
+
+    Parameters
+    ----------
+    codes
+        One row for each record.
+
+    Returns
+    -------
+    tuple
+        The group of each row, numbered in order of first appearance, and the first row of each group.
+        O(rows x columns) expected.
+    """
+    return _native.group_rows(np.ascontiguousarray(codes, dtype=np.int32))
+
+
+def mondrian(
+    codes: NDArray[np.int32],
+    attributes: Sequence[Geometry],
+    sensitive: Sequence[tuple[NDArray[np.int32], int]],
+    *,
+    k: int,
+    frequency_l: float = 0.0,
+    distinct: int = 0,
+    entropy: float = 0.0,
+    relaxed: bool = False,
+) -> NDArray[np.int32]:
+    """Cut a table into classes of at least k neighbouring records, on all cores.
+
+    Parameters
+    ----------
+    codes
+        One row for each record, one column for each attribute.
+    attributes
+        What it costs to cover several codes.
+    sensitive
+        Codes and number of different values of each sensitive column.
+    k, frequency_l, distinct, entropy
+        What each class must have: records, no sensitive value above a share of 1 / `frequency_l`, different
+        sensitive values, entropy of the sensitive values in nats. 0 is no demand.
+    relaxed
+        Whether records with the same value may be divided.
+
+    Returns
+    -------
+    NDArray
+        The class of each record, numbered 0, 1, 2, ...
+    """
+    specs = [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
+    columns = [(np.ascontiguousarray(values), size) for values, size in sensitive]
+    return _native.mondrian(codes, specs, columns, k, frequency_l, distinct, entropy, relaxed)
+
+
+def count_consistent(
+    records: NDArray[np.int32],
+    record_copies: NDArray[np.int64],
+    boxes: NDArray[np.int32],
+    box_copies: NDArray[np.int64],
+    attributes: Sequence[Intervals | Subsets],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count which records lie in which boxes, both ways, without listing the pairs, on all cores.
+
+    Parameters
+    ----------
+    records
+        The codes of each distinct record.
+    record_copies
+        How many records each stands for.
+    boxes
+        For each distinct box and attribute, the number of a generalized value.
+    box_copies
+        How many released rows each stands for.
+    attributes
+        The generalized values of each attribute.
+
+    Returns
+    -------
+    tuple
+        How many released rows contain each record, and how many records lie in each box.
+    """
+    none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
+    specs = [
+        (False, a.size, np.ascontiguousarray(a.low), np.ascontiguousarray(a.high), none64, none32)
+        if isinstance(a, Intervals)
+        else (True, a.size, none32, none32, np.ascontiguousarray(a.starts), np.ascontiguousarray(a.members))
+        for a in attributes
+    ]
+    return _native.count_consistent(
+        np.ascontiguousarray(records),
+        np.ascontiguousarray(record_copies),
+        np.ascontiguousarray(boxes),
+        np.ascontiguousarray(box_copies),
+        specs,
+    )

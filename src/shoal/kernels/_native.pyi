@@ -1,0 +1,27 @@
+"""What the compiled core offers; see the headers in native/."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+def mondrian(
+    codes: NDArray[np.int32],
+    attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+    sensitive: Sequence[tuple[NDArray[np.int32], int]],
+    k: int,
+    frequency_l: float,
+    distinct: int,
+    entropy: float,
+    relaxed: bool,
+) -> NDArray[np.int32]: ...
+def count_consistent(
+    records: NDArray[np.int32],
+    record_copies: NDArray[np.int64],
+    boxes: NDArray[np.int32],
+    box_copies: NDArray[np.int64],
+    attributes: Sequence[
+        tuple[bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
+    ],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

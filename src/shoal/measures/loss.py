@@ -1,0 +1,187 @@
+"""Loss of information in a recoding: NCP and GCP, LM and EM, overall and by attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.domain import Attribute, RangeDomain
+from shoal.recoding import Recoding
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a release loses; every figure is 0 where nothing is lost.
+
+    Parameters
+    ----------
+    gcp
+        Global certainty penalty (paper 000, Equations 1 to 3): the mean over rows and attributes of the share
+        of the domain that a generalized value spans; 1 if everything is suppressed.
+    lm
+        Loss metric (paper 001, Equations 1 and 2): as `gcp`, but intervals are measured by how many values of
+        the domain they contain.
+    em
+        Entropy measure: the mean number of bits by which a generalized value leaves the original open.
+    discernibility
+        Sum of squared class sizes; a fully suppressed row counts as much as the whole table.
+    average_class_size
+        Mean size of a class of equal rows, in units of k.
+    usefulness
+        Mean diversity of the original values in a row type (paper 002), summed over attributes.
+    row_types
+        Number and sizes of the classes of equal rows.
+    by_attribute
+        `gcp` of each quasi-identifier alone.
+    """
+
+    gcp: float
+    lm: float
+    em: float
+    discernibility: int
+    average_class_size: float
+    usefulness: float
+    row_types: RowTypes
+    by_attribute: Mapping[str, float]
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a figure by its name."""
+        return getattr(self, name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all figures as plain data."""
+        return {**asdict(self), "by_attribute": dict(self.by_attribute)}
+
+
+@dataclass(frozen=True)
+class RowTypes:
+    """The classes of equal released rows.
+
+    Parameters
+    ----------
+    count, mean, smallest, largest
+        How many there are and how many rows they have.
+    """
+
+    count: int
+    mean: float
+    smallest: int
+    largest: int
+
+
+def measure(recoding: Recoding, k: int) -> Loss:
+    """Return all figures of loss of a recoding that was made for `k`, O(rows x attributes)."""
+    return Loss(
+        gcp=gcp(recoding),
+        lm=lm(recoding),
+        em=em(recoding),
+        discernibility=discernibility(recoding),
+        average_class_size=average_class_size(recoding, k),
+        usefulness=usefulness(recoding),
+        row_types=row_types(recoding),
+        by_attribute=gcp_by_attribute(recoding),
+    )
+
+
+def row_types(recoding: Recoding) -> RowTypes:
+    """Return how many different rows a release shows, and how often each."""
+    sizes = np.bincount(recoding.types)
+    return RowTypes(len(sizes), float(sizes.mean()), int(sizes.min()), int(sizes.max()))
+
+
+def average_class_size(recoding: Recoding, k: int) -> float:
+    """Return the mean class size in units of k (LeFevre et al.); 1 is the least that k allows."""
+    return row_types(recoding).mean / k
+
+
+def ncp(recoding: Recoding) -> NDArray[np.float64]:
+    """Return the normalized certainty penalty of each row, the weighted mean over its attributes."""
+    return _weighted(recoding, [values.ncp() for values in recoding.values])
+
+
+def gcp(recoding: Recoding) -> float:
+    """Return the global certainty penalty: the mean of `ncp`."""
+    return float(ncp(recoding).mean())
+
+
+def gcp_by_attribute(recoding: Recoding) -> dict[str, float]:
+    """Return the mean penalty of each attribute alone."""
+    return {
+        attribute.column.name: float(values.ncp()[recoding.box].mean())
+        for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)
+    }
+
+
+def lm(recoding: Recoding) -> float:
+    """Return the loss metric: the mean over rows and attributes of (|B| - 1) / (|A| - 1)."""
+    shares = [
+        np.maximum(values.sizes() - 1, 0) / max(attribute.domain.cardinality - 1, 1)
+        for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)
+    ]
+    return float(_weighted(recoding, shares).mean())
+
+
+def em(recoding: Recoding) -> float:
+    """Return the entropy measure: the mean conditional entropy of the original given the generalized value."""
+    bits = [
+        values.entropies(attribute.counts)
+        for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)
+    ]
+    return float(_weighted(recoding, bits).mean())
+
+
+def discernibility(recoding: Recoding) -> int:
+    """Return the discernibility of Bayardo and Agrawal: each row costs the size of its class.
+
+    A row in which every attribute is suppressed is told from no other and costs the size of the table.
+    """
+    sizes = np.bincount(recoding.types).astype(np.int64)
+    suppressed = np.logical_and.reduce([values.ncp() >= 1.0 for values in recoding.values])
+    told_from_none = np.zeros(len(sizes), dtype=np.bool_)
+    told_from_none[recoding.types[suppressed[recoding.box]]] = True
+    return int(np.where(told_from_none, sizes * len(recoding.box), sizes * sizes).sum())
+
+
+def usefulness(recoding: Recoding) -> float:
+    """Return the mean tuple diversity of the row types (Loukides and Shao; paper 002).
+
+    The diversity of a row type sums over attributes: for numbers and dates, the span of the original values
+    as a share of the column's; for categories, the number of different ones as a share of the column's.
+    """
+    order = np.argsort(recoding.types, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(recoding.types))))
+    attributes = recoding.table.attributes
+    diversities = [
+        weight * len(attributes) * _diversity(attribute, attribute.codes[order], starts)
+        for attribute, weight in zip(attributes, recoding.table.weights, strict=True)
+    ]
+    return float(np.sum(diversities, axis=0).mean())
+
+
+def _weighted(recoding: Recoding, of_boxes: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the weighted mean over attributes, for each row."""
+    boxes: NDArray[np.float64] = recoding.table.weights @ np.asarray(of_boxes)
+    return boxes[recoding.box]
+
+
+def _diversity(
+    attribute: Attribute, codes: NDArray[np.int32], starts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return how varied the original values of each group codes[starts[i]:starts[i + 1]] are."""
+    domain = attribute.domain
+    if isinstance(domain, RangeDomain):
+        positions = domain.positions[codes]
+        spread = np.maximum.reduceat(positions, starts[:-1]) - np.minimum.reduceat(positions, starts[:-1])
+        known = domain.positions[domain.positions <= 1.0]
+        column = float(known.max() - known.min()) if len(known) else 0.0
+        return np.minimum(spread / column, 1.0) if column > 0 else (spread > 0).astype(np.float64)
+    groups = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
+    distinct = np.unique(groups * len(domain) + codes) // len(domain)
+    shares: NDArray[np.float64] = np.bincount(distinct, minlength=len(starts) - 1) / np.count_nonzero(
+        attribute.counts
+    )
+    return shares

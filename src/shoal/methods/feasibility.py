@@ -1,0 +1,54 @@
+"""Whether a table can keep a promise at all; the whole table as one class is the most any method can do."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shoal.errors import InfeasibleError, InputError, Reason
+from shoal.models import Model
+from shoal.table import Sensitive, Table
+
+
+def require_feasible(table: Table, model: Model) -> None:
+    """Refuse a promise that no release of this table can keep.
+
+    Raises
+    ------
+    InputError
+        If k is larger than the table, or diversity is promised without a sensitive column.
+    InfeasibleError
+        If a sensitive column is less diverse than promised even in the table as a whole; the message names
+        the largest value that is possible.
+    """
+    if model.k > len(table):
+        raise InputError(
+            f"k = {model.k} is more than the {len(table)} records of the table; choose a k of at most {len(table)}",
+            reason=Reason.PARAMETER,
+        )
+    if model.diverse and not table.sensitive:
+        raise InputError(
+            "l, p and entropy_l are promises about sensitive columns, but none is named; name them "
+            "(--sensitive, or sensitive=[...])",
+            reason=Reason.NO_SENSITIVE,
+        )
+    for column in table.sensitive:
+        _require_diversity(column, model)
+
+
+def _require_diversity(column: Sensitive, model: Model) -> None:
+    shares = np.bincount(column.codes, minlength=len(column)) / len(column.codes)
+    shares = shares[shares > 0]
+    largest_l = 1.0 / float(shares.max())
+    largest_entropy = math.exp(-float((shares * np.log(shares)).sum()))
+    for name, asked, possible in (
+        ("l", model.l, largest_l),
+        ("p", model.p, len(shares)),
+        ("entropy_l", model.entropy_l, largest_entropy),
+    ):
+        if asked is not None and asked > possible * (1 + 1e-9):
+            raise InfeasibleError(
+                f"{name} = {asked:g} cannot be had: the sensitive column {column.name!r} allows at most "
+                f"{name} = {math.floor(possible * 1000) / 1000:g}, even if all rows were the same"
+            )

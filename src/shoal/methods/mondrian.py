@@ -1,0 +1,42 @@
+"""Mondrian (LeFevre, DeWitt, Ramakrishnan, ICDE 2006): classes by cutting the table again and again in two."""
+
+from __future__ import annotations
+
+import math
+
+from shoal import kernels
+from shoal.methods.contract import Circumstances
+from shoal.methods.feasibility import require_feasible
+from shoal.methods.geometry import geometry
+from shoal.models import KAnonymity
+from shoal.recoding import Recoding
+from shoal.table import Table
+
+
+def mondrian(table: Table, model: KAnonymity, circumstances: Circumstances, /) -> Recoding:
+    """Return classes of neighbouring records, found by recursive cuts.
+
+    At each step the cut is taken that loses least in all attributes together, among the best and the most
+    even cut of each attribute; sides must have at least k records and keep the promise about sensitive
+    values. Each class then shows its closure, not the region it was cut from. Deterministic, and
+    O(attributes^2 x n log n) as long as the cuts are not all lopsided.
+
+    Options
+    -------
+    relaxed
+        Whether records with the same value may be divided between two classes (default: no).
+    """
+    require_feasible(table, model)
+    circumstances.progress("cutting the table", 0.0)
+    classes = kernels.mondrian(
+        table.codes,
+        geometry(table),
+        [(column.codes, len(column)) for column in table.sensitive],
+        k=model.k,
+        frequency_l=model.l or 0.0,
+        distinct=model.p or 0,
+        entropy=math.log(model.entropy_l) if model.entropy_l else 0.0,
+        relaxed=bool(circumstances.options.get("relaxed", False)),
+    )
+    circumstances.progress("cutting the table", 1.0)
+    return Recoding.of_classes(table, classes)

@@ -1,0 +1,88 @@
+"""The promises: what a release guarantees to the people in the table, as frozen dataclasses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from shoal.errors import InputError, Reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """What every promise has: a size of the crowd, and how varied its sensitive values must be.
+
+    Parameters
+    ----------
+    k
+        Nobody can be singled out among fewer than `k` records. At least 2.
+    l
+        No sensitive value is more frequent than 1/l among the rows a person hides in.
+    p
+        At least `p` different sensitive values among them.
+    entropy_l
+        The entropy of the sensitive values among them is at least log(entropy_l).
+    """
+
+    name: ClassVar[str]
+
+    k: int
+    l: float | None = None  # noqa: E741 - the letter the literature knows it by
+    p: int | None = None
+    entropy_l: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
+            raise _bad("k", self.k, "a whole number of at least 2: with k = 1 nobody is hidden")
+        for name in ("l", "entropy_l"):
+            value = getattr(self, name)
+            if value is not None and not value >= 1:
+                raise _bad(name, value, "a number of at least 1")
+        if self.p is not None and (not isinstance(self.p, int) or self.p < 1):
+            raise _bad("p", self.p, "a whole number of at least 1")
+
+    @property
+    def diverse(self) -> bool:
+        """Whether anything is promised about sensitive values."""
+        return not (self.l is None and self.p is None and self.entropy_l is None)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that are set, by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+        raise InputError(f"{type(self).__name__} makes no promise of its own", reason=Reason.PARAMETER)
+
+    def _diversity_words(self, crowd: str) -> str:
+        words = []
+        if self.l is not None:
+            words.append(f"no sensitive value is more frequent than 1 in {self.l:g}")
+        if self.p is not None:
+            words.append(f"there are at least {self.p} different sensitive values")
+        if self.entropy_l is not None:
+            words.append(f"the entropy of the sensitive values is at least log({self.entropy_l:g})")
+        return f"; in {crowd}, " + " and ".join(words) if words else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KAnonymity(Model):
+    """Classic k-anonymity (Samarati 2001): each released row is identical to at least k - 1 others.
+
+    Identical means: on the quasi-identifiers, as they are written. With `l`, `p` or `entropy_l`, each class
+    of identical rows also keeps that promise about every sensitive column.
+    """
+
+    name: ClassVar[str] = "k-anonymity"
+
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+        return (
+            f"each released row looks the same as at least {self.k - 1} others in all quasi-identifiers"
+            + self._diversity_words("each class of equal rows")
+        )
+
+
+def _bad(name: str, value: object, wanted: str) -> InputError:
+    return InputError(f"{name} = {value!r} is not possible; it must be {wanted}", reason=Reason.PARAMETER)

@@ -1,0 +1,324 @@
+"""Generalized values and their algebra: closure, containment, size, and how they are written."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal import kernels, written
+from shoal.domain import Attribute, Codes, Domain, RangeDomain, SetDomain, TreeDomain
+from shoal.table import Table
+
+
+class Generalized(ABC):
+    """Generalized values of one attribute: an array of intervals, of sets, or of nodes."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return how many generalized values there are."""
+
+    @abstractmethod
+    def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
+        """Return whether the index[i]-th generalized value contains codes[i], for each i."""
+
+    @abstractmethod
+    def ncp(self) -> NDArray[np.float64]:
+        """Return the normalized certainty penalty of each, 0 (exact) to 1 (says nothing)."""
+
+    @abstractmethod
+    def sizes(self) -> NDArray[np.int64]:
+        """Return how many possible values each contains."""
+
+    @abstractmethod
+    def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the entropy in bits of the column's value, given that it lies in each.
+
+        Parameters
+        ----------
+        counts
+            How often each code occurs in the column.
+        """
+
+    @abstractmethod
+    def keys(self) -> list[NDArray[np.int32]]:
+        """Return numbers that are the same for two generalized values if and only if they are equal."""
+
+    @abstractmethod
+    def texts(self) -> list[str]:
+        """Return each as it is written in a text file."""
+
+    @abstractmethod
+    def typed(self) -> pl.Series:
+        """Return each as a typed value, for Arrow and Parquet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges(Generalized):
+    """Intervals of codes, both ends included; an interval of nothing has low > high."""
+
+    domain: RangeDomain
+    low: Codes
+    high: Codes
+
+    @classmethod
+    def closure(cls, domain: RangeDomain, codes: Codes, starts: NDArray[np.int64]) -> Ranges:
+        """Return the smallest interval around each group; group i is codes[starts[i]:starts[i + 1]].
+
+        Numbers and the missing value have only the whole domain in common.
+        """
+        low = np.minimum.reduceat(codes, starts[:-1])
+        high = np.maximum.reduceat(codes, starts[:-1])
+        if domain.missing is not None:
+            low = np.where((high == domain.missing) & (low < high), np.int32(0), low)
+        return cls(domain, low, high)
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
+        return (self.low[index] <= codes) & (codes <= self.high[index])
+
+    def ncp(self) -> NDArray[np.float64]:
+        positions = self.domain.positions
+        return np.minimum(positions[self.high] - positions[self.low], 1.0)
+
+    def sizes(self) -> NDArray[np.int64]:
+        return (self.high - self.low + 1).astype(np.int64)
+
+    def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        return _entropies_of_intervals(counts, self.low, self.high)
+
+    def keys(self) -> list[NDArray[np.int32]]:
+        return [self.low, self.high]
+
+    def texts(self) -> list[str]:
+        labels = self.domain.labels
+        suppressed = (self.ncp() >= 1.0) & (self.low < self.high)
+        return [
+            written.SUPPRESSED
+            if everything
+            else written.write_single(labels[low])
+            if low == high
+            else written.write_interval(labels[low], labels[high])
+            for low, high, everything in zip(self.low, self.high, suppressed, strict=True)
+        ]
+
+    def typed(self) -> pl.Series:
+        """Return structs of low and high; null where nothing is said."""
+        mixed = (self.high == self.domain.missing) & (self.low < self.high)
+        values = self.domain.values
+        low = pl.select(pl.when(~pl.Series(mixed)).then(values.gather(self.low))).to_series()
+        high = pl.select(pl.when(~pl.Series(mixed)).then(values.gather(self.high))).to_series()
+        return pl.DataFrame({"low": low, "high": high}).to_struct(values.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Sets(Generalized):
+    """Sets of codes: the i-th is members[starts[i]:starts[i + 1]], ascending, so that any cardinality is cheap."""
+
+    domain: SetDomain
+    starts: NDArray[np.int64]
+    members: Codes
+
+    @classmethod
+    def closure(cls, domain: SetDomain, codes: Codes, starts: NDArray[np.int64]) -> Sets:
+        """Return the set of codes in each group; group i is codes[starts[i]:starts[i + 1]]."""
+        groups = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
+        keys = np.unique(groups * len(domain) + codes)
+        sizes = np.bincount(keys // len(domain), minlength=len(starts) - 1)
+        return cls(domain, np.concatenate(([0], np.cumsum(sizes))), (keys % len(domain)).astype(np.int32))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        """One ascending number for each pair of a set and a member."""
+        owners = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.starts))
+        return owners * len(self.domain) + self.members
+
+    def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
+        wanted = index.astype(np.int64) * len(self.domain) + codes
+        found = np.searchsorted(self._keys, wanted)
+        return np.append(self._keys, -1)[found] == wanted
+
+    def ncp(self) -> NDArray[np.float64]:
+        return _share(self.sizes(), self.domain)
+
+    def sizes(self) -> NDArray[np.int64]:
+        return np.diff(self.starts)
+
+    def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        weights = counts[self.members].astype(np.float64)
+        return _entropies(_sums(weights, self.starts), _sums(_xlogx(weights), self.starts))
+
+    def keys(self) -> list[NDArray[np.int32]]:
+        numbers: dict[bytes, int] = {}
+        stretches = zip(self.starts[:-1], self.starts[1:], strict=True)
+        return [
+            np.array([numbers.setdefault(self.members[a:b].tobytes(), len(numbers)) for a, b in stretches], np.int32)
+        ]
+
+    def texts(self) -> list[str]:
+        labels, size = self.domain.labels, len(self.domain)
+        parts = [self.members[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+        return [
+            written.write_single(labels[part[0]])
+            if len(part) == 1
+            else written.SUPPRESSED
+            if len(part) == size
+            else written.write_set(labels[code] for code in part)
+            for part in parts
+        ]
+
+    def typed(self) -> pl.Series:
+        """Return lists of values; a missing value is a null member."""
+        texts = self.domain.values.cast(pl.String).gather(self.members).to_list()
+        lists = [texts[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+        return pl.Series(self.domain.values.name, lists, dtype=pl.List(pl.String))
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes(Generalized):
+    """Nodes of a hierarchy; -1 is a node that covers nothing."""
+
+    domain: TreeDomain
+    nodes: NDArray[np.int32]
+
+    @classmethod
+    def closure(cls, domain: TreeDomain, codes: Codes, starts: NDArray[np.int64]) -> Nodes:
+        """Return the lowest common ancestor of each group; group i is codes[starts[i]:starts[i + 1]]."""
+        low = np.minimum.reduceat(codes, starts[:-1])
+        high = np.maximum.reduceat(codes, starts[:-1])
+        return cls(domain, domain.hierarchy.ancestor(low, high))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def low(self) -> Codes:
+        """The first leaf of each node."""
+        return np.where(self.nodes < 0, np.int32(0), self.domain.hierarchy.first[self.nodes])
+
+    @property
+    def high(self) -> Codes:
+        """The last leaf of each node, below the first for a node of nothing."""
+        return np.where(self.nodes < 0, np.int32(-1), self.domain.hierarchy.last[self.nodes])
+
+    def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
+        return (self.low[index] <= codes) & (codes <= self.high[index])
+
+    def ncp(self) -> NDArray[np.float64]:
+        return _share(self.sizes(), self.domain)
+
+    def sizes(self) -> NDArray[np.int64]:
+        before = np.concatenate(([0], np.cumsum(self.domain.possible)))
+        return before[self.high + 1] - before[self.low]
+
+    def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        return _entropies_of_intervals(counts, self.low, self.high)
+
+    def keys(self) -> list[NDArray[np.int32]]:
+        return [self.nodes]
+
+    def texts(self) -> list[str]:
+        tree = self.domain.hierarchy
+        names = ["\\*" if label == written.SUPPRESSED else label for label in tree.labels]
+        if len(tree.leaves) > 1:
+            names[0] = written.SUPPRESSED
+        return [names[node] for node in self.nodes]
+
+    def typed(self) -> pl.Series:
+        return pl.Series(self.domain.values.name, self.texts(), dtype=pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """What is released for the quasi-identifiers: boxes of generalized values, and the box of each row.
+
+    Parameters
+    ----------
+    table
+        The table that was recoded.
+    values
+        For each attribute, the generalized value of each box.
+    box
+        For each released row, which box it shows. Row i stands for record i until the release is shuffled.
+    """
+
+    table: Table
+    values: tuple[Generalized, ...]
+    box: NDArray[np.int32]
+
+    @classmethod
+    def of_classes(cls, table: Table, classes: NDArray[np.int32]) -> Self:
+        """Return the recoding in which each class of records shows its closure; classes are 0, 1, 2, ..."""
+        order = np.argsort(classes, kind="stable")
+        starts = np.concatenate(([0], np.cumsum(np.bincount(classes))))
+        values = tuple(closure(a, a.codes[order], starts) for a in table.attributes)
+        return cls(table, values, classes)
+
+    @cached_property
+    def types(self) -> NDArray[np.int32]:
+        """The row type of each row: rows have the same if and only if they show the same values."""
+        boxes = np.column_stack([key for values in self.values for key in values.keys()])
+        type_of_box, _ = kernels.group_rows(boxes)
+        return type_of_box[self.box]
+
+    def covers(self) -> NDArray[np.bool_]:
+        """Return for each row whether it covers its own record in every attribute."""
+        inside = [v.covers(self.box, a.codes) for v, a in zip(self.values, self.table.attributes, strict=True)]
+        return np.logical_and.reduce(inside)
+
+
+def closure(attribute: Attribute, codes: Codes, starts: NDArray[np.int64]) -> Generalized:
+    """Return the smallest generalized value around each group of codes of an attribute.
+
+    Parameters
+    ----------
+    attribute
+        The attribute.
+    codes, starts
+        Group i is ``codes[starts[i]:starts[i + 1]]``; no group is empty.
+    """
+    match attribute.domain:
+        case RangeDomain() as domain:
+            return Ranges.closure(domain, codes, starts)
+        case SetDomain() as domain:
+            return Sets.closure(domain, codes, starts)
+        case TreeDomain() as domain:
+            return Nodes.closure(domain, codes, starts)
+    raise TypeError(f"unknown domain {type(attribute.domain).__name__}")
+
+
+def _share(sizes: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
+    """Return (size - 1) / (cardinality - 1)."""
+    return np.maximum(sizes - 1, 0) / max(domain.cardinality - 1, 1)
+
+
+def _xlogx(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return x * np.log2(np.maximum(x, 1.0))
+
+
+def _sums(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    before = np.concatenate(([0.0], np.cumsum(values)))
+    return before[starts[1:]] - before[starts[:-1]]
+
+
+def _entropies_of_intervals(counts: NDArray[np.int64], low: Codes, high: Codes) -> NDArray[np.float64]:
+    weights = counts.astype(np.float64)
+    total = np.concatenate(([0.0], np.cumsum(weights)))
+    logs = np.concatenate(([0.0], np.cumsum(_xlogx(weights))))
+    return _entropies(total[high + 1] - total[low], logs[high + 1] - logs[low])
+
+
+def _entropies(total: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the entropy of counts with sum `total` and sum of c log c `logs`."""
+    safe = np.maximum(total, 1.0)
+    return np.maximum(np.log2(safe) - logs / safe, 0.0)

@@ -1,0 +1,115 @@
+"""A table as compact arrays: the quasi-identifiers as codes, everything else carried along untouched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal import encoding
+from shoal.domain import Attribute, Codes, Sensitive
+from shoal.errors import InputError, Reason
+from shoal.schema import Missing, Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table ready for a method.
+
+    Parameters
+    ----------
+    schema
+        What each column of the frame is.
+    frame
+        The records as they came in, less those left out for a missing value.
+    attributes
+        The quasi-identifiers.
+    sensitive
+        The sensitive columns.
+    rows
+        The position of each record in the input.
+    left_out
+        How many records were left out because a value was missing (policy `suppress`).
+    """
+
+    schema: Schema
+    frame: nw.DataFrame[Any]
+    attributes: tuple[Attribute, ...]
+    sensitive: tuple[Sensitive, ...]
+    rows: NDArray[np.int64]
+    left_out: int
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.rows)
+
+    @cached_property
+    def codes(self) -> Codes:
+        """All quasi-identifiers, one row for each record, contiguous."""
+        return np.ascontiguousarray(np.column_stack([a.codes for a in self.attributes]), dtype=np.int32)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of each attribute; they sum to 1."""
+        weights = np.array([a.column.weight for a in self.attributes], dtype=np.float64)
+        return weights / weights.sum()
+
+    def decode(self) -> Any:
+        """Return the quasi-identifiers as a frame of the flavour that went in."""
+        return encoding.same_flavour([a.decode() for a in self.attributes], self.frame).to_native()
+
+    @classmethod
+    def encode(cls, frame: Any, schema: Schema) -> Table:
+        """Turn a frame into arrays.
+
+        Parameters
+        ----------
+        frame
+            Any frame that narwhals supports.
+        schema
+            What its columns are; columns it does not mention are carried along.
+
+        Raises
+        ------
+        InputError
+            If the schema does not fit the frame, or a value does not fit its column.
+        """
+        data = nw.from_native(frame, eager_only=True)
+        schema = schema.completed(data.columns)
+        if len(data) == 0:
+            raise InputError("the table has no rows", reason=Reason.NO_ROWS)
+        series = {column.name: encoding.read_cells(data[column.name], column) for column in schema.quasi}
+        kept = _rows_to_keep(series, schema)
+        rows = np.arange(len(data)) if kept is None else np.flatnonzero(kept)
+        if kept is not None:
+            if len(rows) == 0:
+                raise InputError("every row has a missing value and would be left out", reason=Reason.NO_ROWS)
+            series = {name: cells.gather(rows) for name, cells in series.items()}
+        attributes = tuple(encoding.attribute(series[column.name], column, rows) for column in schema.quasi)
+        kept_frame = data if kept is None else data[rows]
+        sensitive = tuple(encoding.sensitive(kept_frame[column.name]) for column in schema.sensitive)
+        return cls(schema, kept_frame, attributes, sensitive, rows, len(data) - len(rows))
+
+
+def _rows_to_keep(series: dict[str, pl.Series], schema: Schema) -> NDArray[np.bool_] | None:
+    """Return which rows the missing-value policies keep, or None for all."""
+    kept: NDArray[np.bool_] | None = None
+    for column in schema.quasi:
+        cells = series[column.name]
+        if cells.null_count() == 0 or column.missing is Missing.CATEGORY:
+            continue
+        missing = cells.is_null().to_numpy()
+        if column.missing is Missing.ERROR:
+            raise InputError(
+                f"column {column.name!r} must not have missing values, but {int(missing.sum())} are missing, "
+                f"the first in row {int(missing.argmax()) + 1}; give them a value, or choose another policy "
+                "(category or suppress)",
+                reason=Reason.MISSING_VALUE,
+            )
+        kept = ~missing if kept is None else kept & ~missing
+    return kept

@@ -1,0 +1,76 @@
+"""How generalized values are written as text: intervals, sets and suppressed cells, and reading them back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+SUPPRESSED = "*"
+BETWEEN = ".."
+
+
+def write_interval(low: str, high: str) -> str:
+    """Return ``low..high``."""
+    return f"{_guard_dots(low)}{BETWEEN}{_guard_dots(high)}"
+
+
+def write_set(labels: Iterable[str]) -> str:
+    """Return ``a|b|c``; a missing value is an empty member."""
+    return "|".join(_escape(label) for label in labels)
+
+
+def write_single(label: str) -> str:
+    """Return a single value as a cell: itself, unless it could be taken for something else."""
+    return "\\*" if label == SUPPRESSED else _escape(label)
+
+
+def read_set(cell: str) -> list[str]:
+    """Return the members of a written set or single value."""
+    if "\\" not in cell:
+        return cell.split("|")
+    members = [""]
+    for token in _TOKENS.findall(cell):
+        if token == "|":
+            members.append("")
+        else:
+            members[-1] += _unescape(token)
+    return members
+
+
+def read_interval(cell: str) -> tuple[str, str] | None:
+    """Return the two ends of ``low..high``, or None if the cell is not written that way."""
+    match = _INTERVAL.fullmatch(cell)
+    return (_unescape(match[1]), _unescape(match[2])) if match else None
+
+
+def read_foreign_interval(cell: str) -> tuple[str, str, bool, bool] | None:
+    """Return low, high and whether each end belongs to it, for intervals as other tools write them.
+
+    Understands ``[20, 40[``, ``[20,40)``, ``]20, 40]``, ``(20, 40]``, ``[20, 40]`` and ``20-40``.
+    """
+    match = _BRACKETS.fullmatch(cell)
+    if match:
+        return match[2], match[3], match[1] == "[", match[4] == "]"
+    match = _DASH.fullmatch(cell)
+    return (match[1], match[2], True, True) if match else None
+
+
+_TOKENS = re.compile(r"\\.|[^|\\]+|\||\\$", re.DOTALL)
+_INTERVAL = re.compile(r"((?:[^\\]|\\.)+?)\.\.((?:[^\\]|\\.)+)", re.DOTALL)
+_DATUM = r"[^\[\](),;]+?"
+_BRACKETS = re.compile(rf"([\[\](])\s*({_DATUM})\s*[,;]\s*({_DATUM})\s*([\[\])])")
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_DASH = re.compile(rf"({_NUMBER})\s*-\s*({_NUMBER})")
+_DOTS = re.compile(r"^\.|\.$|\.(?=\.)|(?<=\.)\.")
+
+
+def _escape(label: str) -> str:
+    return label.replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) if "\\" in text else text
+
+
+def _guard_dots(label: str) -> str:
+    return _DOTS.sub(r"\\.", _escape(label))
