@@ -1,0 +1,34 @@
+"""Shoal publishes a table so that nobody in it can be singled out among fewer than k records."""
+
+from shoal.audit import Audit, audit
+from shoal.engines import anonymize
+from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
+from shoal.hierarchy import Hierarchy, Intervals, Prefixes
+from shoal.io import read_table
+from shoal.measures import Loss
+from shoal.models import KAnonymity
+from shoal.release import Release
+from shoal.schema import Column, Kind, Missing, Role, Schema
+
+__all__ = [
+    "Audit",
+    "Column",
+    "Hierarchy",
+    "InfeasibleError",
+    "InputError",
+    "InternalError",
+    "Intervals",
+    "KAnonymity",
+    "Kind",
+    "Loss",
+    "Missing",
+    "Prefixes",
+    "PromiseError",
+    "Release",
+    "Role",
+    "Schema",
+    "ShoalError",
+    "anonymize",
+    "audit",
+    "read_table",
+]

@@ -110,12 +110,14 @@ class Ranges(Generalized):
         ]
 
     def typed(self) -> pl.Series:
-        """Return structs of low and high; null where nothing is said."""
-        mixed = (self.high == self.domain.missing) & (self.low < self.high)
+        """Return structs of low and high: null for the missing value, no bounds where nothing is said."""
+        mixed = pl.Series((self.high == self.domain.missing) & (self.low < self.high))
         values = self.domain.values
-        low = pl.select(pl.when(~pl.Series(mixed)).then(values.gather(self.low))).to_series()
-        high = pl.select(pl.when(~pl.Series(mixed)).then(values.gather(self.high))).to_series()
-        return pl.DataFrame({"low": low, "high": high}).to_struct(values.name)
+        bounds = pl.select(
+            low=pl.when(~mixed).then(values.gather(self.low)), high=pl.when(~mixed).then(values.gather(self.high))
+        ).to_struct(values.name)
+        missing = pl.Series((self.low == self.domain.missing) & (self.low == self.high))
+        return pl.select(pl.when(~missing).then(bounds)).to_series().rename(values.name)
 
 
 @dataclass(frozen=True, eq=False)

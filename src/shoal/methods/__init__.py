@@ -1,5 +1,8 @@
 """How a promise is kept: the methods, by the model they serve and by name."""
 
+import inspect
+from collections.abc import Iterable
+
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.methods.contract import Circumstances, Method, Progress, silent
 from shoal.methods.mondrian import mondrian
@@ -29,4 +32,23 @@ def method_for(model: Model, name: str | None = None) -> tuple[str, Method]:
     return chosen, known[chosen]
 
 
-__all__ = ["METHODS", "Circumstances", "Method", "Progress", "method_for", "silent"]
+def require_options(name: str, method: Method, given: Iterable[str]) -> None:
+    """Refuse options that a method does not know.
+
+    Raises
+    ------
+    InputError
+        If there is one; the message names those it knows.
+    """
+    parameters = inspect.signature(method).parameters.values()
+    known = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    for option in given:
+        if option not in known:
+            raise InputError(
+                f"method {name!r} has no option {option!r}{did_you_mean(option, known)}; "
+                f"it has {listing(known) or 'none'}",
+                reason=Reason.PARAMETER,
+            )
+
+
+__all__ = ["METHODS", "Circumstances", "Method", "Progress", "method_for", "require_options", "silent"]

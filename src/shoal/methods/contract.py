@@ -28,19 +28,16 @@ class Circumstances:
         The only source of random choices.
     progress
         Whom to tell how far the work is.
-    options
-        Choices that only some methods know, by name.
     """
 
     randomness: Randomness = field(default_factory=Randomness)
     progress: Progress = silent
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 class Method(Protocol):
-    """A way to keep a promise."""
+    """A way to keep a promise; what only it can be told comes as keyword arguments with defaults."""
 
-    def __call__(self, table: Table, model: Any, circumstances: Circumstances, /) -> Recoding:
+    def __call__(self, table: Table, model: Any, circumstances: Circumstances, /, **options: Any) -> Recoding:
         """Return a recoding of the table that keeps the promise of the model.
 
         Raises

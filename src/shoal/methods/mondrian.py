@@ -13,7 +13,9 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 
-def mondrian(table: Table, model: KAnonymity, circumstances: Circumstances, /) -> Recoding:
+def mondrian(
+    table: Table, model: KAnonymity, circumstances: Circumstances, /, *, relaxed: bool = False
+) -> Recoding:
     """Return classes of neighbouring records, found by recursive cuts.
 
     At each step the cut is taken that loses least in all attributes together, among the best and the most
@@ -21,8 +23,10 @@ def mondrian(table: Table, model: KAnonymity, circumstances: Circumstances, /) -
     values. Each class then shows its closure, not the region it was cut from. Deterministic, and
     O(attributes^2 x n log n) as long as the cuts are not all lopsided.
 
-    Options
-    -------
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
     relaxed
         Whether records with the same value may be divided between two classes (default: no).
     """
@@ -36,7 +40,7 @@ def mondrian(table: Table, model: KAnonymity, circumstances: Circumstances, /) -
         frequency_l=model.l or 0.0,
         distinct=model.p or 0,
         entropy=math.log(model.entropy_l) if model.entropy_l else 0.0,
-        relaxed=bool(circumstances.options.get("relaxed", False)),
+        relaxed=relaxed,
     )
     circumstances.progress("cutting the table", 1.0)
     return Recoding.of_classes(table, classes)

@@ -1,0 +1,69 @@
+"""The engine for tables that fit into memory: encode, run one method, publish, audit."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from shoal.methods import Circumstances, Progress, method_for, require_options, silent
+from shoal.models import Model
+from shoal.randomness import Randomness
+from shoal.release import Release, publish
+from shoal.schema import Schema
+from shoal.table import Table
+
+
+def anonymize(
+    frame: Any,
+    schema: Schema,
+    model: Model,
+    *,
+    method: str | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Release:
+    """Make a release of a table that keeps a promise.
+
+    Parameters
+    ----------
+    frame
+        The table: any frame that narwhals supports (pandas, Polars, PyArrow, ...).
+    schema
+        What its columns are.
+    model
+        The promise.
+    method
+        The name of another method than the model's default.
+    seed
+        Makes the release repeatable, for experiments only; it says so in its certificate.
+    progress
+        Called with what is being done and the share of it that is done; may raise to cancel.
+    **options
+        Choices of the method.
+
+    Returns
+    -------
+    Release
+        A release that the auditor has passed.
+
+    Raises
+    ------
+    InputError
+        If the frame, the schema or the options are wrong.
+    InfeasibleError
+        If no release of this table can keep the promise.
+    InternalError
+        If a method failed its audit, which is a bug.
+    """
+    started = time.perf_counter()
+    name, function = method_for(model, method)
+    require_options(name, function, options)
+    progress("reading values", 0.0)
+    table = Table.encode(frame, schema)
+    randomness = Randomness(seed)
+    recoding = function(table, model, Circumstances(randomness, progress), **options)
+    progress("auditing", 0.0)
+    release = publish(recoding, model, randomness, {"method": name, "options": options, "seeded": seed is not None})
+    progress("auditing", 1.0)
+    return release

@@ -1,0 +1,235 @@
+"""Publishing: shuffle the rows, write generalized values, certify what was done, and save it all at once."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.audit import Audit, audit_table
+from shoal.encoding import to_polars
+from shoal.errors import InputError, InternalError, Reason
+from shoal.io import write_csv, write_parquet
+from shoal.measures import Loss, measure
+from shoal.models import Model
+from shoal.randomness import Randomness
+from shoal.recoding import Recoding
+from shoal.schema import Role
+from shoal.staging import staged_folder
+
+Format = Literal["csv", "parquet"]
+
+RELEASE_FILES = ("release.csv", "release.parquet", "certificate.json", "key.csv")
+"""All files that a saved release may consist of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A table that may be published, with what was promised, lost and found.
+
+    Made by `shoal.anonymize`; none exists that its audit has not passed.
+
+    Parameters
+    ----------
+    recoding
+        The generalized values of each record.
+    order
+        The record that each released row was made from: the secret key.
+    loss
+        What was lost.
+    audit
+        What the auditor found.
+    circumstances
+        How it was made: method, options, seed or not, time.
+    """
+
+    recoding: Recoding
+    order: NDArray[np.int64]
+    model: Model
+    loss: Loss
+    audit: Audit
+    circumstances: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return (
+            f"Release({len(self.order)} rows, {self.model!r}, method={self.circumstances['method']!r}, "
+            f"gcp={self.loss.gcp:.4f})"
+        )
+
+    @cached_property
+    def table(self) -> Any:
+        """The table to publish, a frame of the flavour that went in.
+
+        Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values.
+        """
+        return published(self.recoding, self.order, typed=self.recoding.table.frame.implementation.is_pyarrow())
+
+    @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """What was promised, lost and found, as plain data; it holds no value of any record."""
+        table = self.recoding.table
+        return {
+            "shoal": metadata.version("shoal"),
+            "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "model": {"name": self.model.name, **self.model.parameters, "promise": self.model.sentence()},
+            **self.circumstances,
+            "rows": len(self.order),
+            "left_out": table.left_out,
+            "columns": [
+                {"name": c.name, "role": c.role.value}
+                | (
+                    {
+                        "kind": c.kind.value,
+                        "weight": c.weight,
+                        "missing": c.missing.value,
+                        "hierarchy": c.hierarchy is not None,
+                    }
+                    if c.role is Role.QUASI
+                    else {}
+                )
+                for c in table.schema
+            ],
+            "loss": self.loss.as_dict(),
+            "audit": self.audit.as_dict(),
+        }
+
+    @property
+    def key(self) -> NDArray[np.int64]:
+        """The secret: for each released row, the position of its record in the input. Never publish it."""
+        return self.recoding.table.rows[self.order]
+
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        form: Format = "csv",
+        keep_key: bool = False,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the release and its certificate into a folder, all of it or nothing.
+
+        Parameters
+        ----------
+        folder
+            Where to; it must not exist or be empty.
+        form
+            Whether the release is text (``csv``) or typed (``parquet``).
+        keep_key
+            Whether to write ``key.csv``, readable by its owner only, which undoes the shuffle.
+        overwrite
+            Whether an earlier release in that folder is replaced.
+
+        Raises
+        ------
+        InputError
+            If the folder holds something else or cannot be written.
+        """
+        if form not in ("csv", "parquet"):
+            raise InputError(f"format {form!r} is unknown; it is csv or parquet", reason=Reason.PARAMETER)
+        target = Path(folder)
+        with staged_folder(target, overwrite=overwrite, ours=RELEASE_FILES) as staging:
+            file = staging / f"release.{form}"
+            frame = published(self.recoding, self.order, typed=form == "parquet")
+            polars = pl.DataFrame([to_polars(frame_column) for frame_column in _columns(frame)])
+            write_csv(_flat(polars), file) if form == "csv" else write_parquet(polars, file)
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()
+            certificate = {**self.certificate, "files": {file.name: {"sha256": digest}}}
+            (staging / "certificate.json").write_text(json.dumps(certificate, indent=2) + "\n", encoding="utf-8")
+            if keep_key:
+                _write_key(staging / "key.csv", self.key)
+        return target
+
+
+def publish(
+    recoding: Recoding, model: Model, randomness: Randomness, circumstances: Mapping[str, Any]
+) -> Release:
+    """Shuffle and audit a recoding.
+
+    Parameters
+    ----------
+    recoding
+        What a method made of the table.
+    model
+        The promise it was made for.
+    randomness
+        Where the order of the rows comes from.
+    circumstances
+        How it was made, for the certificate.
+
+    Raises
+    ------
+    InternalError
+        If the audit finds that the promise does not hold: a method is wrong, and nothing is released.
+    """
+    order = randomness.permutation(len(recoding.box))
+    found = audit_table(recoding.table, published(recoding, order), model, key=order)
+    if not found.holds:
+        raise InternalError(f"the audit refused the release of method {circumstances['method']!r}: {found.verdict}")
+    return Release(recoding, order, model, measure(recoding, model.k), found, circumstances)
+
+
+def published(recoding: Recoding, order: NDArray[np.int64], *, typed: bool = False) -> Any:
+    """Return the frame to publish: rows in a new order, identifiers gone, quasi-identifiers generalized.
+
+    Parameters
+    ----------
+    recoding
+        The generalized values.
+    order
+        The record of each released row.
+    typed
+        Whether generalized values are typed (structs, lists) instead of text.
+    """
+    table = recoding.table
+    kept = [column.name for column in table.schema if column.role is not Role.IDENTIFIER]
+    # Rows are gathered by position and any index is dropped: it would tell the original order.
+    carried = nw.maybe_reset_index(table.frame.select(kept)[order])
+    generalized = []
+    for attribute, values in zip(table.attributes, recoding.values, strict=True):
+        cells = values.typed() if typed else pl.Series(values.texts(), dtype=pl.String)
+        column = cells.gather(recoding.box[order]).rename(attribute.column.name)
+        generalized.append(_in_flavour(column, carried.implementation))
+    return carried.with_columns(*generalized).select(kept).to_native()
+
+
+def _in_flavour(column: pl.Series, implementation: nw.Implementation) -> nw.Series[Any]:
+    if implementation.is_polars():
+        return nw.from_native(column, series_only=True)
+    if implementation.is_pyarrow():
+        import pyarrow as pa  # the caller's frame is PyArrow's, so it is there
+
+        return nw.from_native(pa.chunked_array([column.to_arrow()]), series_only=True).alias(column.name)
+    return nw.new_series(column.name, column.to_list(), backend=implementation)
+
+
+def _columns(frame: Any) -> list[nw.Series[Any]]:
+    return list(nw.from_native(frame, eager_only=True).iter_columns())
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame without nested columns, which text files cannot hold: lists are joined by spaces."""
+    return frame.with_columns(
+        pl.col(name).cast(pl.List(pl.String)).list.join(" ") if isinstance(dtype, pl.List) else pl.col(name)
+        for name, dtype in frame.schema.items()
+    )
+
+
+def _write_key(path: Path, key: NDArray[np.int64]) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("released_row", "original_row"))
+        writer.writerows(enumerate((int(row) + 1 for row in key), start=1))
