@@ -1,7 +1,10 @@
 #include "consistency.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "workers.hpp"
 
@@ -10,8 +13,8 @@ namespace shoal {
 bool Values::contains(std::int32_t value, std::int32_t code) const {
   const auto v = static_cast<std::size_t>(value);
   if (!sets) return low[v] <= code && code <= high[v];
-  const auto begin = members.begin() + starts[v], end = members.begin() + starts[v + 1];
-  return end - begin == size || std::binary_search(begin, end, code);
+  const auto codes = set(v);
+  return codes.size() == static_cast<std::size_t>(size) || std::binary_search(codes.begin(), codes.end(), code);
 }
 
 namespace {
@@ -57,11 +60,9 @@ class Worker {
     high_.resize(p_.columns);
     distinct_.resize(p_.columns);
   }
-  Worker(Worker&&) = default;
   Worker(const Worker&) = delete;
 
   ~Worker() {
-    if (in_box_.empty()) return;  // moved from
     std::lock_guard lock(p_.mutex);
     for (std::size_t b = 0; b < in_box_.size(); ++b) p_.counts.records_of_box[b] += in_box_[b];
   }
@@ -99,10 +100,10 @@ class Worker {
   void sift(Task& task) {
     ++epoch_;
     std::int64_t copies = 0;
-    std::fill(distinct_.begin(), distinct_.end(), 0);
     for (std::size_t a = 0; a < p_.columns; ++a) {
       low_[a] = high_[a] = p_.code(p_.order[static_cast<std::size_t>(task.begin)], a);
       partial_[a] = 0;
+      distinct_[a].clear();
     }
     for (std::int64_t i = task.begin; i < task.end; ++i) {
       const auto record = record_at(i);
@@ -113,7 +114,7 @@ class Worker {
         high_[a] = std::max(high_[a], code);
         if (p_.attributes[a].sets && present_[a][static_cast<std::size_t>(code)] != epoch_) {
           present_[a][static_cast<std::size_t>(code)] = epoch_;
-          ++distinct_[a];
+          distinct_[a].push_back(code);
         }
       }
     }
@@ -144,14 +145,28 @@ class Worker {
     auto& [epoch, answer] = known_[a][v];
     if (epoch != epoch_) {
       epoch = epoch_;
-      const auto begin = values.members.begin() + values.starts[v];
-      const auto end = values.members.begin() + values.starts[v + 1];
-      std::int64_t shared = 0;
-      if (end - begin == values.size) shared = distinct_[a];
-      else for (auto m = begin; m != end; ++m) shared += present_[a][static_cast<std::size_t>(*m)] == epoch_;
-      answer = shared == 0 ? Cover::none : shared == distinct_[a] ? Cover::all : Cover::some;
+      answer = cover(a, values.set(v));
     }
     return answer;
+  }
+
+  // Walks through the members among the codes at hand, or looks up these codes, whichever takes less: a large
+  // set is asked about at many small tasks.
+  Cover cover(std::size_t a, std::span<const std::int32_t> set) {
+    const auto& codes = distinct_[a];
+    if (set.size() == static_cast<std::size_t>(p_.attributes[a].size)) return Cover::all;
+    const auto begin = std::lower_bound(set.begin(), set.end(), low_[a]);
+    const auto end = std::upper_bound(begin, set.end(), high_[a]);
+    const auto members = static_cast<std::size_t>(end - begin);
+    std::size_t shared = 0, looked_up = codes.size();
+    if (codes.size() * static_cast<std::size_t>(std::bit_width(members)) < members) {
+      for (looked_up = 0; looked_up < codes.size() && (shared == 0 || shared == looked_up); ++looked_up)
+        shared += std::binary_search(begin, end, codes[looked_up]);
+    } else {
+      for (auto member = begin; member != end; ++member)
+        shared += present_[a][static_cast<std::size_t>(*member)] == epoch_;
+    }
+    return shared == 0 ? Cover::none : shared == looked_up ? Cover::all : Cover::some;
   }
 
   void compare(const Task& task) {
@@ -189,8 +204,9 @@ class Worker {
   WorkStack<Task>& stack_;
   std::int64_t epoch_ = 0;
   std::vector<std::int64_t> in_box_;
-  std::vector<std::int64_t> partial_, distinct_;
+  std::vector<std::int64_t> partial_;
   std::vector<std::int32_t> low_, high_;
+  std::vector<std::vector<std::int32_t>> distinct_;  // per set attribute: the codes of the task at hand
   std::vector<std::vector<std::int64_t>> present_;  // per set attribute and code: epoch in which it was seen
   std::vector<std::vector<std::pair<std::int64_t, Cover>>> known_;  // per set attribute and value
 };
@@ -210,7 +226,8 @@ Counts count_consistent(std::span<const std::int32_t> records, std::span<const s
   all.boxes.resize(box_copies.size());
   std::iota(all.boxes.begin(), all.boxes.end(), 0);
   WorkStack<Task> stack(std::move(all));
-  stack.run([&] { return Worker(problem, stack); });
+  stack.run([&] { return Worker(problem, stack); },
+            static_cast<std::int64_t>(record_copies.size()) / kShared + 1);
   return std::move(problem.counts);
 }
 

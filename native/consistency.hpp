@@ -16,6 +16,10 @@ struct Values {
   std::span<const std::int32_t> members;
 
   bool contains(std::int32_t value, std::int32_t code) const;
+  std::span<const std::int32_t> set(std::size_t value) const {
+    return members.subspan(static_cast<std::size_t>(starts[value]),
+                           static_cast<std::size_t>(starts[value + 1] - starts[value]));
+  }
 };
 
 struct Counts {

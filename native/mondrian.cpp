@@ -4,6 +4,7 @@
 #include <cmath>
 #include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "workers.hpp"
 
@@ -13,8 +14,13 @@ namespace {
 // Below this many records a node is finished by the worker that has it.
 constexpr std::int64_t kShared = 4096;
 
+// After this many cuts in a row only even ones are considered. The cheapest cut may take off a handful of
+// records each time, for instance one value after the other below a flat root: n / k cuts of n records.
+constexpr std::int32_t kPatience = 1000000;
+
 struct Node {
   std::int64_t begin, end;  // of Problem::order
+  std::int32_t depth = 0;   // how many cuts led here
   std::int64_t count() const { return end - begin; }
 };
 
@@ -115,7 +121,8 @@ class Worker {
         finished.push_back(node);
         continue;
       }
-      for (const Node child : {Node{node.begin, middle}, Node{middle, node.end}}) {
+      const std::int32_t depth = node.depth + 1;
+      for (const Node child : {Node{node.begin, middle, depth}, Node{middle, node.end, depth}}) {
         if (child.count() >= kShared) {
           stack_.push(child);
         } else {
@@ -139,9 +146,13 @@ class Worker {
     }
     for (Cut& candidate : cuts) candidate.loss = loss_after(node, candidate);
     std::stable_sort(cuts.begin(), cuts.end(), [](const Cut& x, const Cut& y) { return x.loss < y.loss; });
+    const auto records = problem_.order.begin() + node.begin;
+    before_.assign(records, records + node.count());
     for (const Cut& candidate : cuts) {
       const std::int64_t middle = apply(node, candidate);
       if (diverse({node.begin, middle}) && diverse({middle, node.end})) return middle;
+      // Which records of a divided value go left depends on their order, and so does the loss just weighed.
+      std::copy(before_.begin(), before_.end(), records);
     }
     return -1;
   }
@@ -196,6 +207,7 @@ class Worker {
         evenest_left = left;
       }
     }
+    if (node.depth >= kPatience) cheapest = evenest;
     if (cheapest > 0) cuts.push_back({a, cheapest, 0, 0.0});
     if (evenest != cheapest) cuts.push_back({a, evenest, 0, 0.0});
     if (problem_.relaxed && half > halfway_left) cuts.push_back({a, halfway, half - halfway_left, 0.0});
@@ -280,7 +292,7 @@ class Worker {
   std::vector<InOrder> in_order_;     // per attribute, of the node at hand
   std::vector<std::int64_t> counts_;  // per code; zero between uses
   std::vector<std::int64_t> tally_;   // per sensitive value; zero between uses
-  std::vector<std::int32_t> moved_;
+  std::vector<std::int32_t> moved_, before_;
 };
 
 }  // namespace
@@ -293,7 +305,7 @@ std::vector<std::int32_t> mondrian(std::span<const std::int32_t> codes, std::int
   problem.order.resize(static_cast<std::size_t>(rows));
   std::iota(problem.order.begin(), problem.order.end(), 0);
   WorkStack<Node> stack(Node{0, rows});
-  stack.run([&] { return Worker(problem, stack); });
+  stack.run([&] { return Worker(problem, stack); }, rows / kShared + 1);
   std::sort(problem.leaves.begin(), problem.leaves.end(),
             [](const Node& x, const Node& y) { return x.begin < y.begin; });
   std::vector<std::int32_t> classes(static_cast<std::size_t>(rows));

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,13 +27,18 @@ class WorkStack {
     changed_.notify_one();
   }
 
-  // Calls make_worker() once in each thread and hands the worker every task it takes. The first
-  // exception a worker throws ends the run and is thrown again here.
+  // Calls make_worker() once in each thread and hands the worker every task it takes; there are never more
+  // than `at_once` tasks to work on. The first exception a worker throws ends the run and is thrown again here.
   template <typename MakeWorker>
-  void run(const MakeWorker& make_worker) {
-    const unsigned count = std::max(1U, std::thread::hardware_concurrency());
+  void run(const MakeWorker& make_worker, std::int64_t at_once) {
+    const std::int64_t count = std::min<std::int64_t>(std::thread::hardware_concurrency(), at_once);
     std::vector<std::thread> threads;
-    for (unsigned i = 1; i < count; ++i) threads.emplace_back([&] { work(make_worker); });
+    threads.reserve(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
+    try {
+      for (std::int64_t i = 1; i < count; ++i) threads.emplace_back([&] { work(make_worker); });
+    } catch (const std::system_error&) {
+      // The system grants no more threads: those there are do the work.
+    }
     work(make_worker);
     for (auto& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);

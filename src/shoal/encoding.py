@@ -1,10 +1,13 @@
-"""From the cells of a column to codes: reading numbers, dates and categories, and saying which cell is wrong."""
+"""From cells to codes: reading numbers, dates and categories, and naming the cell that is wrong."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from numbers import Integral, Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -19,20 +22,25 @@ from shoal.schema import Column, Kind
 
 
 def to_polars(series: nw.Series[Any]) -> pl.Series:
-    """Return a column of any flavour as a Polars series."""
+    """Return a column of any flavour as a Polars series, null where a value is missing."""
     native = series.to_native()
     if isinstance(native, pl.Series):
         return native
-    if series.dtype.is_numeric() and not series.is_null().any():
-        return pl.Series(series.name, series.to_numpy())
     try:
-        return pl.Series(series.name, series.to_list(), strict=True)
-    except (TypeError, pl.exceptions.PolarsError):
-        types = sorted({type(value).__name__ for value in series.to_list() if value is not None})
-        raise InputError(
-            f"column {series.name!r} mixes values of several types ({', '.join(types)}); convert it to one",
-            reason=Reason.BAD_VALUE,
-        ) from None
+        if find_spec("pyarrow") is not None:
+            return pl.Series(series.name, series.to_arrow())
+        missing = series.is_null().to_list()
+        cells = [None if none else cell for cell, none in zip(series.to_list(), missing, strict=True)]
+        return pl.Series(series.name, cells, strict=True)
+    # PyArrow's errors derive from these.
+    except (TypeError, ValueError, NotImplementedError, OverflowError, pl.exceptions.PolarsError):
+        types = sorted({type(value).__name__ for value in series.drop_nulls().to_list()})
+        problem = (
+            f"mixes values of several types ({', '.join(types)}); convert it to one"
+            if len(types) > 1
+            else f"holds values that cannot be read ({''.join(types)}); convert them to text or numbers"
+        )
+        raise InputError(f"column {series.name!r} {problem}", reason=Reason.BAD_VALUE) from None
 
 
 def same_flavour(columns: Sequence[pl.Series], like: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
@@ -47,11 +55,10 @@ def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
     """Return the distinct values of a series in ascending order and the code of each cell (-1 for null)."""
     distinct = series.drop_nulls().unique().sort()
     if series.dtype == pl.String:
-        ranks = series.cast(pl.Enum(distinct)).to_physical()
+        ranks = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32)
     else:
-        ranks = distinct.search_sorted(series.fill_null(distinct[0])) if len(distinct) else series.cast(pl.Int32)
-        ranks = pl.select(pl.when(series.is_not_null()).then(ranks)).to_series()
-    return distinct, ranks.cast(pl.Int32).fill_null(-1).to_numpy()
+        ranks = series.rank("dense").cast(pl.Int32) - 1
+    return distinct, ranks.fill_null(-1).to_numpy()
 
 
 def read_cells(series: nw.Series[Any], column: Column) -> pl.Series:
@@ -62,19 +69,29 @@ def read_cells(series: nw.Series[Any], column: Column) -> pl.Series:
             "'other' or 'identifier'",
             reason=Reason.SCHEMA,
         )
-    cells = to_polars(series)
-    if isinstance(cells.dtype, pl.Categorical | pl.Enum) or cells.dtype == pl.Null:
-        cells = cells.cast(pl.String)
-    if cells.dtype.is_nested() or cells.dtype in (pl.Object, pl.Binary, pl.Duration, pl.Time):
+    cells = _plain(to_polars(series))
+    if not (cells.dtype.is_numeric() or cells.dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime)):
         raise InputError(
             f"column {column.name!r} holds {cells.dtype}, which cannot be a quasi-identifier",
             reason=Reason.BAD_VALUE,
         )
+    return without_marks(cells, column.missing_marks)
+
+
+def without_marks(cells: pl.Series, missing_marks: Sequence[str]) -> pl.Series:
+    """Return cells with null also where they are empty, not a number, or one of the marks."""
     if cells.dtype.is_float():
         return cells.fill_nan(None)
     if cells.dtype == pl.String:
-        marks = pl.Series(["", *column.missing_marks], dtype=pl.String)
-        return pl.select(pl.when(~cells.is_in(marks.implode())).then(cells)).to_series().rename(column.name)
+        marks = pl.Series([MISSING, *missing_marks], dtype=pl.String)
+        return pl.select(pl.when(~cells.is_in(marks.implode())).then(cells)).to_series().rename(cells.name)
+    return cells
+
+
+def _plain(cells: pl.Series) -> pl.Series:
+    """Return cells of a dictionary type, and cells of no type at all, as text."""
+    if isinstance(cells.dtype, pl.Categorical | pl.Enum) or cells.dtype == pl.Null:
+        return cells.cast(pl.String)
     return cells
 
 
@@ -93,19 +110,14 @@ def attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attr
     Raises
     ------
     InputError
-        If a value does not fit the column; the message names the row.
+        If a value does not fit the column; the message names the first row where one does not.
     """
-    distinct, codes = factorize(cells)
-    values = _READERS[column.kind](distinct, column, _Place(column.name, codes, rows))
-    if values.n_unique() < len(values) or not values.is_sorted():
-        distinct_values, renumber = factorize(values)
-        codes = np.append(renumber, np.int32(-1))[codes]  # several spellings of one value become one code
-        values = distinct_values
+    values, codes = factorize(_READERS[column.kind](cells, column, rows))
     labels = _texts(values, column)
+    if column.domain is not None and column.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
+        values, labels, codes = _declared(column, values, labels, codes, rows)
     if column.hierarchy is not None:
         return _tree_attribute(column, values, labels, codes)
-    if column.domain is not None and column.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
-        values, labels, codes = _declared(column, labels, codes, rows)
     missing = len(labels) if (codes < 0).any() else None
     if missing is not None:
         codes = np.where(codes < 0, np.int32(missing), codes)
@@ -119,79 +131,87 @@ def attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attr
     return Attribute(column, domain, codes)
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where a value stands, for error messages."""
-
-    column: str
-    codes: Codes
-    rows: NDArray[np.int64]
-
-    def of(self, code: int) -> str:
-        return f"column {self.column!r}, row {int(self.rows[int((self.codes == code).argmax())]) + 1}"
-
-
-def _read_numbers(distinct: pl.Series, column: Column, place: _Place) -> pl.Series:
-    if distinct.dtype == pl.String:
-        texts = distinct.str.strip_chars()
-        numbers: pl.Series = texts.cast(pl.Int64, strict=False)
-        if numbers.null_count():
-            numbers = texts.cast(pl.Float64, strict=False)
-    elif distinct.dtype.is_numeric() or distinct.dtype == pl.Boolean:
-        numbers = distinct if distinct.dtype.is_float() else distinct.cast(pl.Int64, strict=False)
-        numbers = numbers.cast(pl.Float64) if numbers.dtype.is_float() or numbers.null_count() else numbers
-    else:
-        numbers = pl.Series([None] * len(distinct), dtype=pl.Float64)
-    wrong = numbers.is_null()
+def _refuse(
+    wrong: pl.Series,
+    cells: pl.Series,
+    column: Column,
+    rows: NDArray[np.int64],
+    problem: str,
+    reason: Reason = Reason.BAD_VALUE,
+) -> None:
+    """Raise an error that names the first wrong cell, if there is one."""
     if wrong.any():
-        code = int(wrong.arg_max() or 0)
+        first = int(wrong.arg_true()[0])
+        cell = repr(cells[first]) if cells.dtype == pl.String else str(cells[first])
         raise InputError(
-            f"{place.of(code)}: {distinct[code]!r} is not a number; correct it, declare it as a missing mark, "
-            "or make the column categorical",
-            reason=Reason.BAD_VALUE,
+            f"column {column.name!r}, row {int(rows[first]) + 1}: {cell} {problem}", reason=reason
         )
+
+
+def _read_numbers(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
+    if cells.dtype == pl.String:
+        texts = cells.str.strip_chars()
+        numbers: pl.Series = texts.cast(pl.Int64, strict=False)
+        if numbers.null_count() > cells.null_count():
+            numbers = texts.cast(pl.Float64, strict=False)
+    elif cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
+        numbers = cells
+    else:
+        numbers = pl.Series([None] * len(cells), dtype=pl.Float64)
+    _refuse(
+        numbers.is_null() & cells.is_not_null(),
+        cells,
+        column,
+        rows,
+        "is not a number; correct it, declare it as a missing mark, or make the column categorical",
+    )
     if numbers.dtype.is_float():
-        infinite = ~numbers.is_finite()
-        if infinite.any():
-            code = int(infinite.arg_max() or 0)
-            raise InputError(
-                f"{place.of(code)}: {distinct[code]!r} is not a finite number; correct it or leave it empty",
-                reason=Reason.NOT_FINITE,
-            )
-        whole = numbers.cast(pl.Int64, strict=False)
-        if whole.null_count() == 0 and (whole.cast(pl.Float64) == numbers).all():
-            numbers = whole
-    _check_bounds(numbers, column, place)
+        problem = "is not a finite number; correct it or leave it empty"
+        _refuse(~numbers.is_finite(), cells, column, rows, problem, Reason.NOT_FINITE)
+    numbers = _whole_if_possible(numbers)
+    _check_bounds(numbers, cells, column, rows)
     return numbers.rename(column.name)
 
 
-def _read_dates(distinct: pl.Series, column: Column, place: _Place) -> pl.Series:
-    if distinct.dtype == pl.String:
-        texts = distinct.str.strip_chars()
+def _whole_if_possible(numbers: pl.Series) -> pl.Series:
+    """Return numbers of any type as 64-bit integers if all of them are, else as 64-bit floats."""
+    integers = numbers.cast(pl.Int64, strict=False)
+    if integers.cast(numbers.dtype, strict=False).eq_missing(numbers).all():
+        return integers
+    if numbers.dtype == pl.Float32:
+        numbers = numbers.cast(pl.String)  # 0.1 stays 0.1, not the binary fraction nearest to it
+    return numbers.cast(pl.Float64) + 0.0  # there is no negative zero
+
+
+def _read_dates(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
+    if cells.dtype == pl.String:
+        texts = cells.str.strip_chars()
         if column.date_format is None:
-            days = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+            days = texts.str.extract(_ISO_DAY).str.to_date("%Y-%m-%d", strict=False)
         else:
             days = texts.str.to_date(column.date_format, strict=False)
-    elif isinstance(distinct.dtype, pl.Datetime | pl.Date):
-        days = distinct.cast(pl.Date)
+    elif isinstance(cells.dtype, pl.Datetime | pl.Date):
+        days = cells.dt.date()
     else:
-        days = pl.Series([None] * len(distinct), dtype=pl.Date)
-    wrong = days.is_null()
-    if wrong.any():
-        code = int(wrong.arg_max() or 0)
-        form = column.date_format or "YYYY-MM-DD"
-        raise InputError(
-            f"{place.of(code)}: {distinct[code]!r} is not a date written as {form}; correct it or set the "
-            "column's date_format",
-            reason=Reason.BAD_VALUE,
-        )
-    _check_bounds(days, column, place)
+        days = pl.Series([None] * len(cells), dtype=pl.Date)
+    _refuse(
+        days.is_null() & cells.is_not_null(),
+        cells,
+        column,
+        rows,
+        f"is not a date written as {column.date_format or 'YYYY-MM-DD'}; correct it or set the column's "
+        "date_format",
+    )
+    _check_bounds(days, cells, column, rows)
     return days.rename(column.name)
 
 
-def _read_categories(distinct: pl.Series, column: Column, place: _Place) -> pl.Series:
-    del column, place  # every value is a category
-    return distinct
+_ISO_DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ][0-9:.,]+(?:Z|[+-][0-9:]+)?)?$"
+
+
+def _read_categories(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
+    del column, rows  # every value is a category
+    return _whole_if_possible(cells) if cells.dtype.is_float() else cells
 
 
 _READERS = {
@@ -203,84 +223,129 @@ _READERS = {
 
 
 def _bounds(column: Column) -> tuple[Any, Any]:
-    low, high = column.domain or (None, None)
-    if column.kind is Kind.DATE:
-        low, high = (
-            datetime.date.fromisoformat(bound) if isinstance(bound, str) else bound for bound in (low, high)
-        )
+    """Return the declared lowest and highest value."""
+    low, high = (_bound(bound, column) for bound in column.domain or ())
     return low, high
 
 
-def _check_bounds(values: pl.Series, column: Column, place: _Place) -> None:
-    if column.domain is None:
-        return
-    low, high = _bounds(column)
-    outside = (values < low) | (values > high)
-    if outside.any():
-        code = int(outside.arg_max() or 0)
-        raise InputError(
-            f"{place.of(code)}: {values[code]} is outside the declared domain {low}..{high}",
-            reason=Reason.OUT_OF_DOMAIN,
-        )
+def _bound(bound: Any, column: Column) -> Any:
+    if column.kind is Kind.DATE:
+        with suppress(ValueError):
+            bound = datetime.date.fromisoformat(bound) if isinstance(bound, str) else bound
+        if isinstance(bound, datetime.datetime):
+            return bound.date()
+        if isinstance(bound, datetime.date):
+            return bound
+    elif isinstance(bound, Real) and math.isfinite(bound):
+        return int(bound) if isinstance(bound, Integral) else float(bound)
+    expected = "date written as YYYY-MM-DD" if column.kind is Kind.DATE else "finite number"
+    raise InputError(
+        f"column {column.name!r}: the domain begins or ends with {bound!r}, which is not a {expected}",
+        reason=Reason.SCHEMA,
+    )
+
+
+def _check_bounds(values: pl.Series, cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> None:
+    if column.domain is not None:
+        low, high = _bounds(column)
+        outside = (values < low) | (values > high)
+        problem = f"is outside the declared domain {low}..{high}"
+        _refuse(outside, cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
 
 
 def _texts(values: pl.Series, column: Column) -> tuple[str, ...]:
-    if values.dtype == pl.Date:
-        return tuple(values.dt.strftime(column.date_format or "%Y-%m-%d").to_list())
-    if values.dtype.is_float():
-        return tuple(repr(value) for value in values.to_list())
-    return tuple(values.cast(pl.String).to_list())
+    """Return how each value is written; whole numbers without a fraction, whatever their type."""
+    if values.dtype == pl.Date and column.date_format is not None:
+        return _formatted(values, column.name, column.date_format)
+    texts = values.cast(pl.String)
+    return tuple((texts.str.strip_suffix(".0") if values.dtype.is_float() else texts).to_list())
+
+
+def _formatted(days: pl.Series, name: str, form: str) -> tuple[str, ...]:
+    """Return how days are written, if they can be read back."""
+    with suppress(pl.exceptions.PolarsError):
+        texts = days.cast(pl.Datetime).dt.strftime(form)  # the format may speak of hours
+        if texts.str.to_date(form, strict=False).equals(days):
+            return tuple(texts.to_list())
+    raise InputError(
+        f"column {name!r}: days written as {form} cannot be read back; choose a date_format with year, month "
+        "and day",
+        reason=Reason.SCHEMA,
+    )
 
 
 def _positions(values: pl.Series, column: Column, missing: int | None) -> NDArray[np.float64]:
+    known = len(values) - (missing is not None)
+    positions = np.full(len(values), 2.0)
     if column.kind is Kind.ORDINAL:
-        places = np.arange(len(values), dtype=np.float64)
-        low, high = 0.0, float(len(values) - 1 - (missing is not None))
-    else:
-        places = values.to_physical().fill_null(0).to_numpy().astype(np.float64)
-        numbers = places[: len(places) - (missing is not None)]
-        ends = pl.Series(_bounds(column), dtype=values.dtype if column.kind is Kind.DATE else pl.Float64)
-        declared = column.domain is not None
-        low, high = ends.to_physical().to_list() if declared else _ends(numbers)
-    positions = (places - low) / (high - low) if high > low else np.zeros(len(places))
-    if missing is not None:
-        positions[missing] = 2.0
+        positions[:known] = np.arange(known) / max(known - 1, 1)
+    elif known:
+        positions[:known] = _shares(values.head(known), column)
     return positions
 
 
-def _ends(numbers: NDArray[np.float64]) -> tuple[float, float]:
-    return (float(numbers[0]), float(numbers[-1])) if len(numbers) else (0.0, 0.0)
+def _shares(values: pl.Series, column: Column) -> NDArray[np.float64]:
+    """Return where ascending numbers or days lie between the lowest and the highest possible value."""
+    numbers = values.to_physical().to_numpy()
+    ends = [values[0], values[-1]] if column.domain is None else list(_bounds(column))
+    low, high = pl.Series(ends, dtype=pl.Date).to_physical().to_list() if column.kind is Kind.DATE else ends
+    if numbers.dtype.kind == "i":
+        # Integers near each other but far from zero differ by less than a float can tell: subtract first.
+        first = int(numbers[0])
+        places = (numbers.astype(np.int64) - first).view(np.uint64).astype(np.float64)
+        low, high = low - first, high - first
+    else:
+        places = numbers
+    if math.isinf(high - low):
+        places, low, high = places / 2, low / 2, high / 2
+    return (places - low) / (high - low) if high > low else np.zeros(len(places))
 
 
 def _declared(
-    column: Column, labels: tuple[str, ...], codes: Codes, rows: NDArray[np.int64]
+    column: Column, values: pl.Series, labels: tuple[str, ...], codes: Codes, rows: NDArray[np.int64]
 ) -> tuple[pl.Series, tuple[str, ...], Codes]:
     """Renumber categories by the declared domain."""
-    declared = tuple(str(value) for value in column.domain or ())
+    declared = {
+        value if isinstance(value, str) else _texts(pl.Series([value]), column)[0]: value
+        for value in column.domain or ()
+        if value not in (None, MISSING, *column.missing_marks)
+    }
     place_of = {label: code for code, label in enumerate(declared)}
-    unknown = [label for label in labels if label not in place_of]
-    if unknown:
-        place = _Place(column.name, codes, rows).of(labels.index(unknown[0]))
+    renumber = np.array([*(place_of.get(label, -2) for label in labels), -1], dtype=np.int32)
+    renumbered = renumber[codes]
+    if (renumbered == -2).any():
+        first = int((renumbered == -2).argmax())
         raise InputError(
-            f"{place}: {unknown[0]!r} is not in the declared domain {listing(declared)}",
+            f"column {column.name!r}, row {int(rows[first]) + 1}: {labels[codes[first]]!r} is not in the "
+            f"declared domain {listing(declared)}",
             reason=Reason.OUT_OF_DOMAIN,
         )
-    renumber = np.array([*(place_of[label] for label in labels), -1], dtype=np.int32)
-    return pl.Series(column.name, declared, dtype=pl.String), declared, renumber[codes]
+    return _typed(column.name, declared, values.dtype), tuple(declared), renumbered
+
+
+def _typed(name: str, declared: Mapping[str, Any], dtype: pl.DataType) -> pl.Series:
+    """Return declared categories with the type that the column has, or as text where they cannot have it."""
+    labels = pl.Series(name, list(declared), dtype=pl.String)
+    with suppress(TypeError, pl.exceptions.PolarsError):
+        if dtype.is_numeric():
+            return labels.cast(dtype)
+        return pl.Series(name, list(declared.values()), dtype=dtype, strict=True)
+    return labels
 
 
 def _tree_attribute(column: Column, values: pl.Series, labels: tuple[str, ...], codes: Codes) -> Attribute:
     assert column.hierarchy is not None
     has_missing = bool((codes < 0).any())
-    hierarchy = column.hierarchy.over([*labels, MISSING] if has_missing else list(labels))
+    try:
+        hierarchy = column.hierarchy.over([*labels, MISSING] if has_missing else list(labels))
+    except InputError as error:
+        raise InputError(f"column {column.name!r}: {error}", reason=error.reason) from None
     leaf_of = np.array(
-        [hierarchy.leaf_index[label] for label in labels] + [hierarchy.leaf_index.get(MISSING, -1)], dtype=np.int32
+        [hierarchy.leaf_index[label] for label in labels] + [hierarchy.leaf_index.get(MISSING, -1)],
+        dtype=np.int32,
     )
     possible = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
     possible[leaf_of[: len(labels) + has_missing]] = True
-    if column.domain is not None and column.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
-        declared = [str(value) for value in column.domain]
-        possible[[hierarchy.over(declared).leaf_index[label] for label in declared]] = True
     typed = np.full(len(hierarchy.leaves), len(labels))
     typed[leaf_of[: len(labels)]] = np.arange(len(labels))
     padded = pl.concat([values, pl.Series([None], dtype=values.dtype)])
@@ -289,17 +354,17 @@ def _tree_attribute(column: Column, values: pl.Series, labels: tuple[str, ...], 
     return Attribute(column, domain, leaf_of[codes])
 
 
-def sensitive(series: nw.Series[Any]) -> Sensitive:
-    """Return a sensitive column as codes."""
-    cells = to_polars(series)
-    if cells.dtype.is_nested() or cells.dtype == pl.Object:
+def sensitive(series: nw.Series[Any], missing_marks: Sequence[str] = ()) -> Sensitive:
+    """Return a sensitive column as codes; empty cells and the marks are missing values."""
+    cells = _plain(to_polars(series))
+    if cells.dtype == pl.Boolean:
+        cells = cells.cast(pl.String)
+    if not (cells.dtype.is_numeric() or cells.dtype.is_temporal() or cells.dtype == pl.String):
         raise InputError(
             f"column {series.name!r} holds {cells.dtype}, which cannot be sensitive in this version",
             reason=Reason.BAD_VALUE,
         )
-    if not cells.dtype.is_numeric() and not cells.dtype.is_temporal():
-        cells = cells.cast(pl.String)
-    distinct, codes = factorize(cells.fill_nan(None) if cells.dtype.is_float() else cells)
+    distinct, codes = factorize(without_marks(cells, missing_marks))
     if (codes < 0).any():
         codes = np.where(codes < 0, np.int32(len(distinct)), codes)
         distinct = pl.concat([distinct, pl.Series([None], dtype=distinct.dtype)])

@@ -82,7 +82,7 @@ class Ranges(Generalized):
         return len(self.low)
 
     def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
-        return (self.low[index] <= codes) & (codes <= self.high[index])
+        return np.asarray((self.low[index] <= codes) & (codes <= self.high[index]))
 
     def ncp(self) -> NDArray[np.float64]:
         positions = self.domain.positions
@@ -114,7 +114,8 @@ class Ranges(Generalized):
         mixed = pl.Series((self.high == self.domain.missing) & (self.low < self.high))
         values = self.domain.values
         bounds = pl.select(
-            low=pl.when(~mixed).then(values.gather(self.low)), high=pl.when(~mixed).then(values.gather(self.high))
+            low=pl.when(~mixed).then(values.gather(self.low)),
+            high=pl.when(~mixed).then(values.gather(self.high)),
         ).to_struct(values.name)
         missing = pl.Series((self.low == self.domain.missing) & (self.low == self.high))
         return pl.select(pl.when(~missing).then(bounds)).to_series().rename(values.name)
@@ -122,7 +123,7 @@ class Ranges(Generalized):
 
 @dataclass(frozen=True, eq=False)
 class Sets(Generalized):
-    """Sets of codes: the i-th is members[starts[i]:starts[i + 1]], ascending, so that any cardinality is cheap."""
+    """Sets of codes, for any cardinality: the i-th is members[starts[i]:starts[i + 1]], ascending."""
 
     domain: SetDomain
     starts: NDArray[np.int64]
@@ -148,7 +149,7 @@ class Sets(Generalized):
     def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
         wanted = index.astype(np.int64) * len(self.domain) + codes
         found = np.searchsorted(self._keys, wanted)
-        return np.append(self._keys, -1)[found] == wanted
+        return np.asarray(np.append(self._keys, -1)[found] == wanted)
 
     def ncp(self) -> NDArray[np.float64]:
         return _share(self.sizes(), self.domain)
@@ -164,7 +165,10 @@ class Sets(Generalized):
         numbers: dict[bytes, int] = {}
         stretches = zip(self.starts[:-1], self.starts[1:], strict=True)
         return [
-            np.array([numbers.setdefault(self.members[a:b].tobytes(), len(numbers)) for a, b in stretches], np.int32)
+            np.array(
+                [numbers.setdefault(self.members[a:b].tobytes(), len(numbers)) for a, b in stretches],
+                np.int32,
+            )
         ]
 
     def texts(self) -> list[str]:
@@ -214,7 +218,7 @@ class Nodes(Generalized):
         return np.where(self.nodes < 0, np.int32(-1), self.domain.hierarchy.last[self.nodes])
 
     def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
-        return (self.low[index] <= codes) & (codes <= self.high[index])
+        return np.asarray((self.low[index] <= codes) & (codes <= self.high[index]))
 
     def ncp(self) -> NDArray[np.float64]:
         return _share(self.sizes(), self.domain)
@@ -269,14 +273,16 @@ class Recoding:
     @cached_property
     def types(self) -> NDArray[np.int32]:
         """The row type of each row: rows have the same if and only if they show the same values."""
-        boxes = np.column_stack([key for values in self.values for key in values.keys()])
+        boxes = np.column_stack([key for values in self.values for key in values.keys()])  # noqa: SIM118 - not a dict
         type_of_box, _ = kernels.group_rows(boxes)
         return type_of_box[self.box]
 
     def covers(self) -> NDArray[np.bool_]:
         """Return for each row whether it covers its own record in every attribute."""
-        inside = [v.covers(self.box, a.codes) for v, a in zip(self.values, self.table.attributes, strict=True)]
-        return np.logical_and.reduce(inside)
+        inside = [
+            v.covers(self.box, a.codes) for v, a in zip(self.values, self.table.attributes, strict=True)
+        ]
+        return np.asarray(np.logical_and.reduce(inside))
 
 
 def closure(attribute: Attribute, codes: Codes, starts: NDArray[np.int64]) -> Generalized:

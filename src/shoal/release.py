@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.audit import Audit, audit_table
-from shoal.encoding import to_polars
+from shoal.encoding import same_flavour, to_polars
 from shoal.errors import InputError, InternalError, Reason
 from shoal.io import write_csv, write_parquet
 from shoal.measures import Loss, measure
@@ -75,7 +75,9 @@ class Release:
 
         Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values.
         """
-        return published(self.recoding, self.order, typed=self.recoding.table.frame.implementation.is_pyarrow())
+        return published(
+            self.recoding, self.order, typed=self.recoding.table.frame.implementation.is_pyarrow()
+        )
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
@@ -137,20 +139,23 @@ class Release:
         InputError
             If the folder holds something else or cannot be written.
         """
+        with staged_folder(folder, overwrite=overwrite, ours=RELEASE_FILES) as staging:
+            self.write_files(staging, form=form, keep_key=keep_key)
+        return Path(folder)
+
+    def write_files(self, folder: Path, *, form: Format = "csv", keep_key: bool = False) -> None:
+        """Write the files of `save` into a folder that is there already; see `save`."""
         if form not in ("csv", "parquet"):
             raise InputError(f"format {form!r} is unknown; it is csv or parquet", reason=Reason.PARAMETER)
-        target = Path(folder)
-        with staged_folder(target, overwrite=overwrite, ours=RELEASE_FILES) as staging:
-            file = staging / f"release.{form}"
-            frame = published(self.recoding, self.order, typed=form == "parquet")
-            polars = pl.DataFrame([to_polars(frame_column) for frame_column in _columns(frame)])
-            write_csv(_flat(polars), file) if form == "csv" else write_parquet(polars, file)
-            digest = hashlib.sha256(file.read_bytes()).hexdigest()
-            certificate = {**self.certificate, "files": {file.name: {"sha256": digest}}}
-            (staging / "certificate.json").write_text(json.dumps(certificate, indent=2) + "\n", encoding="utf-8")
-            if keep_key:
-                _write_key(staging / "key.csv", self.key)
-        return target
+        file = folder / f"release.{form}"
+        columns = _columns(published(self.recoding, self.order, typed=form == "parquet"))
+        frame = pl.DataFrame([to_polars(column) for column in columns])
+        write_csv(_flat(frame), file) if form == "csv" else write_parquet(frame, file)
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        certificate = {**self.certificate, "files": {file.name: {"sha256": digest}}}
+        (folder / "certificate.json").write_text(json.dumps(certificate, indent=2) + "\n", encoding="utf-8")
+        if keep_key:
+            _write_key(folder / "key.csv", self.key)
 
 
 def publish(
@@ -177,7 +182,9 @@ def publish(
     order = randomness.permutation(len(recoding.box))
     found = audit_table(recoding.table, published(recoding, order), model, key=order)
     if not found.holds:
-        raise InternalError(f"the audit refused the release of method {circumstances['method']!r}: {found.verdict}")
+        raise InternalError(
+            f"the audit refused a release by {circumstances['method']!r}: {found.verdict.rstrip('.')}"
+        )
     return Release(recoding, order, model, measure(recoding, model.k), found, circumstances)
 
 
@@ -201,18 +208,18 @@ def published(recoding: Recoding, order: NDArray[np.int64], *, typed: bool = Fal
     for attribute, values in zip(table.attributes, recoding.values, strict=True):
         cells = values.typed() if typed else pl.Series(values.texts(), dtype=pl.String)
         column = cells.gather(recoding.box[order]).rename(attribute.column.name)
-        generalized.append(_in_flavour(column, carried.implementation))
+        generalized.append(_in_flavour(column, carried))
     return carried.with_columns(*generalized).select(kept).to_native()
 
 
-def _in_flavour(column: pl.Series, implementation: nw.Implementation) -> nw.Series[Any]:
-    if implementation.is_polars():
-        return nw.from_native(column, series_only=True)
-    if implementation.is_pyarrow():
-        import pyarrow as pa  # the caller's frame is PyArrow's, so it is there
+def _in_flavour(column: pl.Series, carried: nw.DataFrame[Any]) -> nw.Series[Any]:
+    """Return a column as a series of the flavour of the frame it goes into."""
+    if not carried.implementation.is_pyarrow():
+        return same_flavour([column], carried)[column.name]
+    import pyarrow as pa  # the caller's frame is PyArrow's, so it is there
 
-        return nw.from_native(pa.chunked_array([column.to_arrow()]), series_only=True).alias(column.name)
-    return nw.new_series(column.name, column.to_list(), backend=implementation)
+    table: nw.DataFrame[Any] = nw.from_native(pa.table({column.name: column.to_arrow()}), eager_only=True)
+    return table[column.name]
 
 
 def _columns(frame: Any) -> list[nw.Series[Any]]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import tomli_w
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
-from shoal.hierarchy import HierarchySource
+from shoal.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
+from shoal.staging import staged_file
 
 
 class Role(StrEnum):
@@ -243,6 +248,48 @@ class Schema:
             columns.append(Column(name, role=roles.get(name, Role.OTHER), missing_marks=marks, **known))
         return cls(tuple(columns))
 
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema from a TOML file; files of hierarchies are looked up beside it.
+
+        Raises
+        ------
+        InputError
+            If the file is not there, is not TOML, or says something that is not understood.
+        """
+        path = Path(path)
+        try:
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"there is no schema file {path}", reason=Reason.MISSING_FILE) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} cannot be read: {error}", reason=Reason.MISSING_FILE) from None
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{path} is not a TOML file: {error}", reason=Reason.SCHEMA) from None
+        columns = data.pop("columns", None)
+        if not isinstance(columns, dict) or not columns or data:
+            extra = f"; it also has {listing(data)}" if data else ""
+            raise InputError(
+                f"{path} must have a table [columns.NAME] for each column, and nothing else{extra}",
+                reason=Reason.SCHEMA,
+            )
+        return cls(tuple(_column_from(name, table, path) for name, table in columns.items()))
+
+    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the schema as a TOML file, which `read` reads back to an equal schema.
+
+        Raises
+        ------
+        InputError
+            If the file exists and `overwrite` is not set, or cannot be written.
+        """
+        with staged_file(path, overwrite=overwrite) as staged:
+            staged.write_text(self.to_toml(), encoding="utf-8")
+
+    def to_toml(self) -> str:
+        """Return the schema as TOML text."""
+        return tomli_w.dumps({"columns": {column.name: _column_table(column) for column in self.columns}})
+
 
 def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> Kind:
     """Return the kind of a column, judged by its type and, for text, by all its values.
@@ -290,3 +337,62 @@ def _roles(
                     reason=Reason.ROLE_CONFLICT,
                 )
     return roles
+
+
+def _column_table(column: Column) -> dict[str, Any]:
+    """Return a column as a TOML table: role, kind, and whatever is not the default."""
+    table: dict[str, Any] = {"role": column.role.value, "kind": column.kind.value}
+    for field in fields(Column):
+        value = getattr(column, field.name)
+        if field.name in ("name", "role", "kind") or value == field.default:
+            continue
+        match value:
+            case Intervals():
+                table["hierarchy"] = {"intervals": list(value.widths), "origin": value.origin}
+            case Prefixes():
+                table["hierarchy"] = {"prefixes": list(value.lengths)}
+            case Hierarchy():
+                table["hierarchy"] = {"levels": value.levels()}
+            case Missing():
+                table["missing"] = value.value
+            case tuple():
+                table[field.name] = list(value)
+            case _:
+                table[field.name] = value
+    return table
+
+
+def _column_from(name: str, table: Any, path: Path) -> Column:
+    def wrong(message: str) -> InputError:
+        return InputError(f"{path}: column {name!r}: {message}", reason=Reason.SCHEMA)
+
+    if not isinstance(table, dict):
+        raise wrong(f"must be a table such as [columns.{name}], not {table!r}")
+    known = [field.name for field in fields(Column) if field.name != "name"]
+    for key, value in table.items():
+        if key not in known:
+            raise wrong(f"{key!r} is unknown{did_you_mean(key, known)}; it may have {listing(known)}")
+        if key in ("domain", "missing_marks") and not isinstance(value, list):
+            raise wrong(f"{key} must be a list, not {value!r}")
+    table = dict(table)
+    if "hierarchy" in table:
+        table["hierarchy"] = _hierarchy_from(table["hierarchy"], path, wrong)
+    if "missing_marks" in table:
+        table["missing_marks"] = tuple(str(mark) for mark in table["missing_marks"])
+    return Column(name, **table)
+
+
+def _hierarchy_from(value: Any, path: Path, wrong: Callable[[str], InputError]) -> HierarchySource:
+    match value:
+        case str():
+            return Hierarchy.from_file(path.parent / value)
+        case {"intervals": list(widths), **rest} if rest.keys() <= {"origin"}:
+            return Intervals(tuple(widths), value.get("origin", 0.0))
+        case {"prefixes": list(lengths), **rest} if not rest:
+            return Prefixes(tuple(lengths))
+        case {"levels": list(rows), **rest} if not rest:
+            return Hierarchy.from_levels(rows)
+    raise wrong(
+        f"hierarchy {value!r} is not understood; it is the name of a file, or one of "
+        "{intervals = [5, 10]}, {prefixes = [3, 2]}, {levels = [[value, level 1, ..., top], ...]}"
+    )

@@ -57,7 +57,7 @@ class Table:
     def weights(self) -> NDArray[np.float64]:
         """The weight of each attribute; they sum to 1."""
         weights = np.array([a.column.weight for a in self.attributes], dtype=np.float64)
-        return weights / weights.sum()
+        return np.asarray(weights / weights.sum())
 
     def decode(self) -> Any:
         """Return the quasi-identifiers as a frame of the flavour that went in."""
@@ -84,7 +84,7 @@ class Table:
         if len(data) == 0:
             raise InputError("the table has no rows", reason=Reason.NO_ROWS)
         series = {column.name: encoding.read_cells(data[column.name], column) for column in schema.quasi}
-        kept = _rows_to_keep(series, schema)
+        kept = _rows_to_keep(data, series, schema)
         rows = np.arange(len(data)) if kept is None else np.flatnonzero(kept)
         if kept is not None:
             if len(rows) == 0:
@@ -92,16 +92,24 @@ class Table:
             series = {name: cells.gather(rows) for name, cells in series.items()}
         attributes = tuple(encoding.attribute(series[column.name], column, rows) for column in schema.quasi)
         kept_frame = data if kept is None else data[rows]
-        sensitive = tuple(encoding.sensitive(kept_frame[column.name]) for column in schema.sensitive)
+        sensitive = tuple(
+            encoding.sensitive(kept_frame[column.name], column.missing_marks) for column in schema.sensitive
+        )
         return cls(schema, kept_frame, attributes, sensitive, rows, len(data) - len(rows))
 
 
-def _rows_to_keep(series: dict[str, pl.Series], schema: Schema) -> NDArray[np.bool_] | None:
+def _rows_to_keep(
+    data: nw.DataFrame[Any], series: dict[str, pl.Series], schema: Schema
+) -> NDArray[np.bool_] | None:
     """Return which rows the missing-value policies keep, or None for all."""
     kept: NDArray[np.bool_] | None = None
-    for column in schema.quasi:
-        cells = series[column.name]
-        if cells.null_count() == 0 or column.missing is Missing.CATEGORY:
+    for column in (*schema.quasi, *schema.sensitive):
+        if column.missing is Missing.CATEGORY:
+            continue
+        cells = series.get(column.name)
+        if cells is None:
+            cells = encoding.without_marks(encoding.to_polars(data[column.name]), column.missing_marks)
+        if cells.null_count() == 0:
             continue
         missing = cells.is_null().to_numpy()
         if column.missing is Missing.ERROR:

@@ -67,7 +67,9 @@ class Audit:
         if self.findings:
             return "The release does not hold: " + "; ".join(self.findings) + "."
         if self.promise is None:
-            return f"Each released row looks the same as at least {self.k - 1} others; no promise was asked for."
+            return (
+                f"Each released row looks the same as at least {self.k - 1} others; no promise was asked for."
+            )
         return f"The promise holds: {self.promise.sentence()}."
 
     def as_dict(self) -> dict[str, Any]:
@@ -189,7 +191,9 @@ def _undiverse(audit: Audit, model: Model, schema: Schema) -> Iterator[str]:
     measured = {column.column for column in audit.diversity}
     absent = [column.name for column in schema.sensitive if column.name not in measured]
     if absent or not measured:
-        what = f"the sensitive columns {listing(absent)} are not in the release" if absent else "there is none"
+        what = (
+            f"the sensitive columns {listing(absent)} are not in the release" if absent else "there is none"
+        )
         yield f"diversity of sensitive values was promised, but {what}"
     for column in audit.diversity:
         for name, asked, found in (
@@ -198,4 +202,4 @@ def _undiverse(audit: Audit, model: Model, schema: Schema) -> Iterator[str]:
             ("entropy_l", model.entropy_l, column.entropy_l),
         ):
             if asked is not None and found < asked * (1 - _ROUNDING):
-                yield f"{column.column!r} reaches only {name} = {found:.4g} instead of {asked:g} in some class"
+                yield f"{column.column!r} has only {name} = {found:.4g} instead of {asked:g} in some class"

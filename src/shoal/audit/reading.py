@@ -76,7 +76,9 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
     cells = [MISSING if text in attribute.column.missing_marks else text for text in texts.to_list()]
     values = _READERS[type(attribute.domain)](cells, attribute)
     empty = values.sizes() <= 0
-    return ReleasedColumn(name, values, codes, tuple(cell for cell, none in zip(cells, empty, strict=True) if none))
+    return ReleasedColumn(
+        name, values, codes, tuple(cell for cell, none in zip(cells, empty, strict=True) if none)
+    )
 
 
 def _as_text(series: pl.Series) -> pl.Series:
@@ -95,7 +97,9 @@ def _as_text(series: pl.Series) -> pl.Series:
         ]
         return pl.Series(series.name, texts, dtype=pl.String)
     if series.dtype.is_float():
-        numbers = [None if v is None or v != v else f"{v:.0f}" if v == int(v) else repr(v) for v in series.to_list()]
+        numbers = [
+            None if v is None or v != v else f"{v:.0f}" if v == int(v) else repr(v) for v in series.to_list()
+        ]
         return pl.Series(series.name, numbers, dtype=pl.String)
     if isinstance(series.dtype, pl.Datetime):
         series = series.cast(pl.Date)
@@ -117,7 +121,9 @@ def _read_ranges(cells: Sequence[str], attribute: Attribute) -> Ranges:
     domain = attribute.domain
     assert isinstance(domain, RangeDomain)
     known = len(domain) - (domain.missing is not None)
-    ranked = list(range(known)) if attribute.column.kind is Kind.ORDINAL else domain.values.head(known).to_list()
+    ranked = (
+        list(range(known)) if attribute.column.kind is Kind.ORDINAL else domain.values.head(known).to_list()
+    )
     datum = _datum_reader(attribute.column, domain)
     low, high = np.empty(len(cells), np.int32), np.empty(len(cells), np.int32)
     for i, cell in enumerate(cells):
@@ -148,8 +154,8 @@ def _ends(cell: str, datum: Callable[[str], Any], column: Column) -> tuple[Any, 
         if low is not None and high is not None:
             return low, high, foreign[2], foreign[3]
     raise InputError(
-        f"column {column.name!r} of the release: {cell!r} is neither a {column.kind.value} value nor an interval "
-        "such as 20..40 or [20, 40[",
+        f"column {column.name!r} of the release: {cell!r} is neither a {column.kind.value} value nor an "
+        "interval such as 20..40 or [20, 40[",
         reason=Reason.RELEASE_UNREADABLE,
     )
 
@@ -170,7 +176,7 @@ def _datum_reader(column: Column, domain: Domain) -> Callable[[str], Any]:
         try:
             if column.date_format is not None:
                 return datetime.datetime.strptime(text, column.date_format).date()
-            return datetime.date.fromisoformat(text[:10])
+            return datetime.datetime.fromisoformat(text).date()
         except ValueError:
             return None
 

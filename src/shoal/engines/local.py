@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from shoal.methods import Circumstances, Progress, method_for, require_options, silent
@@ -64,6 +65,7 @@ def anonymize(
     randomness = Randomness(seed)
     recoding = function(table, model, Circumstances(randomness, progress), **options)
     progress("auditing", 0.0)
-    release = publish(recoding, model, randomness, {"method": name, "options": options, "seeded": seed is not None})
+    made = {"method": name, "options": options, "seeded": seed is not None}
+    release = publish(recoding, model, randomness, made)
     progress("auditing", 1.0)
-    return release
+    return replace(release, circumstances={**made, "seconds": round(time.perf_counter() - started, 3)})

@@ -126,7 +126,7 @@ def lm(recoding: Recoding) -> float:
 
 
 def em(recoding: Recoding) -> float:
-    """Return the entropy measure: the mean conditional entropy of the original given the generalized value."""
+    """Return the entropy measure: the mean entropy of the original value given the generalized one."""
     bits = [
         values.entropies(attribute.counts)
         for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)

@@ -26,7 +26,8 @@ def method_for(model: Model, name: str | None = None) -> tuple[str, Method]:
     chosen = name or next(iter(known))
     if chosen not in known:
         raise InputError(
-            f"no method {chosen!r} keeps {model.name}{did_you_mean(chosen, known)}; there is {listing(known)}",
+            f"no method {chosen!r} keeps {model.name}{did_you_mean(chosen, known)}; "
+            f"there is {listing(known)}",
             reason=Reason.PARAMETER,
         )
     return chosen, known[chosen]

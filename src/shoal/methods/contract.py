@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 from shoal.randomness import Randomness
 from shoal.recoding import Recoding
-from shoal.table import Table
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of it that is done; may raise to cancel the run."""
@@ -34,14 +32,9 @@ class Circumstances:
     progress: Progress = silent
 
 
-class Method(Protocol):
-    """A way to keep a promise; what only it can be told comes as keyword arguments with defaults."""
+Method = Callable[..., Recoding]
+"""A function ``method(table, model, circumstances, *, options...)``: data, promise, the rest.
 
-    def __call__(self, table: Table, model: Any, circumstances: Circumstances, /, **options: Any) -> Recoding:
-        """Return a recoding of the table that keeps the promise of the model.
-
-        Raises
-        ------
-        InfeasibleError
-            If no recoding of this table can keep it; the message says what could be had.
-        """
+It returns a recoding of the table that keeps the promise, or raises `InfeasibleError` with what could be had
+instead. What only this method can be told comes as keyword-only arguments with defaults.
+"""

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from shoal.domain import Sensitive
 from shoal.errors import InfeasibleError, InputError, Reason
 from shoal.models import Model
-from shoal.table import Sensitive, Table
+from shoal.table import Table
 
 
 def require_feasible(table: Table, model: Model) -> None:
@@ -24,7 +25,7 @@ def require_feasible(table: Table, model: Model) -> None:
     """
     if model.k > len(table):
         raise InputError(
-            f"k = {model.k} is more than the {len(table)} records of the table; choose a k of at most {len(table)}",
+            f"k = {model.k} is more than the {len(table)} records of the table; it can be at most {len(table)}",
             reason=Reason.PARAMETER,
         )
     if model.diverse and not table.sensitive:

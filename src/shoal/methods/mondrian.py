@@ -1,4 +1,4 @@
-"""Mondrian (LeFevre, DeWitt, Ramakrishnan, ICDE 2006): classes by cutting the table again and again in two."""
+"""Mondrian (LeFevre, DeWitt and Ramakrishnan 2006): classes by cutting the table in two, again and again."""
 
 from __future__ import annotations
 

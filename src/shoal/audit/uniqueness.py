@@ -1,0 +1,141 @@
+"""How identifying combinations of columns are in a table: how many records nobody else equals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, Reason, listing
+from shoal.kernels import group_rows
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Some columns, and how far they single out records.
+
+    Parameters
+    ----------
+    columns
+        Their names, in the table's order.
+    unique
+        Records that nobody else equals in these columns.
+    smallest
+        Size of the smallest group of equal records; 0 only in a table without records.
+    groups
+        Number of groups of equal records.
+    share
+        `unique` as a share of all records; 0 in a table without records.
+    """
+
+    columns: tuple[str, ...]
+    unique: int
+    smallest: int
+    groups: int
+    share: float
+
+
+def uniqueness(
+    codes: NDArray[np.int32], names: Sequence[str], *, up_to: int = 3, most: int | None = None
+) -> tuple[Combination, ...]:
+    """Return how identifying each combination of a few columns is, and that of all columns together.
+
+    Parameters
+    ----------
+    codes
+        One row for each record, one column for each name; a missing value is a code like any other.
+    names
+        The names of the columns.
+    up_to
+        The largest number of columns to combine.
+    most
+        How many combinations to return at most; None returns all.
+
+    Returns
+    -------
+    tuple of Combination
+        By falling share; among equals those with fewer columns first, then by names. O(combinations x
+        records) time at worst, less where few columns single out many; O(up_to x records) memory.
+
+    Raises
+    ------
+    InputError
+        If the names do not fit the columns, or `up_to` or `most` is less than 1.
+    """
+    _check(codes, names, up_to, most)
+    columns = np.ascontiguousarray(codes.T, dtype=np.int32)  # each column in one piece
+    found = list(_refinements(_together(len(codes)), columns, names, up_to))
+    if len(names) > up_to:
+        found.append(_all_columns(columns, names))
+    found.sort(key=lambda each: (-each.unique, len(each.columns), each.columns))
+    return tuple(found[:most])
+
+
+@dataclass(frozen=True, eq=False)
+class _Grouping:
+    """Records grouped by some columns.
+
+    Records that are already unique remain so whatever column is added: only the others are kept.
+    """
+
+    records: int
+    columns: tuple[int, ...]
+    sharing: NDArray[np.int64]  # records that are not unique
+    group: NDArray[np.int32]  # the group of each of these
+    smallest: int
+    groups: int  # of all records
+
+    def named(self, names: Sequence[str]) -> Combination:
+        unique = self.records - len(self.sharing)
+        share = unique / self.records if self.records else 0.0
+        return Combination(tuple(names[c] for c in self.columns), unique, self.smallest, self.groups, share)
+
+
+def _check(codes: NDArray[np.int32], names: Sequence[str], up_to: int, most: int | None) -> None:
+    if codes.ndim != 2 or codes.shape[1] != len(names):
+        raise InputError(
+            f"codes of shape {codes.shape} do not fit the {len(names)} names {listing(names)}; give one row for "
+            "each record and one column for each name",
+            reason=Reason.PARAMETER,
+        )
+    for option, value in (("up_to", up_to), ("most", most)):
+        if value is not None and value < 1:
+            raise InputError(f"{option} is {value}; give 1 or more", reason=Reason.PARAMETER)
+
+
+def _together(records: int) -> _Grouping:
+    """Return the grouping by no column: a single group, of which even a single record is kept."""
+    return _Grouping(records, (), np.arange(records), np.zeros(records, np.int32), records, min(records, 1))
+
+
+def _refinements(
+    grouping: _Grouping, columns: NDArray[np.int32], names: Sequence[str], depth: int
+) -> Iterator[Combination]:
+    """Yield each combination that adds up to `depth` later columns to those of a grouping."""
+    for column in range(max(grouping.columns, default=-1) + 1, len(columns)):
+        finer = _refined(grouping, columns, column)
+        yield finer.named(names)
+        if depth > 1:
+            yield from _refinements(finer, columns, names, depth - 1)
+
+
+def _all_columns(columns: NDArray[np.int32], names: Sequence[str]) -> Combination:
+    grouping = _together(columns.shape[1])
+    for column in range(len(columns)):
+        grouping = _refined(grouping, columns, column)
+    return grouping.named(names)
+
+
+def _refined(grouping: _Grouping, columns: NDArray[np.int32], column: int) -> _Grouping:
+    rows = grouping.sharing
+    combined = (*grouping.columns, column)
+    settled = grouping.records - len(rows)  # unique before: each is a group of its own
+    if not len(rows):
+        return _Grouping(grouping.records, combined, rows, grouping.group, grouping.smallest, settled)
+    group, first = group_rows(np.column_stack((grouping.group, columns[column][rows])))
+    sizes = np.bincount(group, minlength=len(first))
+    shared = sizes[group] > 1
+    smallest = 1 if settled else int(sizes.min())
+    return _Grouping(grouping.records, combined, rows[shared], group[shared], smallest, settled + len(first))

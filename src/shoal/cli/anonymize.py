@@ -1,0 +1,123 @@
+"""`shoal anonymize`: a table in, an audited release out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal import engines
+from shoal.audit.classes import Diversity
+from shoal.cli import options
+from shoal.cli.output import progress, show_facts, show_json, warn
+from shoal.release import RELEASE_FILES, Format, Release
+from shoal.staging import staged_folder
+from shoal.suggestion import warnings
+
+
+def anonymize(
+    table: options.TableFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the release.", rich_help_panel="Files")
+    ],
+    k: Annotated[
+        int, typer.Option("--k", help="Nobody is told from fewer than k.", rich_help_panel="The promise")
+    ],
+    model: options.ModelName = "k-anonymity",
+    diversity_l: options.DiversityL = None,
+    diversity_p: options.DiversityP = None,
+    entropy_l: options.EntropyL = None,
+    method: Annotated[
+        str | None, typer.Option("--method", help="Another way to keep it.", rich_help_panel="The promise")
+    ] = None,
+    relaxed: Annotated[
+        bool,
+        typer.Option(
+            "--relaxed", help="mondrian: may divide records of one value.", rich_help_panel="The promise"
+        ),
+    ] = False,
+    schema: options.SchemaFile = None,
+    quasi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    drop: options.Drop = None,
+    hierarchy: options.Hierarchies = None,
+    kind: options.Kinds = None,
+    weight: options.Weights = None,
+    missing: options.Missings = None,
+    missing_mark: options.MissingMarks = None,
+    file_format: Annotated[
+        Format, typer.Option("--format", help="csv (text) or parquet (typed).", rich_help_panel="Files")
+    ] = "csv",
+    keep_key: Annotated[
+        bool,
+        typer.Option("--keep-key", help="Also write key.csv, which undoes it all.", rich_help_panel="Files"),
+    ] = False,
+    overwrite: options.Overwrite = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Repeatable; for experiments only, never to publish.")
+    ] = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
+    promised = options.promise(model, k, diversity_l, diversity_p, entropy_l)
+    # Opened before the work, so that nobody waits for a release that cannot be saved.
+    with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
+        frame, described = options.load(
+            table,
+            schema=schema,
+            quasi=quasi,
+            sensitive=sensitive,
+            drop=drop,
+            hierarchies=hierarchy,
+            kinds=kind,
+            weights=weight,
+            missing=missing,
+            missing_marks=missing_mark,
+            delimiter=delimiter,
+            encoding=encoding,
+        )
+        for warning in warnings(frame, described):
+            warn(warning)
+        choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
+        with progress(quiet or as_json) as report:
+            release = engines.anonymize(
+                frame, described, promised, method=method, seed=seed, progress=report, **choices
+            )
+        release.write_files(staging, form=file_format, keep_key=keep_key)
+    if seed is not None:
+        warn("this release is seeded: whoever knows the seed can undo the shuffle; do not publish it")
+    if keep_key:
+        warn(f"{output / 'key.csv'} tells who is who; keep it apart from the release, or delete it")
+    if as_json:
+        show_json(release.certificate)
+    elif not quiet:
+        show_release(release, output)
+
+
+def show_release(release: Release, folder: Path) -> None:
+    """Print what was promised, found and lost, and where the files are."""
+    loss, found = release.loss, release.audit
+    worst = sorted(loss.by_attribute.items(), key=lambda item: -item[1])
+    left_out = release.recoding.table.left_out
+    show_facts(
+        "Release",
+        [
+            ("promised", release.model.sentence()),
+            ("audit found", found.verdict),
+            ("smallest class", f"{found.k} rows; {len(found.classes.sizes)} classes, {found.rows} rows"),
+            *((f"diversity of {d.column}", _diversity_words(d)) for d in found.diversity),
+            ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
+            ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
+            *([("left out", f"{left_out} records with missing values")] if left_out else []),
+            ("made by", f"{release.circumstances['method']} in {release.circumstances['seconds']:.1f} s"),
+            ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
+        ],
+    )
+
+
+def _diversity_words(diversity: Diversity) -> str:
+    return f"at least {diversity.p} values in a class, none more frequent than {1 / diversity.l:.0%}"

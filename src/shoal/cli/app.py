@@ -1,0 +1,77 @@
+"""The `shoal` command: its subcommands, and how every outcome becomes an exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from importlib import metadata
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+
+from shoal.cli.anonymize import anonymize
+from shoal.cli.audit import audit
+from shoal.cli.demo import demo
+from shoal.cli.output import fail
+from shoal.cli.scan import scan
+from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
+
+DONE, BROKEN, WRONG, BUG = 0, 1, 2, 3
+"""Exit codes: done; the promise does not hold or cannot be kept; call or input is wrong; a bug of ours."""
+
+app = typer.Typer(
+    help="Publish a table so that nobody in it can be singled out among fewer than k records.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+for command in (demo, scan, anonymize, audit):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"shoal {metadata.version('shoal')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version  # handled by its callback
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with one of the four codes (130 and 143 when interrupted)."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    as_json = "--json" in sys.argv
+    try:
+        app(standalone_mode=True)
+    except InfeasibleError as error:
+        sys.exit(fail(error, BROKEN, as_json))
+    except PromiseError as error:
+        sys.exit(fail(error, BROKEN, as_json))
+    except InputError as error:
+        sys.exit(fail(error, WRONG, as_json))
+    except Exception as error:
+        # Not ours to explain: show where it happened, and call it what it is.
+        traceback.print_exc()
+        bug = error if isinstance(error, ShoalError) else InternalError(f"{type(error).__name__}: {error}")
+        sys.exit(fail(bug, BUG, as_json))
+    sys.exit(DONE)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Turn a signal into an exit, on the way to which half-written files are removed."""
+    del frame
+    sys.exit(128 + number)
+
+
+__all__ = ["BROKEN", "BUG", "DONE", "WRONG", "app", "main"]

@@ -1,0 +1,76 @@
+"""`shoal audit`: does a release, of any tool, keep its promise?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal import audit as auditor
+from shoal.cli import options
+from shoal.cli.output import out, show_facts, show_json
+from shoal.io import read_table
+
+
+def audit(
+    table: options.TableFile,
+    released: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released table.")],
+    k: Annotated[
+        int | None, typer.Option("--k", help="The k that was promised.", rich_help_panel="The promise")
+    ] = None,
+    model: options.ModelName = "k-anonymity",
+    diversity_l: options.DiversityL = None,
+    diversity_p: options.DiversityP = None,
+    entropy_l: options.EntropyL = None,
+    schema: options.SchemaFile = None,
+    quasi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    drop: options.Drop = None,
+    hierarchy: options.Hierarchies = None,
+    kind: options.Kinds = None,
+    weight: options.Weights = None,
+    missing: options.Missings = None,
+    missing_mark: options.MissingMarks = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Check a release against its original: exit code 1 if the promise does not hold."""
+    promised = None if k is None else options.promise(model, k, diversity_l, diversity_p, entropy_l)
+    frame, described = options.load(
+        table,
+        schema=schema,
+        quasi=quasi,
+        sensitive=sensitive,
+        drop=drop,
+        hierarchies=hierarchy,
+        kinds=kind,
+        weights=weight,
+        missing=missing,
+        missing_marks=missing_mark,
+        delimiter=delimiter,
+        encoding=encoding,
+    )
+    found = auditor(frame, read_table(released), described, promised)
+    if as_json:
+        show_json(found.as_dict())
+    elif not quiet:
+        consistent = found.consistency
+        show_facts(
+            "Audit",
+            [
+                ("rows", f"{found.rows} released of {found.records} records"),
+                ("classes", f"{len(found.classes.sizes)}; the smallest has {found.k} rows"),
+                ("each record fits", f"at least {consistent.rows_per_record} released rows"),
+                ("each row fits", f"at least {int(consistent.records_of_row.min())} records"),
+                *(
+                    (f"diversity of {d.column}", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
+                    for d in found.diversity
+                ),
+            ],
+        )
+        out.print(found.verdict, style="green" if found.holds else "bold red", markup=False, highlight=False)
+    if not found.holds:
+        raise typer.Exit(1)

@@ -1,0 +1,214 @@
+"""Options that several commands share, and what they mean together: a table, its schema, a promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+
+from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
+from shoal.hierarchy import Hierarchy
+from shoal.io import read_table
+from shoal.models import KAnonymity, Model
+from shoal.schema import Role, Schema
+
+MODELS: dict[str, type[Model]] = {model.name: model for model in (KAnonymity,)}
+
+_ABOUT = "About the table"
+_PROMISE = "The promise"
+_FILES = "Files"
+
+TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet or Arrow file.")]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option("--schema", help="schema.toml, as `shoal scan` writes it.", rich_help_panel=_ABOUT),
+]
+Quasi = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--quasi",
+        help="Columns others may know, comma-separated: they are generalized.",
+        rich_help_panel=_ABOUT,
+    ),
+]
+Sensitive = Annotated[
+    list[str] | None,
+    typer.Option("--sensitive", help="Columns nobody must learn, comma-separated.", rich_help_panel=_ABOUT),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option("--drop", help="Identifying columns, comma-separated: left out.", rich_help_panel=_ABOUT),
+]
+Hierarchies = Annotated[
+    list[str] | None,
+    typer.Option("--hierarchy", metavar="COLUMN=FILE", help="Levels of a column.", rich_help_panel=_ABOUT),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="COLUMN=KIND",
+        help="numeric, date or categorical, where it is inferred wrongly.",
+        rich_help_panel=_ABOUT,
+    ),
+]
+Weights = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--weight", metavar="COLUMN=NUMBER", help="How much losses in it count.", rich_help_panel=_ABOUT
+    ),
+]
+Missings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="COLUMN=POLICY",
+        help="Missing values: category, suppress or error.",
+        rich_help_panel=_ABOUT,
+    ),
+]
+MissingMarks = Annotated[
+    list[str] | None,
+    typer.Option("--missing-mark", help="A text that means 'missing', such as ?.", rich_help_panel=_ABOUT),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", help="Of a CSV file, if not found by itself.", rich_help_panel=_FILES),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", help="Of a CSV file, if not found by itself.", rich_help_panel=_FILES),
+]
+ModelName = Annotated[
+    str, typer.Option("--model", help=f"One of: {', '.join(MODELS)}.", rich_help_panel=_PROMISE)
+]
+DiversityL = Annotated[
+    float | None,
+    typer.Option("--l", help="No sensitive value above a share of 1/l.", rich_help_panel=_PROMISE),
+]
+DiversityP = Annotated[
+    int | None,
+    typer.Option("--p", help="At least p different sensitive values.", rich_help_panel=_PROMISE),
+]
+EntropyL = Annotated[
+    float | None,
+    typer.Option(
+        "--entropy-l", help="Entropy of sensitive values at least log(l).", rich_help_panel=_PROMISE
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=_FILES)
+]
+
+
+def load(
+    table: Path,
+    schema: Path | None,
+    quasi: list[str] | None,
+    sensitive: list[str] | None,
+    drop: list[str] | None,
+    hierarchies: list[str] | None,
+    kinds: list[str] | None,
+    weights: list[str] | None,
+    missing: list[str] | None,
+    missing_marks: list[str] | None,
+    delimiter: str | None,
+    encoding: str | None,
+) -> tuple[pl.DataFrame, Schema]:
+    """Read a table and the schema that file and options describe; options go before the file.
+
+    Raises
+    ------
+    InputError
+        If table or schema cannot be read, or do not fit each other.
+    """
+    frame = read_table(table, delimiter=delimiter, encoding=encoding)
+    named = {
+        Role.QUASI: _names(quasi, frame.columns),
+        Role.SENSITIVE: _names(sensitive, frame.columns),
+        Role.IDENTIFIER: _names(drop, frame.columns),
+    }
+    changes: dict[str, dict[str, Any]] = {}
+    for key, given in (("kind", kinds), ("weight", weights), ("missing", missing)):
+        for name, text in _pairs(given, f"--{key}", frame.columns):
+            changes.setdefault(name, {})[key] = _number(text, name) if key == "weight" else text
+    for name, text in _pairs(hierarchies, "--hierarchy", frame.columns):
+        changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
+    marks = tuple(missing_marks or ())
+    inferred = Schema.infer(
+        frame,
+        quasi=named[Role.QUASI],
+        sensitive=named[Role.SENSITIVE],
+        drop=named[Role.IDENTIFIER],
+        missing_marks=marks,
+    )
+    described = _with_file(inferred, Schema.read(schema), named, marks) if schema is not None else inferred
+    for name, change in changes.items():
+        described = described.changed(name, **change)
+    return frame, described.completed(frame.columns)
+
+
+def promise(
+    model: str, k: int, diversity_l: float | None, diversity_p: int | None, entropy_l: float | None
+) -> Model:
+    """Return the model that the options describe.
+
+    Raises
+    ------
+    InputError
+        If there is no such model, or a parameter is impossible.
+    """
+    if model not in MODELS:
+        raise InputError(
+            f"model {model!r} is unknown{did_you_mean(model, MODELS)}; there is {listing(MODELS)}",
+            reason=Reason.PARAMETER,
+        )
+    return MODELS[model](k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l)
+
+
+def _with_file(
+    inferred: Schema, read: Schema, named: dict[Role, list[str]], marks: tuple[str, ...]
+) -> Schema:
+    """Return the schema of a file with the roles and marks that were named on the command line."""
+    known = {column.name: column for column in read}
+    for name in known:
+        if name not in inferred.names:
+            raise unknown_column(name, inferred.names)
+    described = []
+    for column in inferred:
+        before = known.get(column.name, column)
+        role = next((role for role, names in named.items() if column.name in names), before.role)
+        described.append(replace(before, role=role, missing_marks=marks or before.missing_marks))
+    return Schema(tuple(described))
+
+
+def _names(given: list[str] | None, columns: list[str]) -> list[str]:
+    """Return the names in comma-separated lists; a column whose own name has a comma is taken whole."""
+    names: list[str] = []
+    for text in given or ():
+        names += [text] if text in columns else [name.strip() for name in text.split(",") if name.strip()]
+    return names
+
+
+def _pairs(given: list[str] | None, option: str, columns: list[str]) -> list[tuple[str, str]]:
+    pairs = []
+    for text in given or ():
+        name, separator, value = text.rpartition("=")
+        if not separator or not name or not value:
+            raise InputError(f"{option} {text!r} must be COLUMN=VALUE", reason=Reason.PARAMETER)
+        if name not in columns:
+            raise unknown_column(name, columns)
+        pairs.append((name, value))
+    return pairs
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--weight {name}={text}: not a number", reason=Reason.PARAMETER) from None

@@ -1,0 +1,69 @@
+"""What the command line shows: tables on a terminal, JSON for programs, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from shoal.errors import ShoalError
+from shoal.methods import Progress as Report
+
+out = Console()
+err = Console(stderr=True)
+
+
+def show_json(data: Any) -> None:
+    """Print data as JSON, and nothing else, on stdout."""
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+def fail(error: ShoalError, code: int, as_json: bool) -> int:
+    """Show an error and return the exit code."""
+    if as_json:
+        show_json({"error": {"reason": error.reason.value, "message": str(error)}})
+    err.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+    return code
+
+
+def warn(message: str) -> None:
+    """Show a warning on stderr."""
+    err.print(f"[yellow]Warning:[/] {escape(message)}", highlight=False, soft_wrap=True)
+
+
+def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table; text in cells is shown as it is."""
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for name in head:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    out.print(table)
+
+
+def show_facts(title: str, facts: Sequence[tuple[str, object]]) -> None:
+    """Print names and what there is to say about them."""
+    table = Table.grid(padding=(0, 2))
+    for name, fact in facts:
+        table.add_row(f"[bold]{escape(name)}[/]", escape(str(fact)))
+    out.print(f"\n[bold]{escape(title)}[/]")
+    out.print(table)
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Report]:
+    """Yield a function that draws progress on stderr, if that is a terminal and nobody asked for quiet."""
+    if quiet or not err.is_terminal:
+        yield lambda stage, share: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("starting", total=1.0)
+        yield lambda stage, share: bar.update(task, description=stage, completed=share)
