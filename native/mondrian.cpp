@@ -16,7 +16,7 @@ constexpr std::int64_t kShared = 4096;
 
 // After this many cuts in a row only even ones are considered. The cheapest cut may take off a handful of
 // records each time, for instance one value after the other below a flat root: n / k cuts of n records.
-constexpr std::int32_t kPatience = 1000000;
+constexpr std::int32_t kPatience = 64;
 
 struct Node {
   std::int64_t begin, end;  // of Problem::order
@@ -187,7 +187,7 @@ class Worker {
     const std::int64_t n = node.count(), k = problem_.demands.k, half = n / 2;
     const std::size_t m = codes.size();
     std::size_t cheapest = 0, evenest = 0, halfway = 0;
-    double least = 0.0;
+    double least = 0.0, widest = 0.0;
     std::int64_t left = 0, evenest_left = 0, halfway_left = 0;
     for (std::size_t i = 1; i <= m; ++i) {
       if (left + counts[i - 1] <= half) {
@@ -202,9 +202,12 @@ class Worker {
         cheapest = i;
         least = loss;
       }
-      if (evenest == 0 || std::abs(2 * left - n) < std::abs(2 * evenest_left - n)) {
+      const double gap = attribute.kind == Kind::tree ? attribute.interval_cost(codes[i - 1], codes[i]) : 0.0;
+      if (evenest == 0 || gap > widest ||
+          (gap == widest && std::abs(2 * left - n) < std::abs(2 * evenest_left - n))) {
         evenest = i;
         evenest_left = left;
+        widest = gap;
       }
     }
     if (node.depth >= kPatience) cheapest = evenest;

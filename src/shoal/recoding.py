@@ -86,7 +86,8 @@ class Ranges(Generalized):
 
     def ncp(self) -> NDArray[np.float64]:
         positions = self.domain.positions
-        return np.minimum(positions[self.high] - positions[self.low], 1.0)
+        spans = np.minimum(positions[self.high] - positions[self.low], 1.0)
+        return np.where(self.low <= self.high, spans, 0.0)
 
     def sizes(self) -> NDArray[np.int64]:
         return (self.high - self.low + 1).astype(np.int64)
@@ -99,11 +100,13 @@ class Ranges(Generalized):
 
     def texts(self) -> list[str]:
         labels = self.domain.labels
-        suppressed = (self.ncp() >= 1.0) & (self.low < self.high)
+        # All numbers of a column with missing values still say that the value is not missing.
+        whole = (self.low == 0) & (self.high == len(labels) - 1) & (self.low < self.high)
+        suppressed = whole & (self.ncp() >= 1.0)
         return [
             written.SUPPRESSED
             if everything
-            else written.write_single(labels[low])
+            else written.write_point(labels[low])
             if low == high
             else written.write_interval(labels[low], labels[high])
             for low, high, everything in zip(self.low, self.high, suppressed, strict=True)
@@ -185,7 +188,7 @@ class Sets(Generalized):
 
     def typed(self) -> pl.Series:
         """Return lists of values; a missing value is a null member."""
-        texts = self.domain.values.cast(pl.String).gather(self.members).to_list()
+        texts = [None if code == self.domain.missing else self.domain.labels[code] for code in self.members]
         lists = [texts[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
         return pl.Series(self.domain.values.name, lists, dtype=pl.List(pl.String))
 
@@ -235,7 +238,7 @@ class Nodes(Generalized):
 
     def texts(self) -> list[str]:
         tree = self.domain.hierarchy
-        names = ["\\*" if label == written.SUPPRESSED else label for label in tree.labels]
+        names = [written.write_node(label) for label in tree.labels]
         if len(tree.leaves) > 1:
             names[0] = written.SUPPRESSED
         return [names[node] for node in self.nodes]

@@ -184,6 +184,7 @@ _IDENTIFIERS = {  # told by their form, whatever the name of the column
     "official numbers": r"^\d{3}-\d{2}-\d{4}$|^[A-Z]{2}\d{2}[ 0-9A-Z]{11,36}$",
 }
 _ODD_DATES = r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|^\s*\d{4}[./]\d{1,2}[./]\d{1,2}\b"
+_ENOUGH = 10_000  # texts that show which form most of a column have
 _NUMBERS = r"^\s*-?\d+(\.\d+)?\s*$"
 
 
@@ -211,7 +212,9 @@ def _read(frame: Any) -> pl.DataFrame:
 def _cells(series: nw.Series[Any]) -> pl.Series:
     try:
         cells = to_polars(series)
-    except InputError:  # values of several types: to judge them, their texts will do
+    except InputError:
+        cells = pl.Series(dtype=pl.Object)
+    if cells.dtype == pl.Object:  # values of several types: to judge them, their texts will do
         pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
         cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
     if isinstance(cells.dtype, pl.Categorical | pl.Enum):
@@ -224,40 +227,49 @@ def _cells(series: nw.Series[Any]) -> pl.Series:
 def _facts(cells: pl.Series) -> _Facts:
     counts = pl.DataFrame({"value": cells}).group_by("value").agg(pl.len().alias("records"))
     values = counts["value"].drop_nulls()
-    kind = infer_kind(nw.from_native(values, series_only=True))
+    kind = _kind(values)
     written = cells.dtype == pl.String
-    text = written and kind is Kind.CATEGORICAL
+    texts = values if written and kind is Kind.CATEGORICAL else values.clear().cast(pl.String)
+    some = cells.drop_nulls().gather_every(len(cells) // _ENOUGH + 1) if len(texts) else texts
     return _Facts(
         kind=kind,
         distinct=len(values),
         missing=cells.null_count(),
         records=len(cells),
         unique=int((counts["records"] == 1).sum()),
-        text=text,
-        whole=kind is Kind.NUMERIC
-        and (not _matches(values, "[.eE]") if written else values.dtype.is_integer()),
-        form=next((f for f, p in _IDENTIFIERS.items() if 2 * _matches(values, p) > len(values)), None)
-        if text
-        else None,
-        odd_dates=text and 2 * _matches(values, _ODD_DATES) > len(values),
-        odd_one_out=text and 2 < len(values) == _matches(values, _NUMBERS) + 1,
+        text=len(texts) > 0,
+        whole=kind is Kind.NUMERIC and not (_matches(values, "[.eE]") if written else cells.dtype.is_float()),
+        form=next((form for form, pattern in _IDENTIFIERS.items() if _mostly(some, pattern)), None),
+        odd_dates=_mostly(some, _ODD_DATES),
+        odd_one_out=_mostly(some, _NUMBERS) and 2 < len(texts) == _matches(texts, _NUMBERS) + 1,
     )
+
+
+def _kind(values: pl.Series) -> Kind:
+    # If some texts are neither numbers nor dates, the others need not be looked at.
+    some = infer_kind(nw.from_native(values.head(_ENOUGH), series_only=True))
+    return some if some is Kind.CATEGORICAL else infer_kind(nw.from_native(values, series_only=True))
 
 
 def _matches(texts: pl.Series, pattern: str) -> int:
     return int(texts.str.contains(pattern).sum())
 
 
+def _mostly(texts: pl.Series, pattern: str) -> bool:
+    return 2 * _matches(texts, pattern) > len(texts)
+
+
 def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
     role, why, rule = _role(name, facts, last=last)
     kind, share = facts.kind, facts.unique / max(facts.records, 1)
     years = any(_YEAR.intersection(words) for words in _readings(name))
-    if rule is not None and kind is Kind.NUMERIC and facts.distinct <= rule.codes and not years:
+    codes = rule is not None and facts.distinct <= rule.codes and not years
+    if codes and kind is Kind.NUMERIC:
         kind = Kind.CATEGORICAL
         why += "; its numbers are codes, not quantities, so it is categorical"
     elif facts.odd_dates:
         why += "; its dates are not written YYYY-MM-DD: set date_format to make it a date"
-    elif facts.odd_one_out:
+    elif facts.odd_one_out and not codes:
         why += "; numbers but for one text: if that means missing, declare it as a missing mark"
     return Suggestion(name, role, kind, why, facts.distinct, facts.missing, share)
 
@@ -266,10 +278,10 @@ def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Rule | N
     rule = _named(name, last)
     if facts.form is not None:
         return Role.IDENTIFIER, f"its values look like {facts.form}", rule
-    if rule is not None:
-        return rule.role, f"its name says {rule.meaning}", rule
-    if facts.kind is Kind.DATE or facts.odd_dates:
+    if (facts.kind is Kind.DATE or facts.odd_dates) and (rule is None or rule.role not in _ADVICE):
         return Role.QUASI, "looks identifying: others may know the day of an event", None
+    if rule is not None:
+        return rule.role, f"its name suggests {rule.meaning}", rule
     enough = OFTEN_UNIQUE if facts.text else NEARLY_ALL
     if (facts.text or facts.whole) and facts.unique > enough * facts.records:
         return Role.IDENTIFIER, f"looks identifying: {_alone(facts)}", None
@@ -325,7 +337,7 @@ def _singled_out(
         # No more records can be unique than there are pairs of values.
         pairs = (own.distinct + 1) * (theirs.distinct + 1)
         if own.distinct > 1 and theirs.unique <= own.records / 4 and pairs > OFTEN_UNIQUE * own.records:
-            unique = int((table.group_by(name, other).agg(pl.len().alias("")).to_series(2) == 1).sum())
+            unique = int(table.select(name, other).is_unique().sum())
             if unique > OFTEN_UNIQUE * own.records:
                 return f"together with {other!r} it is unique in {unique / own.records:.0%} of the records"
     return None

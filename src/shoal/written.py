@@ -24,6 +24,21 @@ def write_single(label: str) -> str:
     return "\\*" if label == SUPPRESSED else _escape(label)
 
 
+def write_point(label: str) -> str:
+    """Return a single value of an ordered domain: as `write_single`, but never like an interval."""
+    return _guard_dots(label) if BETWEEN in label else write_single(label)
+
+
+def write_node(label: str) -> str:
+    """Return a node of a hierarchy: its label, with a backslash in front of one that is a star."""
+    return f"\\{label}" if _STAR.fullmatch(label) else label
+
+
+def read_node(cell: str) -> str:
+    """Return the label of a written node."""
+    return cell[1:] if _STAR.fullmatch(cell) else cell
+
+
 def read_set(cell: str) -> list[str]:
     """Return the members of a written set or single value."""
     if "\\" not in cell:
@@ -55,6 +70,7 @@ def read_foreign_interval(cell: str) -> tuple[str, str, bool, bool] | None:
     return (match[1], match[2], True, True) if match else None
 
 
+_STAR = re.compile(r"\\*\*")
 _TOKENS = re.compile(r"\\.|[^|\\]+|\||\\$", re.DOTALL)
 _INTERVAL = re.compile(r"((?:[^\\]|\\.)+?)\.\.((?:[^\\]|\\.)+)", re.DOTALL)
 _DATUM = r"[^\[\](),;]+?"

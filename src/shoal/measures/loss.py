@@ -137,10 +137,16 @@ def em(recoding: Recoding) -> float:
 def discernibility(recoding: Recoding) -> int:
     """Return the discernibility of Bayardo and Agrawal: each row costs the size of its class.
 
-    A row in which every attribute is suppressed is told from no other and costs the size of the table.
+    A row in which every attribute shows its whole domain is told from no other and costs the size of the
+    table.
     """
     sizes = np.bincount(recoding.types).astype(np.int64)
-    suppressed = np.logical_and.reduce([values.ncp() >= 1.0 for values in recoding.values])
+    suppressed = np.logical_and.reduce(
+        [
+            values.sizes() >= attribute.domain.cardinality
+            for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)
+        ]
+    )
     told_from_none = np.zeros(len(sizes), dtype=np.bool_)
     told_from_none[recoding.types[suppressed[recoding.box]]] = True
     return int(np.where(told_from_none, sizes * len(recoding.box), sizes * sizes).sum())
@@ -149,8 +155,9 @@ def discernibility(recoding: Recoding) -> int:
 def usefulness(recoding: Recoding) -> float:
     """Return the mean tuple diversity of the row types (Loukides and Shao; paper 002).
 
-    The diversity of a row type sums over attributes: for numbers and dates, the span of the original values
-    as a share of the column's; for categories, the number of different ones as a share of the column's.
+    The diversity of a row type sums over attributes: for numbers, dates and ordered categories, the span of
+    the original values as a share of the column's; for other categories and with a hierarchy, the number of
+    different ones as a share of the column's.
     """
     order = np.argsort(recoding.types, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(recoding.types))))
@@ -176,7 +183,7 @@ def _diversity(
     if isinstance(domain, RangeDomain):
         positions = domain.positions[codes]
         spread = np.maximum.reduceat(positions, starts[:-1]) - np.minimum.reduceat(positions, starts[:-1])
-        known = domain.positions[domain.positions <= 1.0]
+        known = domain.positions[(domain.positions <= 1.0) & (attribute.counts > 0)]
         column = float(known.max() - known.min()) if len(known) else 0.0
         return np.minimum(spread / column, 1.0) if column > 0 else (spread > 0).astype(np.float64)
     groups = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))

@@ -1,0 +1,119 @@
+"""What benchmarks share: the data, measuring in a fresh process, and writing a results page."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from shoal import Schema, read_table
+from shoal.samples import enlarge
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results"
+ADULT_QUASI = [
+    "age",
+    "workclass",
+    "education",
+    "marital-status",
+    "occupation",
+    "race",
+    "sex",
+    "native-country",
+]
+
+
+def data_folder() -> Path:
+    """Return the folder of public data sets, or end with what to do."""
+    folder = Path(os.environ.get("SHOAL_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        sys.exit(f"benchmarks need the public data sets in {folder}; set SHOAL_DATA to where they are")
+    return folder
+
+
+def adult() -> pl.DataFrame:
+    """Return the 30,162 complete training records of Adult."""
+    frame = read_table(data_folder() / "adult_train.csv.gz")
+    return frame.filter(~pl.any_horizontal(pl.all() == "?"))
+
+
+def adult_like(rows: int) -> pl.DataFrame:
+    """Return a perturbed bootstrap of Adult."""
+    return enlarge(adult(), rows, numeric={"age": 3, "fnlwgt": 1000, "hours-per-week": 2}, seed=1)
+
+
+def adult_schema(frame: pl.DataFrame) -> Schema:
+    """Return the schema of the comparisons: eight quasi-identifiers, income sensitive."""
+    return Schema.infer(frame, quasi=ADULT_QUASI, sensitive=["income"])
+
+
+def in_fresh_process(module: str, **arguments: Any) -> dict[str, Any]:
+    """Run ``benchmarks.<module>.work(**arguments)`` alone; return its figures, seconds and peak memory.
+
+    Peak memory is that of the whole process, with what it imported and read.
+    """
+    code = (
+        "import json, sys; from benchmarks import harness; "
+        "harness.report(sys.argv[1], json.loads(sys.argv[2]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, module, json.dumps(arguments)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def report(module: str, arguments: dict[str, Any]) -> None:
+    """Do what `in_fresh_process` asked for and print it as one line of JSON."""
+    work = __import__(f"benchmarks.{module}", fromlist=["work"]).work
+    figures = work(**arguments)
+    figures["peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(figures))
+
+
+def timed(function: Any, *arguments: Any, **options: Any) -> tuple[Any, float]:
+    """Return what a call returns and its seconds."""
+    started = time.perf_counter()
+    value = function(*arguments, **options)
+    return value, time.perf_counter() - started
+
+
+def provenance() -> str:
+    """Return commit, cores and versions, for the foot of a results page."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return (
+        f"Measured at commit `{commit or 'unknown'}` with Python {platform.python_version()} on "
+        f"{os.cpu_count()} cores of {platform.machine()}; timings on a shared machine, read them as plus or "
+        "minus 50%."
+    )
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def write_page(name: str, text: str, charts: dict[str, alt.Chart | alt.LayerChart]) -> None:
+    """Write docs/results/<name>.md and a picture of each chart beside it, and print the text."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for chart_name, chart in charts.items():
+        chart.save(str(RESULTS / f"{name}-{chart_name}.svg"))
+    (RESULTS / f"{name}.md").write_text(f"{text}\n\n{provenance()}\n", encoding="utf-8")
+    print(text)
