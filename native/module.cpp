@@ -1,10 +1,14 @@
-// The door between Python and the compiled core: checks nothing, copies nothing, releases the GIL.
+// The door between Python and the compiled core: checks only that rows can be numbered in 32 bits, copies
+// nothing, releases the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/pair.h>
 
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
 #include <tuple>
 
 #include "consistency.hpp"
@@ -30,6 +34,12 @@ std::span<const std::int32_t> view(const Matrix& matrix) {
   return {matrix.data(), matrix.shape(0) * matrix.shape(1)};
 }
 
+std::int64_t rows_of(const Matrix& matrix) {
+  if (matrix.shape(0) > std::numeric_limits<std::int32_t>::max())
+    throw std::length_error("a matrix of codes has at most 2,147,483,647 rows");
+  return static_cast<std::int64_t>(matrix.shape(0));
+}
+
 // Hands a vector over to NumPy without copying it.
 template <typename T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T> vector) {
@@ -39,12 +49,12 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T> vector) {
 }
 
 auto group_rows_py(const Matrix& codes) {
+  const std::int64_t rows = rows_of(codes);
   std::vector<std::int32_t> groups(codes.shape(0));
   std::vector<std::int64_t> first;
   {
     nb::gil_scoped_release release;
-    first = group_rows(codes.data(), static_cast<std::int64_t>(codes.shape(0)),
-                       static_cast<std::int64_t>(codes.shape(1)), groups.data());
+    first = group_rows(codes.data(), rows, static_cast<std::int64_t>(codes.shape(1)), groups.data());
   }
   return std::pair(give(std::move(groups)), give(std::move(first)));
 }
@@ -61,11 +71,11 @@ auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
     attributes.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
   std::vector<Sensitive> columns;
   for (const auto& [values, size] : sensitive) columns.push_back({view(values), size});
+  const std::int64_t rows = rows_of(codes);
   std::vector<std::int32_t> classes;
   {
     nb::gil_scoped_release release;
-    classes = mondrian(view(codes), static_cast<std::int64_t>(codes.shape(0)), attributes, columns,
-                       {k, frequency_l, distinct, entropy}, relaxed);
+    classes = mondrian(view(codes), rows, attributes, columns, {k, frequency_l, distinct, entropy}, relaxed);
   }
   return give(std::move(classes));
 }
@@ -76,6 +86,7 @@ using ValuesSpec = std::tuple<bool, std::int32_t, Array<std::int32_t>, Array<std
 
 auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& record_copies, const Matrix& boxes,
                          const Array<std::int64_t>& box_copies, const std::vector<ValuesSpec>& attributes) {
+  rows_of(boxes);
   std::vector<Values> values;
   for (const auto& [sets, size, low, high, starts, members] : attributes)
     values.push_back({sets, size, view(low), view(high), view(starts), view(members)});

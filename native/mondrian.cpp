@@ -14,8 +14,9 @@ namespace {
 // Below this many records a node is finished by the worker that has it.
 constexpr std::int64_t kShared = 4096;
 
-// After this many cuts in a row only even ones are considered. The cheapest cut may take off a handful of
-// records each time, for instance one value after the other below a flat root: n / k cuts of n records.
+// After this many cuts in a row only even ones are considered, in a tree between the children of the common
+// ancestor. The cheapest cut may take off a handful of records each time, for instance one value after the
+// other below a flat root: n / k cuts, each of which looks at up to n records.
 constexpr std::int32_t kPatience = 64;
 
 struct Node {
@@ -186,6 +187,7 @@ class Worker {
     const auto& [codes, counts] = in_order_[a];
     const std::int64_t n = node.count(), k = problem_.demands.k, half = n / 2;
     const std::size_t m = codes.size();
+    const bool hurried = node.depth >= kPatience;
     std::size_t cheapest = 0, evenest = 0, halfway = 0;
     double least = 0.0, widest = 0.0;
     std::int64_t left = 0, evenest_left = 0, halfway_left = 0;
@@ -202,15 +204,15 @@ class Worker {
         cheapest = i;
         least = loss;
       }
-      const double gap = attribute.kind == Kind::tree ? attribute.interval_cost(codes[i - 1], codes[i]) : 0.0;
-      if (evenest == 0 || gap > widest ||
-          (gap == widest && std::abs(2 * left - n) < std::abs(2 * evenest_left - n))) {
+      const double gap = hurried && attribute.kind == Kind::tree ? cost(attribute, codes, i - 1, i + 1) : 0.0;
+      const bool more_even = std::abs(2 * left - n) < std::abs(2 * evenest_left - n);
+      if (evenest == 0 || gap > widest || (gap == widest && more_even)) {
         evenest = i;
         evenest_left = left;
         widest = gap;
       }
     }
-    if (node.depth >= kPatience) cheapest = evenest;
+    if (hurried) cheapest = evenest;
     if (cheapest > 0) cuts.push_back({a, cheapest, 0, 0.0});
     if (evenest != cheapest) cuts.push_back({a, evenest, 0, 0.0});
     if (problem_.relaxed && half > halfway_left) cuts.push_back({a, halfway, half - halfway_left, 0.0});

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -302,20 +301,23 @@ def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> K
         return Kind.NUMERIC
     if dtype in (nw.Date, nw.Datetime):
         return Kind.DATE
-    if isinstance(dtype, nw.List | nw.Array):
+    if isinstance(dtype, nw.List | nw.Array) or (
+        dtype == nw.Object and isinstance(next(iter(series.drop_nulls().head(1)), None), list | tuple | set)
+    ):
         return Kind.SET_VALUED
-    if dtype in (nw.String, nw.Object):
-        texts = [text for text in series.drop_nulls().unique().to_list() if text not in ("", *missing_marks)]
-        if texts and all(isinstance(text, str) for text in texts):
-            if all(_NUMBER.fullmatch(text) for text in texts):
+    if dtype == nw.String:
+        texts = series.filter(~series.is_null()).unique()
+        texts = texts.filter(~texts.is_in(["", *missing_marks]))
+        if len(texts):
+            if texts.str.contains(_NUMBER).all():
                 return Kind.NUMERIC
-            if all(_ISO_DATE.fullmatch(text) for text in texts):
+            if texts.str.contains(_ISO_DATE).all():
                 return Kind.DATE
     return Kind.CATEGORICAL
 
 
-_NUMBER = re.compile(r"\s*-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?\s*")
-_ISO_DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
+_NUMBER = r"^\s*-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$"
+_ISO_DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
 
 
 def _roles(

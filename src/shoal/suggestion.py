@@ -206,7 +206,7 @@ class _Facts(NamedTuple):
 def _read(frame: Any) -> pl.DataFrame:
     """Return a frame with null wherever a value is missing."""
     data = nw.from_native(frame, eager_only=True)
-    return pl.DataFrame([_cells(data[name]).alias(name) for name in data.columns])
+    return pl.DataFrame({name: _cells(data[name]) for name in data.columns})
 
 
 def _cells(series: nw.Series[Any]) -> pl.Series:

@@ -79,7 +79,7 @@ class Table:
         InputError
             If the schema does not fit the frame, or a value does not fit its column.
         """
-        data = nw.from_native(frame, eager_only=True)
+        data = _gatherable(nw.from_native(frame, eager_only=True))
         schema = schema.completed(data.columns)
         if len(data) == 0:
             raise InputError("the table has no rows", reason=Reason.NO_ROWS)
@@ -96,6 +96,18 @@ class Table:
             encoding.sensitive(kept_frame[column.name], column.missing_marks) for column in schema.sensitive
         )
         return cls(schema, kept_frame, attributes, sensitive, rows, len(data) - len(rows))
+
+
+def _gatherable(data: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a frame whose rows can be picked: PyArrow cannot pick from its views of text."""
+    if not data.implementation.is_pyarrow():
+        return data
+    import pyarrow as pa  # the frame is PyArrow's, so it is there
+
+    native = data.to_native()
+    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    fields = [field.with_type(plain.get(field.type, field.type)) for field in native.schema]
+    return nw.from_native(native.cast(pa.schema(fields, native.schema.metadata)), eager_only=True)
 
 
 def _rows_to_keep(

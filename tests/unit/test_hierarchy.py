@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pickle
 from pathlib import Path
 
@@ -13,10 +12,6 @@ import pytest
 from shoal.errors import InputError, Reason
 from shoal.hierarchy import MISSING, Hierarchy, HierarchySource, Intervals, Prefixes
 
-DATA = Path(
-    os.environ.get("SHOAL_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data",
-    "adult_hierarchies",
-)
 ADULT = {
     "age": 100,
     "capital-gain": 123,
@@ -213,10 +208,9 @@ class TestNotATree:
 
 
 class TestFiles:
-    @pytest.mark.skipif(not DATA.is_dir(), reason=f"no Adult hierarchies in {DATA}; set SHOAL_DATA")
     @pytest.mark.parametrize("name", ADULT)
-    def test_adult(self, name: str) -> None:
-        tree = Hierarchy.from_file(DATA / f"{name}.csv")
+    def test_adult(self, shared_data: Path, name: str) -> None:
+        tree = Hierarchy.from_file(shared_data / "adult_hierarchies" / f"{name}.csv")
         assert tree.labels[0] == "*"
         assert len(tree.leaves) == ADULT[name]
         assert "value" not in tree.leaf_index

@@ -96,8 +96,8 @@ class _Grouping:
 def _check(codes: NDArray[np.int32], names: Sequence[str], up_to: int, most: int | None) -> None:
     if codes.ndim != 2 or codes.shape[1] != len(names):
         raise InputError(
-            f"codes of shape {codes.shape} do not fit the {len(names)} names {listing(names)}; give one row for "
-            "each record and one column for each name",
+            f"codes of shape {codes.shape} do not fit the {len(names)} names {listing(names)}; "
+            "give one row for each record and one column for each name",
             reason=Reason.PARAMETER,
         )
     for option, value in (("up_to", up_to), ("most", most)):

@@ -1,0 +1,352 @@
+"""The native kernels against their plain-Python twins, and what they promise at size."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import twins
+from hypothesis import event, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals, Subsets
+
+LARGE = 100_000
+SIZES = st.one_of(st.integers(1, 9), st.sampled_from([LARGE]))
+
+
+def matrix(rows: list[tuple[int, ...]], columns: int) -> NDArray[np.int32]:
+    return np.array(rows, dtype=np.int32).reshape(len(rows), columns)
+
+
+def pools(size: int) -> st.SearchStrategy[list[int]]:
+    """Draw the few codes that occur; the first and the last are worth a try."""
+    codes = st.one_of(st.integers(0, size - 1), st.sampled_from([0, size - 1]))
+    return st.lists(codes, min_size=1, max_size=7, unique=True)
+
+
+# --- group_rows ---------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 4).flatmap(lambda d: st.lists(st.tuples(*[st.integers(-2, 2)] * d), max_size=60)))
+def test_group_rows(rows: list[tuple[int, ...]]) -> None:
+    group, first = kernels.group_rows(matrix(rows, len(rows[0]) if rows else 0))
+    assert (group.tolist(), first.tolist()) == twins.group_rows(rows)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([-(2**31), -1, 0, 1, 2**16, 2**31 - 1])] * 2), max_size=60))
+def test_group_rows_of_extreme_numbers(rows: list[tuple[int, ...]]) -> None:
+    group, first = kernels.group_rows(matrix(rows, 2))
+    assert (group.tolist(), first.tolist()) == twins.group_rows(rows)
+
+
+def test_group_rows_takes_columns_in_any_layout() -> None:
+    rows = np.random.default_rng(5).integers(0, 3, (200, 3), dtype=np.int32)
+    expected = twins.group_rows([tuple(row) for row in rows[::2, ::-1].tolist()])
+    group, first = kernels.group_rows(rows[::2, ::-1])
+    assert (group.tolist(), first.tolist()) == expected
+
+
+def test_group_rows_at_size() -> None:
+    rows = np.random.default_rng(1).integers(0, 60, (20_000, 3), dtype=np.int32)
+    group, first = kernels.group_rows(rows)
+    assert (rows[first][group] == rows).all()
+    assert len(first) == len(np.unique(rows, axis=0))
+    assert (np.diff(first) > 0).all()
+
+
+def test_more_rows_than_32_bits_can_number() -> None:
+    with pytest.raises(ValueError, match="at most 2,147,483,647 rows"):
+        kernels.group_rows(np.empty((2**31, 0), np.int32))
+
+
+# --- mondrian -----------------------------------------------------------------------------------------------
+
+# All numbers are multiples of 1/64, so that sums of losses are exact in whatever order they are taken.
+
+
+@st.composite
+def geometries(
+    draw: st.DrawFn, kinds: st.SearchStrategy[int] = st.sampled_from([RANGE, SET, TREE])
+) -> Geometry:
+    kind, size, weight = draw(kinds), draw(SIZES), draw(st.integers(0, 64)) / 64
+    if kind == SET:
+        table = np.array([1.0 + 2.0 ** math.ceil(math.log2(max(size - 1, 1)))])
+    else:
+        length = size if kind == RANGE else size - 1
+        if size == LARGE:
+            steps = np.random.default_rng(draw(st.integers(0, 9))).integers(0, 64, length)
+        else:
+            steps = np.array(draw(st.lists(st.integers(0, 64), min_size=length, max_size=length)))
+        # Positions may go beyond 1: a cost does not.
+        table = np.cumsum(steps) / (2.0**18 if size == LARGE else 64) if kind == RANGE else steps / 64
+    return Geometry(kind, weight, size, table.astype(np.float64))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Draw a table, what covering its codes costs, sensitive columns, and what each class must have."""
+    attributes = draw(st.lists(geometries(), max_size=4))
+    columns = [st.sampled_from(draw(pools(a.size))) for a in attributes]
+    rows = draw(st.lists(st.tuples(*columns), max_size=40))
+    n = len(rows)
+    several = st.lists(st.integers(0, 3), min_size=n, max_size=n)
+    sensitive = draw(st.lists(several, max_size=2))
+    demands = {
+        "k": draw(
+            st.one_of(st.integers(1, 4), st.sampled_from([max(1, n // 2), n // 2 + 1, max(1, n), n + 1]))
+        ),
+        "frequency_l": draw(st.sampled_from([0.0, 0.0, 1.0, 1.5, 2.0, 3.0])),
+        "distinct": draw(st.sampled_from([0, 0, 1, 2, 3])),
+        "entropy": draw(st.sampled_from([0.0, 0.0, 0.5, math.log(2), math.log(3)])),
+        "relaxed": draw(st.booleans()),
+    }
+    return rows, attributes, sensitive, demands
+
+
+def native_mondrian(
+    rows: NDArray[np.int32], attributes: list[Geometry], sensitive: list[list[int]], demands: dict[str, Any]
+) -> list[int]:
+    columns = [(np.array(column, np.int32), max(column, default=0) + 1) for column in sensitive]
+    return kernels.mondrian(rows, attributes, columns, **demands).tolist()
+
+
+@given(problems())
+def test_mondrian(problem: tuple[Any, ...]) -> None:
+    rows, attributes, sensitive, demands = problem
+    classes = native_mondrian(matrix(rows, len(attributes)), attributes, sensitive, demands)
+    event(f"classes: {min(len(set(classes)), 4)}")
+    assert classes == twins.mondrian(rows, attributes, sensitive, **demands)
+
+
+@given(st.data())
+def test_mondrian_with_demands_that_refuse_cuts(data: st.DataObject) -> None:
+    """Dividing the records of one value depends on their order, which a refused cut must leave alone."""
+    attributes = data.draw(st.lists(geometries(), min_size=1, max_size=3))
+    columns = [st.sampled_from(data.draw(pools(a.size))) for a in attributes]
+    rows = data.draw(st.lists(st.tuples(*columns), min_size=12, max_size=40))
+    sensitive = [
+        [r % 2 for r in range(len(rows))],
+        data.draw(st.permutations([r % 3 for r in range(len(rows))])),
+    ]
+    demands = {"k": data.draw(st.integers(2, 4)), "distinct": 2, "frequency_l": 1.5, "relaxed": True}
+    classes = native_mondrian(matrix(rows, len(attributes)), attributes, sensitive, demands)
+    event(f"classes: {min(len(set(classes)), 4)}")
+    assert classes == twins.mondrian(rows, attributes, sensitive, **demands)
+
+
+@given(st.data())
+def test_mondrian_on_copies_of_one_record(data: st.DataObject) -> None:
+    attributes = data.draw(st.lists(geometries(), min_size=1, max_size=3))
+    row = tuple(data.draw(st.integers(0, a.size - 1)) for a in attributes)
+    n, k = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 30))
+    classes = native_mondrian(matrix([row] * n, len(row)), attributes, [], {"k": k})
+    assert classes == [0] * n
+
+
+@pytest.mark.parametrize("group", [1, 10, 1000])
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_mondrian_loses_patience_with_cuts_that_take_off_a_little(group: int, relaxed: bool) -> None:
+    """Below a flat root the cheapest cut takes off one value; below groups of values, one group."""
+    size = 300
+    rng = np.random.default_rng(group)
+    apart = np.where(np.arange(1, size) % group == 0, 1.0, 1 / 64)
+    attributes = [Geometry(TREE, 0.5, size, apart), Geometry(SET, 0.5, 2, np.array([2.0]))]
+    rows = [(code, int(rng.integers(2))) for code in rng.permutation(np.repeat(np.arange(size), 2)).tolist()]
+    demands = {"k": 2, "relaxed": relaxed}
+    assert native_mondrian(matrix(rows, 2), attributes, [], demands) == twins.mondrian(
+        rows, attributes, [], **demands
+    )
+
+
+def large_table(rows: int) -> tuple[NDArray[np.int32], list[Geometry], list[tuple[NDArray[np.int32], int]]]:
+    rng = np.random.default_rng(7)
+    codes = np.column_stack(
+        [
+            rng.binomial(64, 0.4, rows),
+            np.minimum(rng.geometric(0.2, rows) - 1, 16),
+            rng.integers(0, 32, rows),
+            rng.integers(0, LARGE, rows),
+        ]
+    )
+    boundaries = np.arange(1, 32)
+    attributes = [
+        Geometry(RANGE, 0.25, 65, np.arange(65) / 64),
+        Geometry(SET, 0.25, 17, np.array([17.0])),
+        Geometry(TREE, 0.25, 32, (boundaries & -boundaries) / 32),
+        Geometry(RANGE, 0.25, LARGE, np.arange(LARGE) / 2.0**17),
+    ]
+    return codes.astype(np.int32), attributes, [(rng.integers(0, 5, rows, dtype=np.int32), 5)]
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_mondrian_that_is_shared_among_threads(relaxed: bool) -> None:
+    codes, attributes, _ = large_table(10_000)
+    rows = [tuple(row) for row in codes.tolist()]
+    demands = {"k": 400, "relaxed": relaxed}
+    assert native_mondrian(codes, attributes, [], demands) == twins.mondrian(rows, attributes, [], **demands)
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize(
+    "demands",
+    [{}, {"frequency_l": 2.5}, {"distinct": 4}, {"entropy": math.log(3)}],
+    ids=["k only", "frequency", "distinct", "entropy"],
+)
+def test_mondrian_at_size(demands: dict[str, float], relaxed: bool) -> None:
+    codes, attributes, sensitive = large_table(20_000)
+    run: Callable[[], NDArray[np.int32]] = lambda: kernels.mondrian(  # noqa: E731
+        codes, attributes, sensitive, k=5, relaxed=relaxed, **demands
+    )
+    classes = run()
+    assert (run() == classes).all()
+
+    tally = np.zeros((classes.max() + 1, 5))
+    np.add.at(tally, (classes, sensitive[0][0]), 1)
+    often = tally.sum(axis=1)
+    shares = tally / often[:, None]
+    assert len(often) > 400
+    assert often.min() >= 5
+    assert shares.max() * demands.get("frequency_l", 0) <= 1 + 1e-9
+    assert (tally > 0).sum(axis=1).min() >= demands.get("distinct", 0)
+    entropy = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
+    assert entropy.min() >= demands.get("entropy", 0) - 1e-9
+
+
+def test_strict_mondrian_keeps_equal_records_together() -> None:
+    codes, attributes, _ = large_table(20_000)
+    codes, attributes = np.ascontiguousarray(codes[:, :3]), attributes[:3]
+    group, first = kernels.group_rows(codes)
+    classes = kernels.mondrian(codes, attributes, [], k=5)
+    assert len(first) < len(codes) / 2
+    assert (classes[first][group] == classes).all()
+
+
+# --- count_consistent ---------------------------------------------------------------------------------------
+
+
+@st.composite
+def generalized_values(draw: st.DrawFn, size: int, pool: list[int]) -> Intervals | Subsets:
+    """Draw a few generalized values: also empty ones, and ones that contain every code."""
+    codes = st.one_of(st.sampled_from(pool), st.integers(0, size - 1))
+    if draw(st.booleans()):
+        ends = draw(
+            st.lists(st.one_of(st.tuples(codes, codes), st.just((0, size - 1))), min_size=1, max_size=5)
+        )
+        low, high = zip(*ends, strict=True)
+        return Intervals(size, np.array(low, np.int32), np.array(high, np.int32))
+    sets = draw(st.lists(st.sets(codes, max_size=8), min_size=1, max_size=5))
+    if draw(st.booleans()):
+        sets.append(set(range(size)))
+    if draw(st.booleans()):  # nearly everything: far more members than there are records
+        sets.append(set(range(size)) - {pool[0]})
+    members = [code for members in sets for code in sorted(members)]
+    starts = np.cumsum([0, *map(len, sets)])
+    return Subsets(size, starts.astype(np.int64), np.array(members, np.int32))
+
+
+@given(st.data())
+def test_count_consistent(data: st.DataObject) -> None:
+    sizes = data.draw(st.lists(SIZES, max_size=3))
+    drawn = [data.draw(pools(size)) for size in sizes]
+    attributes = [data.draw(generalized_values(size, pool)) for size, pool in zip(sizes, drawn, strict=True)]
+    numbers = [len(a.low) if isinstance(a, Intervals) else len(a.starts) - 1 for a in attributes]
+    records = data.draw(st.lists(st.tuples(*map(st.sampled_from, drawn)), max_size=40))
+    boxes = data.draw(st.lists(st.tuples(*[st.integers(0, number - 1) for number in numbers]), max_size=25))
+    copies = st.integers(0, 5)
+    record_copies = data.draw(st.lists(copies, min_size=len(records), max_size=len(records)))
+    box_copies = data.draw(st.lists(copies, min_size=len(boxes), max_size=len(boxes)))
+    boxes_of_record, records_of_box = kernels.count_consistent(
+        matrix(records, len(sizes)),
+        np.array(record_copies, np.int64),
+        matrix(boxes, len(sizes)),
+        np.array(box_copies, np.int64),
+        attributes,
+    )
+    expected = twins.count_consistent(records, record_copies, boxes, box_copies, attributes)
+    assert (boxes_of_record.tolist(), records_of_box.tolist()) == expected
+
+
+def large_consistency_problem() -> tuple[Any, ...]:
+    rng = np.random.default_rng(3)
+    records = np.column_stack([rng.integers(0, size, 6000) for size in (100, 40, LARGE)]).astype(np.int32)
+    low = rng.integers(0, 90, 4000, dtype=np.int32)
+    few = [np.unique(rng.integers(0, 40, number)) for number in rng.integers(0, 60, 500)]
+    many = [rng.choice(records[:, 2], 1500) for _ in range(50)] + [records[:, 2], np.arange(0)]
+    attributes = [Intervals(100, low, (low + rng.integers(-2, 60, 4000)).astype(np.int32))]
+    for size, sets in ((40, few), (LARGE, [np.unique(members) for members in many])):
+        starts = np.cumsum([0, *map(len, sets)])
+        attributes.append(Subsets(size, starts.astype(np.int64), np.concatenate(sets).astype(np.int32)))
+    boxes = np.column_stack([rng.integers(0, number, 4000) for number in (4000, 500, 52)]).astype(np.int32)
+    return records, rng.integers(1, 9, 6000), boxes, rng.integers(1, 9, 4000), attributes
+
+
+def test_count_consistent_that_is_shared_among_threads() -> None:
+    records, record_copies, boxes, box_copies, attributes = problem = large_consistency_problem()
+    inside = np.ones((len(records), len(boxes)), dtype=bool)
+    for a, attribute in enumerate(attributes):
+        if isinstance(attribute, Intervals):
+            code = records[:, a, None]
+            inside &= (attribute.low[boxes[:, a]] <= code) & (code <= attribute.high[boxes[:, a]])
+        else:
+            contains = np.zeros((attribute.size, len(attribute.starts) - 1), dtype=bool)
+            contains[
+                attribute.members, np.repeat(np.arange(contains.shape[1]), np.diff(attribute.starts))
+            ] = True
+            inside &= contains[records[:, a]][:, boxes[:, a]]
+    assert inside.sum() > 100_000
+    for _ in range(2):
+        boxes_of_record, records_of_box = kernels.count_consistent(*problem)
+        assert (boxes_of_record == inside @ box_copies).all()
+        assert (records_of_box == record_copies @ inside).all()
+
+
+# --- threads ------------------------------------------------------------------------------------------------
+
+ALONE = """
+import pickle, sys
+import numpy
+from shoal import kernels
+name, arguments, options = pickle.load(sys.stdin.buffer)
+sys.stdout.buffer.write(pickle.dumps(getattr(kernels, name)(*arguments, **options)))
+"""
+
+
+@pytest.mark.skipif("SHOAL_NATIVE" in os.environ, reason="sanitizers need more memory than the test grants")
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="other systems bound memory in other ways")
+@pytest.mark.parametrize("name", ["mondrian", "count_consistent"])
+def test_results_are_the_same_where_the_system_grants_no_further_thread(name: str) -> None:
+    """Each thread would need a stack larger than the memory that the process may have."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_STACK, (16 << 30, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, resource.RLIM_INFINITY))
+
+    if name == "mondrian":
+        codes, attributes, sensitive = large_table(20_000)
+        call = name, (codes, attributes, sensitive), {"k": 5, "distinct": 3, "relaxed": True}
+    else:
+        call = name, large_consistency_problem(), {}
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE],
+        input=pickle.dumps(call),
+        capture_output=True,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        preexec_fn=limit,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert np.array_equal(pickle.loads(done.stdout), getattr(kernels, name)(*call[1], **call[2])) or (
+        all(map(np.array_equal, pickle.loads(done.stdout), getattr(kernels, name)(*call[1], **call[2])))
+    )

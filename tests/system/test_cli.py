@@ -1,0 +1,184 @@
+"""The commands as a user runs them, in a process of their own."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shoal.samples import hospital
+
+SHOAL = [sys.executable, "-m", "shoal"]
+ROLES = ("--quasi", "age,sex,zip,admitted", "--sensitive", "diagnosis", "--drop", "patient,name")
+
+
+def run(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*SHOAL, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with patients.csv and a release of it in out/."""
+    folder = tmp_path_factory.mktemp("clinic")
+    hospital(1_000).write_csv(folder / "patients.csv")
+    run(folder, "anonymize", "patients.csv", *ROLES, "--k", "5", "--l", "2", "-o", "out", "--keep-key", "--json")
+    return folder
+
+
+def test_demo_ends_with_what_was_promised_found_and_lost(tmp_path: Path) -> None:
+    shown = run(tmp_path, "demo").stdout
+    for words in ("promised", "audit found", "The promise holds", "lost", "release.csv"):
+        assert words in shown
+    assert (tmp_path / "shoal-demo" / "release" / "certificate.json").is_file()
+    run(tmp_path, "demo")  # again, over the old one
+    run(
+        tmp_path,
+        "audit",
+        "shoal-demo/patients.csv",
+        "shoal-demo/release/release.csv",
+        *("--schema", "shoal-demo/schema.toml", "--k", "10", "--l", "2"),
+    )
+
+
+def test_scan_suggests_a_schema_that_anonymize_takes(clinic: Path, tmp_path: Path) -> None:
+    table = str(clinic / "patients.csv")
+    seen = json.loads(run(tmp_path, "scan", table, "--json").stdout)
+    roles = {column["name"]: column["role"] for column in seen["columns"]}
+    assert roles["name"] == roles["patient"] == "identifier"
+    assert roles["age"] == roles["zip"] == "quasi"
+    assert roles["diagnosis"] == "sensitive"
+    assert seen["combinations"][0]["share"] > 0.9
+    shown = run(tmp_path, "scan", table, "-o", "other.toml").stdout
+    assert "why" in shown
+    assert "diagnosis" in shown
+    run(tmp_path, "scan", table, code=2)  # schema.toml is there already
+    run(tmp_path, "anonymize", table, "--schema", "schema.toml", "--k", "5", "-o", "out", "-q")
+    run(tmp_path, "audit", table, "out/release.csv", "--schema", "schema.toml", "--k", "5", "-q")
+
+
+def test_the_certificate_says_what_was_done(clinic: Path) -> None:
+    certificate = json.loads((clinic / "out" / "certificate.json").read_text())
+    assert certificate["model"]["name"] == "k-anonymity"
+    assert certificate["method"] == "mondrian"
+    assert certificate["seeded"] is False
+    assert certificate["audit"]["holds"] is True
+    assert certificate["audit"]["k"] >= 5
+    assert 0 < certificate["loss"]["gcp"] < 1
+    assert certificate["rows"] == 1_000
+    assert certificate["files"]["release.csv"]["sha256"]
+
+
+def test_no_value_of_a_single_record_is_in_the_certificate(clinic: Path) -> None:
+    text = (clinic / "out" / "certificate.json").read_text()
+    frame = pl.read_csv(clinic / "patients.csv", infer_schema=False)
+    for column in ("patient", "name", "zip", "admitted", "diagnosis"):
+        assert not [value for value in frame[column].unique() if f'"{value}"' in text]
+
+
+def test_the_key_is_private_and_undoes_the_shuffle(clinic: Path) -> None:
+    key_file = clinic / "out" / "key.csv"
+    assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
+    with key_file.open() as file:
+        key = [(int(row["released_row"]), int(row["original_row"])) for row in csv.DictReader(file)]
+    original = pl.read_csv(clinic / "patients.csv", infer_schema=False)
+    released = pl.read_csv(clinic / "out" / "release.csv", infer_schema=False)
+    assert [r for r, _ in key] == list(range(1, 1_001))
+    for row, record in key:
+        assert released["diagnosis"][row - 1] == original["diagnosis"][record - 1]
+        assert released["days"][row - 1] == original["days"][record - 1]
+
+
+def test_identifiers_are_gone_and_other_columns_stay(clinic: Path) -> None:
+    released = pl.read_csv(clinic / "out" / "release.csv", infer_schema=False)
+    original = pl.read_csv(clinic / "patients.csv", infer_schema=False)
+    assert released.columns == [name for name in original.columns if name not in ("patient", "name")]
+    for column in ("diagnosis", "days", "marital"):
+        assert sorted(released[column].fill_null("")) == sorted(original[column].fill_null(""))
+
+
+def test_the_audit_reads_text_and_typed_releases_alike(clinic: Path, tmp_path: Path) -> None:
+    table = str(clinic / "patients.csv")
+    run(tmp_path, "anonymize", table, *ROLES, "--k", "5", "--format", "parquet", "--seed", "1", "-o", "typed", "-q")
+    run(tmp_path, "anonymize", table, *ROLES, "--k", "5", "--format", "csv", "--seed", "1", "-o", "text", "-q")
+    audits = [
+        json.loads(run(tmp_path, "audit", table, file, *ROLES, "--k", "5", "--json").stdout)
+        for file in ("typed/release.parquet", "text/release.csv")
+    ]
+    assert audits[0] == audits[1]
+    assert audits[0]["holds"]
+
+
+def test_a_broken_promise_is_exit_code_1(clinic: Path, tmp_path: Path) -> None:
+    table = str(clinic / "patients.csv")
+    released = pl.read_csv(clinic / "out" / "release.csv", infer_schema=False)
+    released[1:].write_csv(tmp_path / "row_missing.csv")
+    done = run(tmp_path, "audit", table, "row_missing.csv", *ROLES, "--k", "50", "--json", code=1)
+    assert not json.loads(done.stdout)["holds"]
+    assert "fewer than k = 50" in run(tmp_path, "audit", table, "row_missing.csv", *ROLES, "--k", "50", code=1).stdout
+    run(tmp_path, "audit", table, table, *ROLES, "--k", "2", code=1)  # the original is no release of itself
+
+
+def test_overwrite_replaces_a_release_and_nothing_else(clinic: Path, tmp_path: Path) -> None:
+    table = str(clinic / "patients.csv")
+    call = ("anonymize", table, *ROLES, "--k", "5", "-o", "out", "-q")
+    run(tmp_path, *call)
+    before = (tmp_path / "out" / "release.csv").read_bytes()
+    run(tmp_path, *call, code=2)
+    assert (tmp_path / "out" / "release.csv").read_bytes() == before
+    run(tmp_path, *call, "--overwrite")
+    assert (tmp_path / "out" / "release.csv").read_bytes() != before
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    run(tmp_path, *call, "--overwrite", code=2)
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+
+
+def test_columns_that_look_identifying_are_warned_about(clinic: Path, tmp_path: Path) -> None:
+    table = str(clinic / "patients.csv")
+    done = run(tmp_path, "anonymize", table, "--quasi", "age,sex", "--k", "5", "-o", "out", "-q")
+    assert "Warning" in done.stderr
+    assert "'name'" in done.stderr
+
+
+def test_warnings_for_key_and_seed(clinic: Path, tmp_path: Path) -> None:
+    table = str(clinic / "patients.csv")
+    done = run(tmp_path, "anonymize", table, *ROLES, "--k", "5", "--seed", "3", "--keep-key", "-o", "o", "--json")
+    assert "key.csv" in done.stderr
+    assert "seeded" in done.stderr
+    assert json.loads(done.stdout)["seeded"] is True
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    hospital(200_000).write_csv(tmp_path / "patients.csv")
+    call = [*SHOAL, "anonymize", "patients.csv", *ROLES, "--k", "5", "-o", "out"]
+    process = subprocess.Popen(call, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.iterdir())) == 1:  # until the run has begun to prepare its output
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.2)
+    os.kill(process.pid, number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert b"Traceback" not in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["patients.csv"]
+
+
+def test_version_and_help(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").stdout.startswith("shoal 0.")
+    for command in ("demo", "scan", "anonymize", "audit"):
+        assert command in run(tmp_path, "--help").stdout
+        assert "--json" in run(tmp_path, command, "--help").stdout

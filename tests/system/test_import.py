@@ -1,0 +1,26 @@
+"""Importing the package is quick and loads nothing that only some users need."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+HEAVY = ("pandas", "pyspark", "shiny", "altair", "pyarrow", "scipy", "rich", "typer")
+
+
+def test_import_loads_no_heavy_packages() -> None:
+    code = f"import sys, shoal; sys.exit(', '.join(m for m in {HEAVY!r} if m in sys.modules) or 0)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_import_takes_less_than_half_a_second() -> None:
+    def seconds() -> float:
+        process = subprocess.Popen([sys.executable, "-c", "import shoal"])
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        return used.ru_utime + used.ru_stime  # processor time: other tests may run beside this one
+
+    assert min(seconds() for _ in range(5)) < 0.5

@@ -1,0 +1,142 @@
+"""Plain-Python twins of the native kernels: slow, and short enough to be seen to be right."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals, Subsets
+
+Row = tuple[int, ...]
+PATIENCE = 64
+"""After this many cuts in a row, Mondrian considers only even ones; see native/mondrian.cpp."""
+
+
+def group_rows(rows: Sequence[Row]) -> tuple[list[int], list[int]]:
+    """Return the group of each row, numbered by first appearance, and the first row of each group."""
+    groups: dict[Row, int] = {}
+    group = [groups.setdefault(row, len(groups)) for row in rows]
+    return group, [group.index(number) for number in range(len(groups))]
+
+
+def count_consistent(
+    records: Sequence[Row],
+    record_copies: Sequence[int],
+    boxes: Sequence[Row],
+    box_copies: Sequence[int],
+    attributes: Sequence[Intervals | Subsets],
+) -> tuple[list[int], list[int]]:
+    """Return how many boxes contain each record and how many records lie in each box, counting copies."""
+    boxes_of, records_of = [0] * len(records), [0] * len(boxes)
+    for r, record in enumerate(records):
+        for b, box in enumerate(boxes):
+            if all(map(contains, attributes, box, record)):
+                boxes_of[r] += box_copies[b]
+                records_of[b] += record_copies[r]
+    return boxes_of, records_of
+
+
+def contains(attribute: Intervals | Subsets, value: int, code: int) -> bool:
+    """Return whether a generalized value, given by its number, contains a code."""
+    if isinstance(attribute, Intervals):
+        return bool(attribute.low[value] <= code <= attribute.high[value])
+    return code in attribute.members[attribute.starts[value] : attribute.starts[value + 1]]
+
+
+def mondrian(
+    rows: Sequence[Row],
+    attributes: Sequence[Geometry],
+    sensitive: Sequence[Sequence[int]],
+    *,
+    k: int,
+    frequency_l: float = 0.0,
+    distinct: int = 0,
+    entropy: float = 0.0,
+    relaxed: bool = False,
+) -> list[int]:
+    """Return the class of each record, numbered from left to right.
+
+    Exact if weights, positions and costs are multiples of a power of 1/2; otherwise the order in which the
+    losses are summed may decide between two cuts.
+    """
+
+    def loss(records: list[int]) -> float:
+        columns = zip(*(rows[r] for r in records), strict=True)
+        return len(records) * sum(
+            a.weight * cost(a, set(c)) for a, c in zip(attributes, columns, strict=True)
+        )
+
+    def diverse(records: list[int]) -> bool:
+        for column in sensitive:
+            often = Counter(column[r] for r in records).values()
+            shares = [number / len(records) for number in often]
+            if (
+                max(shares) * frequency_l > 1 + 1e-9
+                or len(often) < distinct
+                or -sum(share * math.log(share) for share in shares) < entropy - 1e-9
+            ):
+                return False
+        return True
+
+    classes = [-1] * len(rows)
+    number = 0
+    pending = [(list(range(len(rows))), 0)]
+    while pending:
+        records, depth = pending.pop()
+        cuts = []
+        if len(records) >= 2 * k:
+            for a, attribute in enumerate(attributes):
+                codes = [rows[r][a] for r in records]
+                for goes_left in proposals(attribute, codes, k, relaxed=relaxed, hurried=depth >= PATIENCE):
+                    left = [r for r, goes in zip(records, goes_left, strict=True) if goes]
+                    right = [r for r, goes in zip(records, goes_left, strict=True) if not goes]
+                    cuts.append((left, right))
+        cuts.sort(key=lambda cut: loss(cut[0]) + loss(cut[1]))
+        for left, right in cuts:
+            if diverse(left) and diverse(right):
+                pending += [(right, depth + 1), (left, depth + 1)]
+                break
+        else:
+            for r in records:
+                classes[r] = number
+            number += 1
+    return classes
+
+
+def proposals(
+    attribute: Geometry, codes: list[int], k: int, *, relaxed: bool, hurried: bool
+) -> list[list[bool]]:
+    """Return the cuts Mondrian considers in one attribute, each as whether a record goes left."""
+    often, n = Counter(codes), len(codes)
+    order = sorted(often, key=lambda code: (-often[code] if attribute.kind == SET else 0, code))
+    left = [sum(often[code] for code in order[:i]) for i in range(len(order) + 1)]
+    allowed = [i for i in range(len(order) + 1) if left[i] >= k and n - left[i] >= k]
+
+    def loss(i: int) -> float:
+        return left[i] * cost(attribute, order[:i]) + (n - left[i]) * cost(attribute, order[i:])
+
+    def unevenness(i: int) -> tuple[float, int]:
+        gap = cost(attribute, order[i - 1 : i + 1]) if hurried and attribute.kind == TREE else 0.0
+        return -gap, abs(2 * left[i] - n)
+
+    cuts = []
+    if allowed:
+        evenest = min(allowed, key=unevenness)
+        cheapest = evenest if hurried else min(allowed, key=loss)
+        cuts += [[code in order[:i] for code in codes] for i in dict.fromkeys([cheapest, evenest])]
+    halfway = max(i for i in range(len(order) + 1) if left[i] <= n // 2)
+    if relaxed and left[halfway] < n // 2:
+        ties = [r for r in range(n) if codes[r] == order[halfway]][: n // 2 - left[halfway]]
+        cuts.append([code in order[:halfway] or r in ties for r, code in enumerate(codes)])
+    return cuts
+
+
+def cost(attribute: Geometry, codes: Sequence[int] | set[int]) -> float:
+    """Return what it costs to cover these codes of one attribute by one generalized value."""
+    low, high = min(codes), max(codes)
+    if attribute.kind == SET:
+        return (len(codes) - 1) / max(1.0, float(attribute.table[0]) - 1)
+    if attribute.kind == RANGE:
+        return min(1.0, float(attribute.table[high] - attribute.table[low]))
+    return float(attribute.table[low:high].max(initial=0.0))

@@ -1,0 +1,17 @@
+"""The front door: exactly the names that are promised."""
+
+from __future__ import annotations
+
+import shoal
+
+
+def test_all_names_are_there_and_sorted() -> None:
+    assert sorted(shoal.__all__, key=str) == shoal.__all__
+    for name in shoal.__all__:
+        assert getattr(shoal, name) is not None
+
+
+def test_audit_is_the_function_although_a_room_has_that_name() -> None:
+    import shoal.audit.classes  # noqa: F401 - loading the room must not hide the function
+
+    assert callable(shoal.audit)
