@@ -1,0 +1,190 @@
+"""The auditor: what it counts, what it reads, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal import Hierarchy, InputError, KAnonymity, Schema, audit
+from shoal.audit import audit_table
+from shoal.errors import Reason
+from shoal.table import Table
+
+
+def ages(*values: int | None) -> pl.DataFrame:
+    return pl.DataFrame({"age": values}, schema={"age": pl.Int64})
+
+
+def schema_of(frame: pl.DataFrame, **options: object) -> Schema:
+    return Schema.infer(frame, quasi=["age"], **options)  # type: ignore[arg-type]
+
+
+def test_a_ring_has_no_classes_but_everybody_fits_two_rows() -> None:
+    original = ages(1, 2, 3, 4)
+    released = pl.DataFrame({"age": ["1..2", "2..3", "3..4", "*"]})
+    found = audit(original, released, schema_of(original))
+    assert found.k == 1
+    assert found.consistency.rows_per_record == 2
+    assert found.consistency.records_of_row.tolist() == [2, 2, 2, 4]
+    assert found.holds  # nothing was promised
+    assert not audit(original, released, schema_of(original), KAnonymity(k=2)).holds
+
+
+def test_a_record_with_a_missing_value_is_never_dropped() -> None:
+    original = pl.DataFrame({"age": [30, 30, 30, 30, None]}, schema={"age": pl.Int64})
+    released = pl.DataFrame({"age": ["30", "30", "30", "30", None]})
+    found = audit(original, released, schema_of(original), KAnonymity(k=2))
+    assert found.k == 1
+    assert found.records == found.rows == 5
+    assert found.consistency.rows_of_record.tolist() == [4, 4, 4, 4, 1]
+    assert not found.holds
+
+
+def test_a_suppressed_cell_covers_missing_values_and_an_interval_does_not() -> None:
+    original = pl.DataFrame({"age": [30, 40, None]}, schema={"age": pl.Int64})
+    assert audit(original, pl.DataFrame({"age": ["*"] * 3}), schema_of(original), KAnonymity(k=3)).holds
+    found = audit(original, pl.DataFrame({"age": ["30..40"] * 3}), schema_of(original), KAnonymity(k=3))
+    assert found.consistency.rows_of_record.tolist() == [3, 3, 0]
+    assert not found.holds
+
+
+@pytest.mark.parametrize(
+    ("cell", "fits"),
+    [
+        ("20", [20]),
+        ("20..30", [20, 25, 30]),
+        ("[20, 30[", [20, 25]),
+        ("[20,30)", [20, 25]),
+        ("]20, 30]", [25, 30]),
+        ("(20; 30]", [25, 30]),
+        ("[20, 30]", [20, 25, 30]),
+        ("20-30", [20, 25, 30]),
+        ("-5..25", [-5, 20, 25]),
+        ("-5--1", [-5]),
+        ("19.5..20.5", [20]),
+        ("21..24", []),
+        ("99", []),
+        ("*", [-5, 20, 25, 30]),
+    ],
+)
+def test_intervals_of_many_hands_are_read(cell: str, fits: list[int]) -> None:
+    values = [-5, 20, 25, 30]
+    original = ages(*values)
+    found = audit(original, pl.DataFrame({"age": [cell] * 4}), schema_of(original))
+    inside = [value for value, rows in zip(values, found.consistency.rows_of_record, strict=True) if rows]
+    assert inside == fits
+
+
+def test_a_cell_that_is_no_value_is_refused() -> None:
+    original = ages(1, 2)
+    with pytest.raises(InputError, match="'young'") as caught:
+        audit(original, pl.DataFrame({"age": ["young", "1"]}), schema_of(original))
+    assert caught.value.reason is Reason.RELEASE_UNREADABLE
+
+
+def test_a_release_as_arx_writes_it() -> None:
+    original = pl.DataFrame(
+        {"age": ["34", "45", "66", "70"], "sex": ["male", "female", "male", "female"], "zip": ["81667"] * 4}
+    )
+    released = pl.DataFrame(
+        {"age": ["[20, 60[", "[20, 60[", "[60, 80[", "[60, 80["], "sex": ["*"] * 4, "zip": ["816**"] * 4}
+    )
+    tree = Hierarchy.from_levels([["81667", "8166*", "816**", "*"], ["81500", "8150*", "815**", "*"]])
+    schema = Schema.infer(
+        original, quasi=["age", "sex", "zip"], hierarchies={"zip": tree}, kinds={"age": "numeric"}
+    )
+    found = audit(original, released, schema, KAnonymity(k=2))
+    assert found.holds, found.verdict
+    assert found.k == 2
+
+
+def test_sets_of_many_hands_are_read() -> None:
+    original = pl.DataFrame({"job": ["a", "b", "a|b", "c,d", "*", "\\"]})
+    schema = Schema.infer(original, quasi=["job"])
+
+    def members(cell: str) -> list[str]:
+        found = audit(original, pl.DataFrame({"job": [cell] * 6}), schema)
+        return [job for job, rows in zip(original["job"], found.consistency.rows_of_record, strict=True) if rows]
+
+    assert members("a|b") == ["a", "b"]
+    assert members("a\\|b") == ["a|b"]
+    assert members("\\*") == ["*"]
+    assert members("\\\\") == ["\\"]
+    assert members("{a, b}") == ["a", "b"]
+    assert members("c,d") == ["c,d"]
+    assert members("*") == original["job"].to_list()
+    assert members("z") == []
+
+
+def test_rows_that_match_nobody_are_found_and_explained() -> None:
+    original = pl.DataFrame({"school": ["BSc", "MSc", "BSc", "MSc"]})
+    schema = Schema.infer(original, quasi=["school"])
+    found = audit(original, pl.DataFrame({"school": ["Higher"] * 4}), schema, KAnonymity(k=2))
+    assert not found.holds
+    assert found.consistency.rows_without_record == 4
+    assert "'Higher'" in found.verdict
+    assert "hierarchy" in found.verdict
+
+
+def test_identifiers_in_the_release_are_found() -> None:
+    original = pl.DataFrame({"name": ["x", "y"], "age": [1, 1]})
+    schema = Schema.infer(original, quasi=["age"], drop=["name"])
+    found = audit(original, original, schema, KAnonymity(k=2))
+    assert not found.holds
+    assert "'name'" in found.verdict
+    assert audit(original, original.drop("name"), schema, KAnonymity(k=2)).holds
+
+
+def test_too_many_rows_are_found_and_left_out_records_are_not_held_against_it() -> None:
+    original = ages(1, 1, 1, 5)
+    schema = schema_of(original)
+    assert not audit(original, ages(1, 1, 1, 1, 5, 5), schema, KAnonymity(k=2)).holds
+    assert audit(original, ages(1, 1, 1), schema, KAnonymity(k=3)).holds  # the last one was left out
+    assert not audit(original, ages(1, 1, 1, 1), schema, KAnonymity(k=3)).holds  # but not replaced
+
+
+def test_k_equal_rows_and_a_unique_one() -> None:
+    original = ages(1, 1, 1, 9)
+    found = audit(original, original, schema_of(original), KAnonymity(k=3))
+    assert found.k == 1
+    assert not found.holds
+
+
+def test_the_key_shows_rows_that_strayed() -> None:
+    original = ages(1, 1, 2, 2)
+    table = Table.encode(original, schema_of(original))
+    straight, crossed = np.array([0, 1, 2, 3]), np.array([0, 2, 1, 3])
+    assert audit_table(table, original, KAnonymity(k=2), key=straight).holds
+    found = audit_table(table, original, KAnonymity(k=2), key=crossed)
+    assert found.consistency.strayed == 2
+    assert not found.holds
+
+
+def test_diversity_of_the_worst_class() -> None:
+    original = pl.DataFrame({"age": [1, 1, 1, 1, 2, 2], "ill": ["a", "a", "b", None, "a", "c"]})
+    schema = Schema.infer(original, quasi=["age"], sensitive=["ill"])
+    found = audit(original, original, schema, KAnonymity(k=2, l=2, p=2, entropy_l=2))
+    (ill,) = found.diversity
+    assert ill.distinct.tolist() == [3, 2]
+    assert ill.p == 2
+    assert ill.l == pytest.approx(2.0)
+    assert ill.entropy_l == pytest.approx(2.0)
+    assert found.holds
+    assert not audit(original, original, schema, KAnonymity(k=2, l=2.1)).holds
+    assert not audit(original, original, schema, KAnonymity(k=2, p=3)).holds
+    assert not audit(original, original, schema, KAnonymity(k=2, entropy_l=2.1)).holds
+
+
+def test_diversity_cannot_be_certified_without_the_column() -> None:
+    original = pl.DataFrame({"age": [1, 1], "ill": ["a", "b"]})
+    schema = Schema.infer(original, quasi=["age"], sensitive=["ill"])
+    assert audit(original, original.drop("ill"), schema, KAnonymity(k=2)).holds
+    assert not audit(original, original.drop("ill"), schema, KAnonymity(k=2, l=2)).holds
+
+
+def test_a_missing_quasi_identifier_is_an_error_not_a_pass() -> None:
+    original = pl.DataFrame({"age": [1, 1], "sex": ["f", "m"]})
+    schema = Schema.infer(original, quasi=["age", "sex"])
+    with pytest.raises(InputError, match="'sex'"):
+        audit(original, original.drop("sex"), schema, KAnonymity(k=2))
