@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 
 from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals, Subsets
 
@@ -110,7 +111,7 @@ def proposals(
     """Return the cuts Mondrian considers in one attribute, each as whether a record goes left."""
     often, n = Counter(codes), len(codes)
     order = sorted(often, key=lambda code: (-often[code] if attribute.kind == SET else 0, code))
-    left = [sum(often[code] for code in order[:i]) for i in range(len(order) + 1)]
+    left = list(accumulate((often[code] for code in order), initial=0))
     allowed = [i for i in range(len(order) + 1) if left[i] >= k and n - left[i] >= k]
 
     def loss(i: int) -> float:
@@ -124,12 +125,17 @@ def proposals(
     if allowed:
         evenest = min(allowed, key=unevenness)
         cheapest = evenest if hurried else min(allowed, key=loss)
-        cuts += [[code in order[:i] for code in codes] for i in dict.fromkeys([cheapest, evenest])]
+        cuts = [(i, 0) for i in dict.fromkeys([cheapest, evenest])]
     halfway = max(i for i in range(len(order) + 1) if left[i] <= n // 2)
     if relaxed and left[halfway] < n // 2:
-        ties = [r for r in range(n) if codes[r] == order[halfway]][: n // 2 - left[halfway]]
-        cuts.append([code in order[:halfway] or r in ties for r, code in enumerate(codes)])
-    return cuts
+        cuts.append((halfway, n // 2 - left[halfway]))
+    return [sides(codes, set(order[:i]), order[i], ties) for i, ties in cuts]
+
+
+def sides(codes: list[int], left: set[int], divided: int, ties: int) -> list[bool]:
+    """Return whether each record goes left: those with a code of the left, and the first few of another."""
+    first = [r for r, code in enumerate(codes) if code == divided][:ties]
+    return [code in left or r in first for r, code in enumerate(codes)]
 
 
 def cost(attribute: Geometry, codes: Sequence[int] | set[int]) -> float:

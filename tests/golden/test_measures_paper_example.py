@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from shoal.domain import RangeDomain
-from shoal.measures import gcp, measure
+from shoal.measures.loss import gcp, measure
 from shoal.recoding import Ranges, Recoding
 from shoal.schema import Schema
 from shoal.table import Table

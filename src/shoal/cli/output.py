@@ -15,6 +15,7 @@ from rich.table import Table
 
 from shoal.errors import ShoalError
 from shoal.methods import Progress as Report
+from shoal.methods import silent
 
 out = Console()
 err = Console(stderr=True)
@@ -61,7 +62,7 @@ def show_facts(title: str, facts: Sequence[tuple[str, object]]) -> None:
 def progress(quiet: bool) -> Iterator[Report]:
     """Yield a function that draws progress on stderr, if that is a terminal and nobody asked for quiet."""
     if quiet or not err.is_terminal:
-        yield lambda stage, share: None
+        yield silent
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True) as bar:

@@ -10,7 +10,7 @@ import typer
 from shoal.audit.uniqueness import Combination, uniqueness
 from shoal.cli import options
 from shoal.cli.output import out, show_json, show_table, warn
-from shoal.io import read_table
+from shoal.io import read_table, sniff
 from shoal.schema import Column, Role, Schema
 from shoal.staging import staged_file
 from shoal.suggestion import Suggestion, suggest
@@ -42,7 +42,17 @@ def scan(
     if as_json:
         show_json(_as_dict(len(frame), suggestions, combinations, output))
     else:
-        _show(len(frame), suggestions, combinations, output)
+        _show(
+            len(frame), suggestions, combinations, table, output, _dialect_words(table, delimiter, encoding)
+        )
+
+
+def _dialect_words(table: Path, delimiter: str | None, encoding: str | None) -> str:
+    """Return how a text file was read, so that a wrong guess is seen."""
+    if table.suffix in (".parquet", ".arrow", ".feather"):
+        return ""
+    dialect = sniff(table, delimiter=delimiter, encoding=encoding)
+    return f"; read as {dialect.encoding}, cells separated by {dialect.delimiter!r}"
 
 
 def _as_dict(
@@ -71,10 +81,15 @@ def _as_dict(
 
 
 def _show(
-    rows: int, suggestions: tuple[Suggestion, ...], combinations: tuple[Combination, ...], output: Path
+    rows: int,
+    suggestions: tuple[Suggestion, ...],
+    combinations: tuple[Combination, ...],
+    table: Path,
+    output: Path,
+    dialect: str,
 ) -> None:
     show_table(
-        f"{rows} rows, {len(suggestions)} columns",
+        f"{rows} rows, {len(suggestions)} columns{dialect}",
         ("column", "kind", "distinct", "missing", "suggested role", "why"),
         [(s.name, s.kind.value, s.distinct, s.missing, s.role.value, s.reason) for s in suggestions],
     )
@@ -88,4 +103,9 @@ def _show(
         if s.role is Role.OTHER and "identifying" in s.reason:
             warn(f"column {s.name!r} {s.reason}")
     out.print(f"Schema written to {output}: look it over, then", markup=False, highlight=False)
-    out.print("  shoal anonymize TABLE --schema schema.toml --k 10 -o out/", markup=False, highlight=False)
+    out.print(
+        f"  shoal anonymize {table} --schema {output} --k 10 -o out/",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )

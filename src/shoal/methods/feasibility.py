@@ -25,7 +25,7 @@ def require_feasible(table: Table, model: Model) -> None:
     """
     if model.k > len(table):
         raise InputError(
-            f"k = {model.k} is more than the {len(table)} records of the table; it can be at most {len(table)}",
+            f"k = {model.k} is above the {len(table)} records of the table; it can be {len(table)} at most",
             reason=Reason.PARAMETER,
         )
     if model.diverse and not table.sensitive:

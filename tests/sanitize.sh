@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Builds the compiled core with sanitizers and runs the kernels' tests against it: first for addresses and undefined
+# behaviour, then for data races. PYTHON chooses the interpreter (.venv/bin/python); arguments go to pytest.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+python=${PYTHON:-$root/.venv/bin/python}
+[[ $python != */* ]] || python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python")
+export PATH=$PATH:$(dirname "$python")  # its cmake and ninja serve where the system has none
+compiler=${CXX:-g++}
+
+build() {  # folder, sanitizers
+  local generator=()
+  if [[ ! -e $1/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
+  cmake -S "$root" -B "$1" "${generator[@]}" -DSHOAL_SANITIZE="$2" -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_CXX_COMPILER="$compiler" -DPython_EXECUTABLE="$python" \
+    -Dnanobind_DIR="$("$python" -m nanobind --cmake_dir)" >"$1.log" || { cat "$1.log"; return 1; }
+  cmake --build "$1" --parallel
+}
+
+run() {  # folder, runtime of the sanitizer, arguments for pytest
+  local core runtime standard
+  core=$(find "$1" -maxdepth 1 -name '_native*.so' -print -quit)
+  runtime=$("$compiler" -print-file-name="$2")
+  standard=$("$compiler" -print-file-name=libstdc++.so.6)  # there from the start, or exceptions are not understood
+  # Python's own allocator would hide reads beyond the end of an array.
+  (cd "$root" && SHOAL_NATIVE=$core PYTHONMALLOC=malloc LD_PRELOAD="$runtime $standard" \
+    "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --hypothesis-profile=few \
+    tests/property/test_kernels.py "${@:3}")
+}
+
+export ASAN_OPTIONS=detect_leaks=0
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export TSAN_OPTIONS=halt_on_error=1:exitcode=66
+unrandomized=()
+mkdir -p "$root/build"
+
+echo "== addresses and undefined behaviour"
+build "$root/build/sanitize" ON
+run "$root/build/sanitize" libasan.so "$@"
+
+echo "== data races"
+build "$root/build/sanitize-thread" thread
+# Older runtimes do not find their way about where addresses are randomized widely.
+if setarch --addr-no-randomize true 2>/dev/null; then unrandomized=(setarch --addr-no-randomize); fi
+run "$root/build/sanitize-thread" libtsan.so "$@"
