@@ -6,7 +6,9 @@ import importlib.util
 import os
 import secrets
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import settings
@@ -48,19 +50,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
+def unavailable() -> Callable[[str], NoReturn]:
+    """Return what to call, with the reason, if the machine lacks what a test needs.
+
+    It skips the test, or fails it where everything has to run.
+    """
+    return pytest.fail if CI else pytest.skip
+
+
+@pytest.fixture(scope="session")
+def shared_data(unavailable: Callable[[str], NoReturn]) -> Path:
     """Return the folder of public test data; it is not part of the repository."""
     folder = Path(os.environ.get("SHOAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
     if not folder.is_dir():
         unavailable(f"no test data in {folder}; set SHOAL_DATA to the folder that holds it")
     return folder
-
-
-def unavailable(reason: str) -> None:
-    """Skip the test because the machine lacks what it needs; where everything has to run, fail it."""
-    if CI:
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def _seed(config: pytest.Config) -> str:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the compiled core with sanitizers and runs the kernels' tests against it: first for addresses and undefined
-# behaviour, then for data races. PYTHON chooses the interpreter (.venv/bin/python); arguments go to pytest.
+# Builds the compiled core with sanitizers and runs the kernels' tests against it: first for addresses and
+# undefined behaviour, then for data races. PYTHON chooses the interpreter (.venv/bin/python); arguments go to
+# pytest.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -23,15 +24,16 @@ run() {  # folder, runtime of the sanitizer, arguments for pytest
   core=$(find "$1" -maxdepth 1 -name '_native*.so' -print -quit)
   runtime=$("$compiler" -print-file-name="$2")
   standard=$("$compiler" -print-file-name=libstdc++.so.6)  # there from the start, or exceptions are not understood
-  # Python's own allocator would hide reads beyond the end of an array.
+  # Python's own allocator would hide reads beyond the end of an array; full capture, what the runtime says.
   (cd "$root" && SHOAL_NATIVE=$core PYTHONMALLOC=malloc LD_PRELOAD="$runtime $standard" \
-    "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --hypothesis-profile=few \
+    "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --capture=sys --hypothesis-profile=few \
     tests/property/test_kernels.py "${@:3}")
 }
 
 export ASAN_OPTIONS=detect_leaks=0
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export TSAN_OPTIONS=halt_on_error=1:exitcode=66
+export _RJEM_MALLOC_CONF=background_thread:false  # Polars' allocator would start a thread the runtime cannot follow
 unrandomized=()
 mkdir -p "$root/build"
 

@@ -180,7 +180,8 @@ def _whole_if_possible(numbers: pl.Series) -> pl.Series:
         return integers
     if numbers.dtype == pl.Float32:
         numbers = numbers.cast(pl.String)  # 0.1 stays 0.1, not the binary fraction nearest to it
-    return numbers.cast(pl.Float64) + 0.0  # there is no negative zero
+    floats = numbers.cast(pl.Float64)
+    return floats.set(floats == 0, 0.0)  # there is no negative zero
 
 
 def _read_dates(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:

@@ -63,12 +63,19 @@ def literal(attribute: Attribute, classes: list[int]) -> Literal:
 
     values = [plain(value) for value in attribute.decode().to_list()]
     observed = frozenset(values)
-    members = {c: frozenset(v for v, other in zip(values, classes, strict=True) if other == c) for c in classes}
+    members = {
+        c: frozenset(v for v, other in zip(values, classes, strict=True) if other == c) for c in classes
+    }
     weight = column.weight
     if isinstance(domain, TreeDomain):
-        shown = {c: smallest_node(domain, [values.index(v) for v in of_c], attribute) for c, of_c in members.items()}
+        shown = {
+            c: smallest_node(domain, [values.index(v) for v in of_c], attribute)
+            for c, of_c in members.items()
+        }
         of_code = dict(zip(attribute.codes.tolist(), values, strict=True))
-        possible = frozenset(of_code.get(code, ("unseen", code)) for code in np.flatnonzero(domain.possible).tolist())
+        possible = frozenset(
+            of_code.get(code, ("unseen", code)) for code in np.flatnonzero(domain.possible).tolist()
+        )
         sets = {
             c: frozenset(of_code.get(code, ("unseen", code)) for code in codes if domain.possible[code])
             for c, codes in shown.items()

@@ -19,7 +19,7 @@ from shoal.table import Table
 
 
 def everything_sayable(domain: Domain) -> tuple[Generalized, list[set[int]]]:
-    """Return all generalized values of a domain and, worked out on their own, the codes that each contains."""
+    """Return all generalized values of a domain and, found independently, the codes that each contains."""
     size = len(domain)
     match domain:
         case RangeDomain():
@@ -91,7 +91,7 @@ def test_keys_are_equal_where_the_values_are(attribute: Attribute, data: st.Data
     flat = np.array([code for group in groups for code in group], dtype=np.int32)
     values = closure(attribute, flat, np.cumsum([0, *map(len, groups)]))
     covered = contents(values, domain)
-    keys = list(zip(*(key.tolist() for key in values.keys()), strict=True))
+    keys = np.column_stack(values.keys()).tolist()
     for i, j in combinations(range(len(groups)), 2):
         assert (keys[i] == keys[j]) == (covered[i] == covered[j])
 
@@ -99,7 +99,9 @@ def test_keys_are_equal_where_the_values_are(attribute: Attribute, data: st.Data
 @given(attributes())
 def test_sizes_count_the_possible_values(attribute: Attribute) -> None:
     domain = attribute.domain
-    possible = set(np.flatnonzero(domain.possible)) if isinstance(domain, TreeDomain) else set(range(len(domain)))
+    possible = (
+        set(np.flatnonzero(domain.possible)) if isinstance(domain, TreeDomain) else set(range(len(domain)))
+    )
     values, expected = everything_sayable(domain)
     assert values.sizes().tolist() == [len(codes & possible) for codes in expected]
     assert domain.cardinality == len(possible)
@@ -107,10 +109,8 @@ def test_sizes_count_the_possible_values(attribute: Attribute) -> None:
 
 def split(text: str) -> list[tuple[str, bool]]:
     """Return the characters of a cell and whether a backslash stood before each."""
-    found, characters = [], iter(text)
-    for character in characters:
-        found.append((next(characters), True) if character == "\\" else (character, False))
-    return found
+    rest = iter(text)
+    return [(next(rest), True) if character == "\\" else (character, False) for character in rest]
 
 
 def read(text: str, domain: Domain) -> set[int]:

@@ -100,7 +100,9 @@ def test_suppressing_leaves_out_exactly_the_rows_with_a_missing_value(
     keep = [
         row
         for row in range(len(frame))
-        if not any(cells[name][row] is None for name, policy in policies.items() if policy is Missing.SUPPRESS)
+        if not any(
+            cells[name][row] is None for name, policy in policies.items() if policy is Missing.SUPPRESS
+        )
     ]
     if not keep:
         return

@@ -1,0 +1,838 @@
+"""From cells to codes: what is read, what is refused and where, and what stands for a missing value."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from decimal import Decimal
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from shoal import encoding
+from shoal.domain import Attribute, RangeDomain, SetDomain, TreeDomain
+from shoal.errors import InputError, Reason
+from shoal.hierarchy import Hierarchy, Intervals, Prefixes
+from shoal.schema import Column, Role, Schema
+from shoal.table import Table
+
+NAN = float("nan")
+FLAVOURS = ("pandas", "polars", "pyarrow")
+
+
+def frame_of(cells: Any, flavour: str = "polars") -> Any:
+    match flavour:
+        case "pandas":
+            return pd.DataFrame({"x": cells})
+        case "polars":
+            return pl.DataFrame({"x": cells}, strict=False)
+        case _:
+            return pa.table({"x": cells})
+
+
+def encoded(cells: Any, flavour: str = "polars", **properties: Any) -> Attribute:
+    """Return one column as codes; cells may be a whole frame."""
+    frame = frame_of(cells, flavour) if isinstance(cells, list | pl.Series | pa.Array) else cells
+    schema = Schema((Column("x", role=Role.QUASI, **properties),))
+    return Table.encode(frame, schema).attributes[0]
+
+
+def refused(cells: Any, flavour: str = "polars", **properties: Any) -> InputError:
+    with pytest.raises(InputError) as error:
+        encoded(cells, flavour, **properties)
+    return error.value
+
+
+def values_of(attribute: Attribute) -> list[Any]:
+    return attribute.domain.values.to_list()
+
+
+# Numbers
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_numbers_are_coded_in_their_order(flavour: str) -> None:
+    attribute = encoded([30, -5, 10, 30], flavour, kind="numeric")
+    assert isinstance(attribute.domain, RangeDomain)
+    assert attribute.domain.labels == ("-5", "10", "30")
+    assert attribute.domain.missing is None
+    assert attribute.codes.tolist() == [2, 0, 1, 2]
+    assert attribute.counts.tolist() == [1, 1, 2]
+    assert attribute.domain.positions == pytest.approx([0, 15 / 35, 1])
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("nothing", [None, NAN])
+def test_a_missing_number_is_the_last_code_and_lies_apart(nothing: Any, flavour: str) -> None:
+    attribute = encoded([2.5, nothing, 1.0], flavour, kind="numeric")
+    assert attribute.domain.labels == ("1", "2.5", "")
+    assert values_of(attribute) == [1.0, 2.5, None]
+    assert attribute.domain.missing == 2
+    assert attribute.codes.tolist() == [1, 2, 0]
+    assert isinstance(attribute.domain, RangeDomain)
+    assert attribute.domain.positions.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_whole_floats_are_integers(flavour: str) -> None:
+    attribute = encoded([3.0, 1.0, None, -0.0], flavour, kind="numeric")
+    assert attribute.domain.labels == ("0", "1", "3", "")
+    assert attribute.domain.values.dtype == pl.Int64
+
+
+def test_several_spellings_of_a_number_are_one_value() -> None:
+    attribute = encoded(["1", "1.0", "01", " 1 ", "1e0", "10", "9", "+9", ""], kind="numeric")
+    assert attribute.domain.labels == ("1", "9", "10", "")
+    assert attribute.codes.tolist() == [0, 0, 0, 0, 0, 2, 1, 1, 3]
+
+
+def test_zero_has_no_sign() -> None:
+    attribute = encoded([-0.0, 0.0, 0.5], kind="numeric")
+    assert attribute.domain.labels == ("0", "0.5")
+    assert attribute.codes.tolist() == [0, 0, 1]
+    assert encoded(["-0", "0"], kind="numeric").domain.labels == ("0",)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_integers_that_floats_cannot_tell_apart_stay_apart(flavour: str) -> None:
+    cells = [2**53 + 2, 2**53, 2**53 + 1]
+    for column in (cells, [str(cell) for cell in cells]):
+        attribute = encoded(column, flavour, kind="numeric")
+        assert values_of(attribute) == sorted(cells)
+        assert attribute.codes.tolist() == [2, 0, 1]
+        assert isinstance(attribute.domain, RangeDomain)
+        assert attribute.domain.positions.tolist() == [0, 0.5, 1]
+
+
+def test_the_widest_ranges_have_positions_too() -> None:
+    integers = encoded([-(2**63), 0, 2**63 - 1], kind="numeric").domain
+    assert isinstance(integers, RangeDomain)
+    assert integers.positions == pytest.approx([0, 0.5, 1])
+    floats = encoded([-1.5e308, 0.0, 1.5e308], kind="numeric").domain
+    assert isinstance(floats, RangeDomain)
+    assert floats.positions == pytest.approx([0, 0.5, 1])
+
+
+def test_unsigned_integers_beyond_the_signed_ones_are_numbers() -> None:
+    attribute = encoded(pl.Series("x", [2**64 - 1, 1], dtype=pl.UInt64), kind="numeric")
+    assert values_of(attribute) == [1.0, 2.0**64]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_decimals_keep_their_fraction(flavour: str) -> None:
+    attribute = encoded([Decimal("1.50"), Decimal("2.25"), None], flavour, kind="numeric")
+    assert attribute.domain.labels == ("1.5", "2.25", "")
+    whole = encoded([Decimal("2"), Decimal("1")], flavour, kind="numeric")
+    assert values_of(whole) == [1, 2]
+
+
+def test_short_floats_are_written_shortly() -> None:
+    attribute = encoded(pl.Series("x", [0.1, 0.25], dtype=pl.Float32), kind="numeric")
+    assert attribute.domain.labels == ("0.1", "0.25")
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_booleans_may_be_numbers(flavour: str) -> None:
+    attribute = encoded([True, False, True], flavour, kind="numeric")
+    assert values_of(attribute) == [0, 1]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize(
+    ("cells", "row", "value"),
+    [
+        (["5", "", "five", "a"], 3, "'five'"),
+        (["zz", "1", "aa"], 1, "'zz'"),
+        (["1", "2", " "], 3, "' '"),
+        (["1", "1_000"], 2, "'1_000'"),
+    ],
+)
+def test_the_first_text_that_is_not_a_number_is_named(
+    cells: list[str], row: int, value: str, flavour: str
+) -> None:
+    error = refused(cells, flavour, kind="numeric")
+    assert error.reason is Reason.BAD_VALUE
+    assert str(error).startswith(
+        f"column 'x', row {row}: {value} is not a number; correct it, declare it as a"
+    )
+
+
+def test_days_are_not_numbers() -> None:
+    error = refused([None, datetime.date(2020, 1, 2)], kind="numeric")
+    assert str(error).startswith("column 'x', row 2: 2020-01-02 is not a number")
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        ([1.5, float("inf")], "inf"),
+        ([1.5, float("-inf")], "-inf"),
+        (["1.5", "inf"], "'inf'"),
+        (["1.5", "-Infinity"], "'-Infinity'"),
+        (["1", "nan"], "'nan'"),
+        (["1", "1e999"], "'1e999'"),
+    ],
+)
+def test_infinities_are_refused(cells: list[Any], shown: str, flavour: str) -> None:
+    error = refused(cells, flavour, kind="numeric")
+    assert error.reason is Reason.NOT_FINITE
+    assert str(error) == f"column 'x', row 2: {shown} is not a finite number; correct it or leave it empty"
+
+
+def test_a_declared_range_sets_the_scale() -> None:
+    domain = encoded([5, 2, None], kind="numeric", domain=(0, 10)).domain
+    assert isinstance(domain, RangeDomain)
+    assert domain.positions.tolist() == [0.2, 0.5, 2]
+    domain = encoded([5, 2], kind="numeric", domain=(np.float64(1.5), np.int64(5))).domain
+    assert isinstance(domain, RangeDomain)
+    assert domain.positions == pytest.approx([0.5 / 3.5, 1])
+    domain = encoded([0.5, 2], kind="numeric", domain=(0, 8)).domain
+    assert isinstance(domain, RangeDomain)
+    assert domain.positions.tolist() == [0.0625, 0.25]
+    domain = encoded([3], kind="numeric", domain=(3, 3)).domain
+    assert isinstance(domain, RangeDomain)
+    assert domain.positions.tolist() == [0]
+
+
+@pytest.mark.parametrize(("cells", "shown"), [([5, -1, 50], "-1"), (["5", "-1", "50"], "'-1'")])
+def test_a_number_outside_the_declared_range_is_named(cells: list[Any], shown: str) -> None:
+    error = refused(cells, kind="numeric", domain=(0, 10))
+    assert error.reason is Reason.OUT_OF_DOMAIN
+    assert str(error) == f"column 'x', row 2: {shown} is outside the declared domain 0..10"
+
+
+@pytest.mark.parametrize("bounds", [("0", "9"), (0, float("inf"))])
+def test_bounds_that_are_not_numbers_are_refused(bounds: tuple[Any, Any]) -> None:
+    error = refused([5], kind="numeric", domain=bounds)
+    assert error.reason is Reason.SCHEMA
+    assert "column 'x'" in str(error)
+
+
+# Dates
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["2020-03-01", "2020-02-29", "2020-03-31", "", "2020-02-29"],
+        [" 2020-03-01", "2020-02-29T23:59", "2020-03-31 08:00:00.5", None, "2020-02-29T00:00:00Z"],
+        ["2020-03-01", "2020-02-29T23:59:00+02:00", "2020-03-31", None, "2020-02-29"],
+        [
+            datetime.date(2020, 3, 1),
+            datetime.date(2020, 2, 29),
+            datetime.date(2020, 3, 31),
+            None,
+            datetime.date(2020, 2, 29),
+        ],
+        [
+            datetime.datetime(2020, 3, 1, 5),
+            datetime.datetime(2020, 2, 29, 23, 59),
+            datetime.datetime(2020, 3, 31),
+            None,
+            datetime.datetime(2020, 2, 29),
+        ],
+    ],
+)
+def test_dates_are_days(cells: list[Any], flavour: str) -> None:
+    attribute = encoded(cells, flavour, kind="date")
+    assert attribute.domain.labels == ("2020-02-29", "2020-03-01", "2020-03-31", "")
+    assert attribute.domain.values.dtype == pl.Date
+    assert attribute.codes.tolist() == [1, 0, 2, 3, 0]
+    assert isinstance(attribute.domain, RangeDomain)
+    assert attribute.domain.positions == pytest.approx([0, 1 / 31, 1, 2])
+
+
+def test_dates_before_the_epoch_have_positions_in_order() -> None:
+    domain = encoded(["1900-01-01", "1969-12-31", "1970-01-01", "2020-01-01"], kind="date").domain
+    assert isinstance(domain, RangeDomain)
+    assert (np.diff(domain.positions) > 0).all()
+    assert domain.positions[[0, -1]].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x": pd.to_datetime(["2020-01-02", None, "2020-01-01"])}),
+        pd.DataFrame({"x": [pd.Timestamp("2020-01-02 05:00"), pd.NaT, pd.Timestamp("2020-01-01")]}),
+        pa.table({"x": pa.array([18263, None, 18262], pa.date32())}),
+        pa.table({"x": pa.array([18263 * 86400, None, 18262 * 86400], pa.timestamp("s"))}),
+    ],
+)
+def test_timestamps_and_arrow_dates_are_days(frame: Any) -> None:
+    attribute = encoded(frame, kind="date")
+    assert attribute.domain.labels == ("2020-01-01", "2020-01-02", "")
+    assert attribute.codes.tolist() == [1, 2, 0]
+
+
+def test_a_time_with_a_zone_is_the_day_there() -> None:
+    late = pd.to_datetime(["2020-01-01T23:30:00Z"], utc=True).tz_convert("Europe/Berlin")
+    assert encoded(pd.DataFrame({"x": late}), kind="date").domain.labels == ("2020-01-02",)
+
+
+def test_dates_may_have_another_format_and_are_written_in_it() -> None:
+    attribute = encoded(["01.02.2020", "31.12.2019", ""], kind="date", date_format="%d.%m.%Y")
+    assert attribute.domain.labels == ("31.12.2019", "01.02.2020", "")
+    assert values_of(attribute) == [datetime.date(2019, 12, 31), datetime.date(2020, 2, 1), None]
+    with_hours = encoded(["1/2/2020 05:30", "1/2/2020 06:00"], kind="date", date_format="%d/%m/%Y %H:%M")
+    assert with_hours.domain.labels == ("01/02/2020 00:00",)
+
+
+@pytest.mark.parametrize("form", ["%d.%m.", "%d.%m.%y", "%Q"])
+def test_a_format_that_cannot_tell_days_apart_is_refused(form: str) -> None:
+    error = refused([datetime.date(1875, 1, 1), datetime.date(1975, 1, 1)], kind="date", date_format=form)
+    assert error.reason is Reason.SCHEMA
+    assert "column 'x'" in str(error)
+    assert form in str(error)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize(
+    "wrong", ["2019-02-30", "2020-01-01x", "2020-01-011", "2020-1-1", "01.01.2020", "tomorrow", "2020"]
+)
+def test_the_first_text_that_is_not_a_date_is_named(wrong: str, flavour: str) -> None:
+    error = refused(["2020-01-01", wrong, "0"], flavour, kind="date")
+    assert error.reason is Reason.BAD_VALUE
+    assert str(error).startswith(f"column 'x', row 2: {wrong!r} is not a date written as YYYY-MM-DD")
+
+
+def test_the_format_is_named_where_a_date_is_written_otherwise() -> None:
+    error = refused(["01.02.2020", "2020-02-01"], kind="date", date_format="%d.%m.%Y")
+    assert str(error).startswith("column 'x', row 2: '2020-02-01' is not a date written as %d.%m.%Y")
+
+
+def test_numbers_are_not_dates() -> None:
+    error = refused([20200101, 20200102], kind="date")
+    assert str(error).startswith("column 'x', row 1: 20200101 is not a date")
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        ("2020-01-01", "2020-01-11"),
+        (datetime.date(2020, 1, 1), datetime.date(2020, 1, 11)),
+        (datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 11, 12)),
+        (pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-11")),
+    ],
+)
+def test_declared_days_set_the_scale(bounds: tuple[Any, Any]) -> None:
+    domain = encoded(["2020-01-03", "2020-01-06"], kind="date", domain=bounds).domain
+    assert isinstance(domain, RangeDomain)
+    assert domain.positions == pytest.approx([0.2, 0.5])
+    error = refused(["2020-01-03", "2020-02-01"], kind="date", domain=bounds)
+    assert error.reason is Reason.OUT_OF_DOMAIN
+    assert str(error) == (
+        "column 'x', row 2: '2020-02-01' is outside the declared domain 2020-01-01..2020-01-11"
+    )
+
+
+def test_declared_days_that_are_none_are_refused() -> None:
+    error = refused(["2020-01-03"], kind="date", domain=("first", "last"))
+    assert error.reason is Reason.SCHEMA
+    assert "'first', which is not a date written as YYYY-MM-DD" in str(error)
+
+
+# Categories
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_categories_are_coded_in_their_order(flavour: str) -> None:
+    attribute = encoded(["b", "a", None, "B", ""], flavour)
+    assert isinstance(attribute.domain, SetDomain)
+    assert attribute.domain.labels == ("B", "a", "b", "")
+    assert attribute.codes.tolist() == [2, 1, 3, 0, 3]
+
+
+def test_categories_keep_their_spaces() -> None:
+    assert encoded(["a", " a", "a ", " "]).domain.labels == (" ", " a", "a", "a ")
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_numbers_may_be_categories(flavour: str) -> None:
+    attribute = encoded([10, 9, None], flavour)
+    assert attribute.domain.labels == ("9", "10", "")
+    assert values_of(attribute) == [9, 10, None]
+    assert encoded([1.5, 2.0, NAN], flavour).domain.labels == ("1.5", "2", "")
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_booleans_are_categories(flavour: str) -> None:
+    attribute = encoded([True, None, False], flavour)
+    assert attribute.domain.labels == ("false", "true", "")
+    assert attribute.codes.tolist() == [1, 2, 0]
+
+
+def test_days_and_decimals_may_be_categories() -> None:
+    assert encoded([datetime.date(2020, 1, 1)]).domain.labels == ("2020-01-01",)
+    assert encoded([Decimal("1.50"), Decimal("1.25")]).domain.labels == ("1.25", "1.50")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x": pd.Categorical(["b", "a", None], categories=["b", "a", "c"])}),
+        pl.DataFrame({"x": pl.Series(["b", "a", None], dtype=pl.Categorical)}),
+        pl.DataFrame({"x": pl.Series(["b", "a", None], dtype=pl.Enum(["b", "a", "c"]))}),
+        pa.table({"x": pa.array(["b", "a", None]).dictionary_encode()}),
+    ],
+)
+def test_dictionary_types_are_text(frame: Any) -> None:
+    attribute = encoded(frame)
+    assert attribute.domain.labels == ("a", "b", "")
+    assert attribute.codes.tolist() == [1, 0, 2]
+
+
+def test_a_pandas_categorical_of_numbers_keeps_them() -> None:
+    assert values_of(encoded(pd.DataFrame({"x": pd.Categorical([2, 1, None])}))) == [1, 2, None]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_declared_categories_come_in_their_order_and_all(flavour: str) -> None:
+    attribute = encoded(["b", "a", None], flavour, domain=("c", "b", "a"))
+    assert attribute.domain.labels == ("c", "b", "a", "")
+    assert attribute.codes.tolist() == [1, 2, 3]
+    assert attribute.counts.tolist() == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("declared", [(9, 1, 3), (9.0, 1.0, 3.0), ("9", "1", "3")])
+def test_declared_numbers_are_the_same_however_they_are_declared(
+    declared: tuple[Any, ...], flavour: str
+) -> None:
+    attribute = encoded([1, 9, None], flavour, domain=declared)
+    assert attribute.domain.labels == ("9", "1", "3", "")
+    assert values_of(attribute) == [9, 1, 3, None]
+
+
+def test_declared_booleans_and_days() -> None:
+    assert values_of(encoded([True, False], kind="ordinal", domain=(True, False))) == [True, False]
+    assert encoded([True], kind="ordinal", domain=("true", "false")).domain.labels == ("true", "false")
+    days = (datetime.date(2020, 1, 2), datetime.date(2020, 1, 1))
+    assert values_of(encoded([days[1]], domain=days)) == list(days)
+
+
+def test_a_declared_missing_value_is_the_missing_value() -> None:
+    attribute = encoded(
+        ["a", "", "?"], kind="ordinal", domain=("", "b", None, "?", "a"), missing_marks=("?",)
+    )
+    assert attribute.domain.labels == ("b", "a", "")
+    assert attribute.codes.tolist() == [1, 2, 2]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("kind", ["categorical", "ordinal"])
+def test_a_category_that_was_not_declared_is_named(kind: str, flavour: str) -> None:
+    error = refused(["low", None, "zero", "a"], flavour, kind=kind, domain=("low", "high"))
+    assert error.reason is Reason.OUT_OF_DOMAIN
+    assert str(error) == "column 'x', row 3: 'zero' is not in the declared domain 'low', 'high'"
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_ordinal_values_lie_at_even_distances_in_the_declared_order(flavour: str) -> None:
+    attribute = encoded(["high", "low", None], flavour, kind="ordinal", domain=("low", "mid", "high"))
+    assert isinstance(attribute.domain, RangeDomain)
+    assert attribute.domain.labels == ("low", "mid", "high", "")
+    assert attribute.domain.positions.tolist() == [0, 0.5, 1, 2]
+    assert attribute.codes.tolist() == [2, 0, 3]
+    single = encoded(["low"], kind="ordinal", domain=("low",)).domain
+    assert isinstance(single, RangeDomain)
+    assert single.positions.tolist() == [0]
+
+
+def test_a_hundred_thousand_categories() -> None:
+    cells = [f"category {i * 7919 % 100_000:05d}" for i in range(100_000)]
+    attribute = encoded(cells)
+    assert len(attribute.domain) == 100_000
+    assert attribute.domain.labels[0] == "category 00000"
+    assert attribute.decode().to_list() == cells
+    declared = encoded(cells, domain=tuple(sorted(cells, reverse=True)))
+    assert declared.domain.labels[0] == "category 99999"
+    assert declared.decode().to_list() == cells
+
+
+# Hierarchies
+
+CITIES = Hierarchy.from_levels([["Bonn", "Rhine"], ["Cologne", "Rhine"], ["Kiel", "Baltic"]])
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_codes_of_a_hierarchy_are_its_leaves(flavour: str) -> None:
+    attribute = encoded(["Kiel", "Bonn", "Kiel"], flavour, hierarchy=CITIES)
+    assert isinstance(attribute.domain, TreeDomain)
+    assert attribute.domain.labels == ("Bonn", "Cologne", "Kiel")
+    assert attribute.codes.tolist() == [2, 0, 2]
+    assert attribute.domain.possible.tolist() == [True, False, True]
+    assert attribute.domain.cardinality == 2
+    assert attribute.decode().to_list() == ["Kiel", "Bonn", "Kiel"]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_missing_value_is_a_leaf_of_its_own(flavour: str) -> None:
+    attribute = encoded(["Kiel", None, ""], flavour, hierarchy=CITIES)
+    domain = attribute.domain
+    assert isinstance(domain, TreeDomain)
+    assert domain.labels == ("Bonn", "Cologne", "Kiel", "")
+    assert domain.missing == 3
+    assert domain.possible.tolist() == [False, False, True, True]
+    assert attribute.codes.tolist() == [2, 3, 3]
+    assert domain.hierarchy.ancestor(2, 3) == 0
+
+
+def test_a_hierarchy_may_say_where_missing_values_belong() -> None:
+    tree = Hierarchy.from_levels([["", "unknown"], ["x", "unknown"], ["a", "known"], ["b", "known"]])
+    attribute = encoded(["a", None], hierarchy=tree)
+    assert attribute.domain.missing == 0
+    assert attribute.codes.tolist() == [2, 0]
+    without = encoded(["a", "b"], hierarchy=tree)
+    assert without.domain.missing is None
+    assert without.codes.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_values_that_the_hierarchy_lacks_are_named_with_their_column(flavour: str) -> None:
+    error = refused(["Kiel", "Born", "Paris"], flavour, hierarchy=CITIES)
+    assert error.reason is Reason.HIERARCHY_INCOMPLETE
+    assert str(error) == (
+        "column 'x': the hierarchy lacks 2 of the values: 'Born' (did you mean 'Bonn'?), 'Paris'; "
+        "add a line for each"
+    )
+
+
+def test_a_rule_for_numbers_names_the_column_of_what_is_none() -> None:
+    error = refused(["5", "many"], hierarchy=Intervals((5.0,)))
+    assert error.reason is Reason.BAD_VALUE
+    assert str(error).startswith("column 'x': 'many' is not a number")
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_intervals_over_numbers(flavour: str) -> None:
+    attribute = encoded([12, 3, None, 7], flavour, kind="numeric", hierarchy=Intervals((5.0, 10.0)))
+    domain = attribute.domain
+    assert isinstance(domain, TreeDomain)
+    assert domain.labels == ("3", "7", "12", "")
+    assert values_of(attribute) == [3, 7, 12, None]
+    assert attribute.codes.tolist() == [2, 0, 3, 1]
+    assert domain.hierarchy.labels[int(domain.hierarchy.ancestor(0, 1))] == "[0, 10)"
+
+
+def test_prefixes_over_codes() -> None:
+    attribute = encoded(["02139", "02140", "10001"], hierarchy=Prefixes((3, 1)))
+    assert isinstance(attribute.domain, TreeDomain)
+    tree = attribute.domain.hierarchy
+    assert tree.labels[int(tree.ancestor(0, 1))] == "021**"
+
+
+def test_declared_values_are_possible_leaves() -> None:
+    for hierarchy in (CITIES, Prefixes((1,))):
+        attribute = encoded(["Kiel"], hierarchy=hierarchy, domain=("Kiel", "Bonn"))
+        assert isinstance(attribute.domain, TreeDomain)
+        assert attribute.domain.cardinality == 2
+        assert attribute.domain.possible[attribute.domain.code_of["Bonn"]]
+    error = refused(["Kiel", "Cologne"], hierarchy=CITIES, domain=("Kiel", "Bonn"))
+    assert error.reason is Reason.OUT_OF_DOMAIN
+    assert "row 2: 'Cologne'" in str(error)
+    error = refused(["Kiel"], hierarchy=CITIES, domain=("Kiel", "Rome"))
+    assert error.reason is Reason.HIERARCHY_INCOMPLETE
+
+
+def test_numbers_with_a_hierarchy_keep_to_their_declared_range() -> None:
+    error = refused([5, 200], kind="numeric", hierarchy=Intervals((5.0,)), domain=(0, 100))
+    assert error.reason is Reason.OUT_OF_DOMAIN
+
+
+# Missing values
+
+PLAIN: list[tuple[dict[str, Any], Any]] = [
+    ({"kind": "numeric"}, 5),
+    ({"kind": "numeric"}, 5.5),
+    ({"kind": "numeric"}, "5"),
+    ({"kind": "date"}, "2020-01-01"),
+    ({"kind": "date"}, datetime.datetime(2020, 1, 1)),
+    ({"kind": "categorical"}, "a"),
+    ({"kind": "categorical"}, True),
+    ({"kind": "ordinal", "domain": ("a", "b")}, "a"),
+    ({"kind": "categorical", "hierarchy": Prefixes((1,))}, "ab"),
+    ({"kind": "numeric", "hierarchy": Intervals((5.0,))}, 5),
+]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize(("properties", "value"), PLAIN)
+def test_missing_values_under_each_policy(properties: dict[str, Any], value: Any, flavour: str) -> None:
+    cells = [value, None, value, None]
+    attribute = encoded(cells, flavour, **properties)
+    assert attribute.domain.missing is not None
+    assert attribute.domain.labels[attribute.domain.missing] == ""
+    assert (attribute.codes == attribute.domain.missing).tolist() == [False, True, False, True]
+
+    frame = frame_of(cells, flavour)
+    suppressing = Schema((Column("x", role=Role.QUASI, missing="suppress", **properties),))
+    table = Table.encode(frame, suppressing)
+    assert table.rows.tolist() == [0, 2]
+    assert table.left_out == 2
+    assert len(table.frame) == 2
+    assert table.attributes[0].domain.missing is None
+
+    error = refused(cells, flavour, missing="error", **properties)
+    assert error.reason is Reason.MISSING_VALUE
+    assert "column 'x' must not have missing values, but 2 are missing, the first in row 2" in str(error)
+    assert encoded([value, value], flavour, missing="error", **properties).domain.missing is None
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("properties", [properties for properties, _ in PLAIN])
+def test_a_column_of_missing_values_has_one_value(properties: dict[str, Any], flavour: str) -> None:
+    attribute = encoded([None, None], flavour, **properties)
+    assert len(set(attribute.codes.tolist())) == 1
+    assert attribute.domain.labels[attribute.codes[0]] == ""
+    assert attribute.decode().to_list() == [None, None]
+    error = refused([None, None], flavour, missing="suppress", **properties)
+    assert error.reason is Reason.NO_ROWS
+    assert "every row has a missing value" in str(error)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize(("properties", "value"), PLAIN)
+def test_a_single_row(properties: dict[str, Any], value: Any, flavour: str) -> None:
+    attribute = encoded([value], flavour, **properties)
+    assert len(attribute.codes) == 1
+    assert attribute.decode().null_count() == 0
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_marks_mean_missing_in_text(flavour: str) -> None:
+    for properties, value in PLAIN:
+        if isinstance(value, str):
+            attribute = encoded([value, "?", "n/a", ""], flavour, missing_marks=("?", "n/a"), **properties)
+            assert (attribute.codes == attribute.domain.missing).tolist() == [False, True, True, True]
+    assert encoded(["a", "?"], flavour).domain.labels == ("?", "a")
+
+
+def test_a_row_is_numbered_as_in_the_input_also_after_others_were_left_out() -> None:
+    frame = pl.DataFrame({"x": [None, "1", "two"], "y": ["a", "b", "c"]})
+    schema = Schema((Column("x", role=Role.QUASI, kind="numeric", missing="suppress"),))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="column 'x', row 3: 'two'"):
+        Table.encode(frame, schema)
+    frame = pl.DataFrame({"x": [None, "a", "b"], "y": ["a", "b", "c"]})
+    columns = (
+        Column("x", role=Role.QUASI, missing="suppress"),  # type: ignore[arg-type]
+        Column("y", role=Role.QUASI, domain=("a", "b")),
+    )
+    with pytest.raises(InputError, match="column 'y', row 3: 'c' is not in the declared domain"):
+        Table.encode(frame, Schema(columns))
+
+
+def test_rows_are_left_out_for_any_column_that_says_so() -> None:
+    frame = pl.DataFrame({"x": [None, "a", "b", "c"], "y": [1, None, 2, 3], "z": [1, 2, None, 3]})
+    schema = Schema(
+        (
+            Column("x", role=Role.QUASI, missing="suppress"),  # type: ignore[arg-type]
+            Column("y", role=Role.QUASI, kind="numeric", missing="suppress"),  # type: ignore[arg-type]
+            Column("z", role=Role.QUASI, kind="numeric"),  # type: ignore[arg-type]
+        )
+    )
+    table = Table.encode(frame, schema)
+    assert table.rows.tolist() == [2, 3]
+    assert table.left_out == 2
+    assert table.attributes[2].domain.missing == 1
+
+
+# Types
+
+
+@pytest.mark.parametrize(
+    ("cells", "word"),
+    [
+        ([["a"], ["b"]], "List"),
+        ([{"a": 1}, {"a": 2}], "Struct"),
+        ([b"a", b"b"], "Binary"),
+        ([datetime.timedelta(1)], "Duration"),
+        ([datetime.time(1)], "Time"),
+    ],
+)
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_what_cannot_be_a_quasi_identifier_is_refused(cells: list[Any], word: str, flavour: str) -> None:
+    error = refused(cells, flavour)
+    assert error.reason is Reason.BAD_VALUE
+    assert re.match(rf"column 'x' holds {word}.*, which cannot be a quasi-identifier", str(error))
+
+
+def test_set_valued_columns_cannot_be_quasi_identifiers_yet() -> None:
+    error = refused([["a"], ["b"]], kind="set-valued")
+    assert error.reason is Reason.SCHEMA
+    assert "column 'x' is set-valued" in str(error)
+
+
+@pytest.mark.parametrize("cells", [[1, "a", None], ["a", 1], [True, "a"], [datetime.date(2020, 1, 1), "a"]])
+def test_a_column_of_several_types_is_refused(cells: list[Any]) -> None:
+    error = refused(pd.DataFrame({"x": pd.Series(cells, dtype=object)}))
+    assert error.reason is Reason.BAD_VALUE
+    types = sorted({type(cell).__name__ for cell in cells if cell is not None})
+    assert str(error) == (
+        f"column 'x' mixes values of several types ({types[0]}, {types[1]}); convert it to one"
+    )
+
+
+@pytest.mark.parametrize("cells", [[1 + 2j], [2**80, 1]])
+def test_values_that_cannot_be_read_are_refused(cells: list[Any]) -> None:
+    error = refused(pd.DataFrame({"x": cells}))
+    assert error.reason is Reason.BAD_VALUE
+    assert f"column 'x' holds values that cannot be read ({type(cells[0]).__name__})" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (pd.array([1, None, 2], dtype="Int64"), [1, None, 2]),
+        (pd.array([1.5, None, 2.5], dtype="Float64"), [1.5, None, 2.5]),
+        (pd.array(["a", None, "b"], dtype="string"), ["a", None, "b"]),
+        (pd.array([True, None, False], dtype="boolean"), [True, None, False]),
+        (pd.Series(["a", NAN, None, pd.NA], dtype=object), ["a", None, None, None]),
+        (pd.Series([1, NAN], dtype=object), [1, None]),
+        (pd.Series(["a", None], dtype=pd.ArrowDtype(pa.string())), ["a", None]),
+        (pd.Series([1, None], dtype=pd.ArrowDtype(pa.int64())), [1, None]),
+    ],
+)
+def test_pandas_has_many_ways_to_say_missing(cells: Any, expected: list[Any]) -> None:
+    assert encoded(pd.DataFrame({"x": cells})).decode().to_list() == expected
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [1, None, 2],
+        [1.5, NAN],
+        ["a", None, ""],
+        [True, None],
+        [pd.Timestamp("2020-01-01"), pd.NaT],
+        [datetime.date(2020, 1, 1), None],
+        pd.array([1, None], dtype="Int64"),
+        pd.Categorical(["a", None]),
+    ],
+)
+def test_pandas_is_read_the_same_without_pyarrow(cells: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    series = nw.from_native(pd.DataFrame({"x": cells}), eager_only=True)["x"]
+    with_arrow = encoding.to_polars(series).to_list()
+    monkeypatch.setattr(encoding, "find_spec", lambda _: None)
+    without = encoding.to_polars(series)
+    assert without.name == "x"
+    assert without.to_list() == with_arrow
+
+
+def test_mixed_types_are_refused_without_pyarrow_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "find_spec", lambda _: None)
+    error = refused(pd.DataFrame({"x": [1, "a"]}))
+    assert "mixes values of several types (int, str)" in str(error)
+
+
+def test_views_of_text_can_be_left_out_like_other_text() -> None:
+    frame = pa.table({"x": pa.array(["a", None, "b"], pa.string_view()), "y": [1, 2, 3]})
+    schema = Schema((Column("x", role=Role.QUASI, missing="suppress"),))  # type: ignore[arg-type]
+    table = Table.encode(frame, schema)
+    assert table.frame["x"].to_list() == ["a", "b"]
+
+
+# Tables
+
+
+def test_an_empty_table_is_refused() -> None:
+    with pytest.raises(InputError, match="the table has no rows") as error:
+        Table.encode(pl.DataFrame({"x": []}), Schema((Column("x", role=Role.QUASI),)))
+    assert error.value.reason is Reason.NO_ROWS
+
+
+def test_columns_that_the_schema_does_not_mention_are_carried_along() -> None:
+    frame = pl.DataFrame({"y": [{"any": "thing"}, None], "x": [1, 2]})
+    table = Table.encode(frame, Schema((Column("x", role=Role.QUASI),)))
+    assert table.schema.names == ("y", "x")
+    assert table.frame["y"].to_list() == [{"any": "thing"}, None]
+    assert len(table) == 2
+
+
+def test_the_index_of_a_pandas_frame_does_not_matter_and_does_not_come_back() -> None:
+    frame = pd.DataFrame({"x": ["b", "a", None], "s": ["u", "v", "w"]}, index=[7, 7, "row"])
+    schema = Schema(
+        (Column("x", role=Role.QUASI, missing="suppress"), Column("s", role=Role.SENSITIVE))  # type: ignore[arg-type]
+    )
+    table = Table.encode(frame, schema)
+    assert table.rows.tolist() == [0, 1]
+    assert table.attributes[0].codes.tolist() == [1, 0]
+    assert table.sensitive[0].values.gather(table.sensitive[0].codes).to_list() == ["u", "v"]
+    decoded = table.decode()
+    assert decoded.index.tolist() == [0, 1]
+    assert decoded["x"].tolist() == ["b", "a"]
+
+
+def test_weights_sum_to_one_and_codes_lie_side_by_side() -> None:
+    frame = pl.DataFrame({"x": [1, 2], "y": ["a", "a"]})
+    schema = Schema((Column("x", role=Role.QUASI, weight=3), Column("y", role=Role.QUASI)))
+    table = Table.encode(frame, schema)
+    assert table.weights.tolist() == [0.75, 0.25]
+    assert table.codes.tolist() == [[0, 0], [1, 0]]
+    assert table.codes.flags.c_contiguous
+
+
+# Sensitive columns
+
+
+def secret(cells: Any, flavour: str = "polars", **properties: Any) -> Table:
+    count = len(cells)
+    match flavour:
+        case "pandas":
+            frame: Any = pd.DataFrame({"x": range(count), "s": cells})
+        case "polars":
+            frame = pl.DataFrame({"x": range(count), "s": cells}, strict=False)
+        case _:
+            frame = pa.table({"x": list(range(count)), "s": cells})
+    schema = Schema((Column("x", role=Role.QUASI), Column("s", role=Role.SENSITIVE, **properties)))
+    return Table.encode(frame, schema)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize(
+    ("cells", "values", "codes"),
+    [
+        (["b", "a", "b"], ["a", "b"], [1, 0, 1]),
+        (["b", None, "", "b"], ["b", None], [0, 1, 1, 0]),
+        ([2.5, NAN, None, 1.5], [1.5, 2.5, None], [1, 2, 2, 0]),
+        ([3, 1, 3], [1, 3], [1, 0, 1]),
+        ([True, False, None], ["false", "true", None], [1, 0, 2]),
+        ([datetime.datetime(2020, 1, 2), None], [datetime.datetime(2020, 1, 2), None], [0, 1]),
+        ([Decimal("1.5"), Decimal("1")], [Decimal("1"), Decimal("1.5")], [1, 0]),
+        ([None, None], [None], [0, 0]),
+    ],
+)
+def test_sensitive_values_are_codes_and_missing_is_one_of_them(
+    cells: list[Any], values: list[Any], codes: list[int], flavour: str
+) -> None:
+    (column,) = secret(cells, flavour).sensitive
+    assert column.name == "s"
+    assert column.values.to_list() == values
+    assert column.codes.tolist() == codes
+    assert len(column) == len(values)
+
+
+def test_marks_and_dictionary_types_in_a_sensitive_column() -> None:
+    (column,) = secret(["flu", "?", ""], missing_marks=("?",)).sensitive
+    assert column.codes.tolist() == [0, 1, 1]
+    (column,) = secret(pd.Categorical(["b", "a", None]), "pandas").sensitive
+    assert column.values.to_list() == ["a", "b", None]
+
+
+def test_policies_hold_for_sensitive_columns_too() -> None:
+    assert secret(["flu", "?", None], missing="suppress", missing_marks=("?",)).rows.tolist() == [0]
+    with pytest.raises(InputError, match="column 's' must not have missing values, but 1 are missing"):
+        secret(["flu", None], missing="error")
+
+
+@pytest.mark.parametrize(("cells", "word"), [([["a"], ["b"]], "List"), ([b"\xff", b"a"], "Binary")])
+def test_what_cannot_be_sensitive_is_refused(cells: list[Any], word: str) -> None:
+    with pytest.raises(InputError, match=rf"column 's' holds {word}.*, which cannot be sensitive") as error:
+        secret(cells)
+    assert error.value.reason is Reason.BAD_VALUE
