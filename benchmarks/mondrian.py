@@ -62,7 +62,11 @@ def main() -> None:
         )
         points += [
             {"k": k, "GCP": value, "method": name}
-            for name, value in (("strict", strict["gcp"]), ("relaxed", relaxed["gcp"]), ("textbook", textbook))
+            for name, value in (
+                ("strict", strict["gcp"]),
+                ("relaxed", relaxed["gcp"]),
+                ("textbook", textbook),
+            )
         ]
         if rival is not None:
             points.append({"k": k, "GCP": rival, "method": "best rival"})
@@ -72,11 +76,12 @@ def main() -> None:
             "# Mondrian",
             "Adult, 30,162 complete training records, eight quasi-identifiers (age numeric, the others "
             "categories without hierarchies), income carried along. Time is end to end after start-up: "
-            "encoding, cutting, audit. The textbook method (plain Python, same run) cuts the widest attribute at "
-            "its median and orders categories alphabetically; its time is the cutting alone. The rival is the "
-            "best Mondrian among other tools, measured apart.",
+            "encoding, cutting, audit. The textbook method (plain Python, same run) cuts the widest "
+            "attribute at its median and orders categories alphabetically; its time is the cutting alone. The "
+            "rival is the best Mondrian among other tools, measured apart.",
             markdown_table(
-                ("k", "strict", "relaxed", "textbook", "ratio", "best rival", "ratio", "s", "textbook s"), rows
+                ("k", "strict", "relaxed", "textbook", "ratio", "best rival", "ratio", "s", "textbook s"),
+                rows,
             ),
             "![Loss against k](mondrian-loss.svg)",
             "## Growth",
@@ -92,7 +97,9 @@ def main() -> None:
         alt.Chart(pl.DataFrame(points), title="Loss of Mondrian on Adult: lower is better")
         .mark_line(point=True)
         .encode(
-            x=alt.X("k:Q", scale=alt.Scale(type="log")), y=alt.Y("GCP:Q"), color=alt.Color("method:N", title=None)
+            x=alt.X("k:Q", scale=alt.Scale(type="log")),
+            y=alt.Y("GCP:Q"),
+            color=alt.Color("method:N", title=None),
         )
         .properties(width=480, height=280)
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Callable, Sequence
+from itertools import accumulate, chain, pairwise
+from typing import Any
 
 from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals, Subsets
 
@@ -89,10 +90,17 @@ def mondrian(
         if len(records) >= 2 * k:
             for a, attribute in enumerate(attributes):
                 codes = [rows[r][a] for r in records]
-                for goes_left in proposals(attribute, codes, k, relaxed=relaxed, hurried=depth >= PATIENCE):
+
+                def parts(goes_left: list[bool], records: list[int] = records) -> tuple[list[int], list[int]]:
                     left = [r for r, goes in zip(records, goes_left, strict=True) if goes]
-                    right = [r for r, goes in zip(records, goes_left, strict=True) if not goes]
-                    cuts.append((left, right))
+                    return left, [r for r, goes in zip(records, goes_left, strict=True) if not goes]
+
+                def allowed(goes_left: list[bool], parts: Any = parts) -> bool:
+                    return all(len(part) >= k and diverse(part) for part in parts(goes_left))
+
+                hurried = depth >= PATIENCE
+                found = proposals(attribute, codes, allowed, relaxed=relaxed, hurried=hurried)
+                cuts += [parts(goes_left) for goes_left in found]
         cuts.sort(key=lambda cut: loss(cut[0]) + loss(cut[1]))
         for left, right in cuts:
             if diverse(left) and diverse(right):
@@ -106,30 +114,51 @@ def mondrian(
 
 
 def proposals(
-    attribute: Geometry, codes: list[int], k: int, *, relaxed: bool, hurried: bool
+    attribute: Geometry,
+    codes: list[int],
+    allowed: Callable[[list[bool]], bool],
+    *,
+    relaxed: bool,
+    hurried: bool,
 ) -> list[list[bool]]:
     """Return the cuts Mondrian considers in one attribute, each as whether a record goes left."""
     often, n = Counter(codes), len(codes)
-    order = sorted(often, key=lambda code: (-often[code] if attribute.kind == SET else 0, code))
+    order, natural = in_order(attribute, often)
     left = list(accumulate((often[code] for code in order), initial=0))
-    allowed = [i for i in range(len(order) + 1) if left[i] >= k and n - left[i] >= k]
+    whole = {i: sides(codes, set(order[:i]), order[i], 0) for i in range(1, len(order))}
+    possible = [i for i in whole if allowed(whole[i])]
 
     def loss(i: int) -> float:
         return left[i] * cost(attribute, order[:i]) + (n - left[i]) * cost(attribute, order[i:])
 
-    def unevenness(i: int) -> tuple[float, int]:
-        gap = cost(attribute, order[i - 1 : i + 1]) if hurried and attribute.kind == TREE else 0.0
-        return -gap, abs(2 * left[i] - n)
+    def unevenness(i: int) -> tuple[bool, int]:
+        return hurried and i not in natural, abs(2 * left[i] - n)
 
     cuts = []
-    if allowed:
-        evenest = min(allowed, key=unevenness)
-        cheapest = evenest if hurried else min(allowed, key=loss)
-        cuts = [(i, 0) for i in dict.fromkeys([cheapest, evenest])]
-    halfway = max(i for i in range(len(order) + 1) if left[i] <= n // 2)
+    if possible:
+        evenest = min(possible, key=unevenness)
+        cheapest = evenest if hurried else min(possible, key=loss)
+        cuts = [whole[i] for i in dict.fromkeys([cheapest, evenest])]
+    halfway = max(i for i in range(len(order)) if left[i] <= n // 2)
     if relaxed and left[halfway] < n // 2:
-        cuts.append((halfway, n // 2 - left[halfway]))
-    return [sides(codes, set(order[:i]), order[i], ties) for i, ties in cuts]
+        cuts.append(sides(codes, set(order[:halfway]), order[halfway], n // 2 - left[halfway]))
+    return cuts
+
+
+def in_order(attribute: Geometry, often: Counter[int]) -> tuple[list[int], set[int]]:
+    """Return the codes in cutting order, and the cuts that part children of their common ancestor."""
+    codes = sorted(often, key=lambda code: (-often[code] if attribute.kind == SET else 0, code))
+    if attribute.kind != TREE:
+        return codes, set(range(len(codes)))
+    top = cost(attribute, codes)
+    children = [[codes[0]]]
+    for before, code in pairwise(codes):
+        if cost(attribute, [before, code]) < top:
+            children[-1].append(code)
+        else:
+            children.append([code])
+    children.sort(key=lambda child: -sum(often[c] for c in child) * (top - cost(attribute, child)))
+    return list(chain.from_iterable(children)), set(accumulate(map(len, children), initial=0))
 
 
 def sides(codes: list[int], left: set[int], divided: int, ties: int) -> list[bool]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from numbers import Integral, Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -223,32 +221,9 @@ _READERS = {
 }
 
 
-def _bounds(column: Column) -> tuple[Any, Any]:
-    """Return the declared lowest and highest value."""
-    low, high = (_bound(bound, column) for bound in column.domain or ())
-    return low, high
-
-
-def _bound(bound: Any, column: Column) -> Any:
-    if column.kind is Kind.DATE:
-        with suppress(ValueError):
-            bound = datetime.date.fromisoformat(bound) if isinstance(bound, str) else bound
-        if isinstance(bound, datetime.datetime):
-            return bound.date()
-        if isinstance(bound, datetime.date):
-            return bound
-    elif isinstance(bound, Real) and math.isfinite(bound):
-        return int(bound) if isinstance(bound, Integral) else float(bound)
-    expected = "date written as YYYY-MM-DD" if column.kind is Kind.DATE else "finite number"
-    raise InputError(
-        f"column {column.name!r}: the domain begins or ends with {bound!r}, which is not a {expected}",
-        reason=Reason.SCHEMA,
-    )
-
-
 def _check_bounds(values: pl.Series, cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> None:
     if column.domain is not None:
-        low, high = _bounds(column)
+        low, high = column.domain
         outside = (values < low) | (values > high)
         problem = f"is outside the declared domain {low}..{high}"
         _refuse(outside, cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
@@ -288,7 +263,7 @@ def _positions(values: pl.Series, column: Column, missing: int | None) -> NDArra
 def _shares(values: pl.Series, column: Column) -> NDArray[np.float64]:
     """Return where ascending numbers or days lie between the lowest and the highest possible value."""
     numbers = values.to_physical().to_numpy()
-    ends = [values[0], values[-1]] if column.domain is None else list(_bounds(column))
+    ends = [values[0], values[-1]] if column.domain is None else list(column.domain)
     low, high = pl.Series(ends, dtype=pl.Date).to_physical().to_list() if column.kind is Kind.DATE else ends
     if numbers.dtype.kind == "i":
         # Integers near each other but far from zero differ by less than a float can tell: subtract first.

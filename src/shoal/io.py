@@ -287,15 +287,14 @@ def _candidate_encodings(data: bytes) -> list[str]:
 def _sniff_delimiter(text: bytes) -> str:
     scores = {}
     for delimiter in _DELIMITERS:
-        widths: Counter[int] = Counter()
+        widths: list[int] = []
         with suppress(csv.Error):
             for record in islice(csv.reader(_lines(text), delimiter=delimiter), _SNIFFED_RECORDS):
-                widths[len(record)] += 1
-        del widths[0]
-        unsplit = widths.pop(1, 0)
-        if widths.total() > unsplit:
-            width, agreeing = widths.most_common(1)[0]
-            scores[delimiter] = (agreeing, width)
+                widths += [] if _is_blank(record) else [len(record)]
+        # A delimiter also separates the names of the columns, and most records as they are.
+        agreeing = widths.count(widths[0]) if widths else 0
+        if agreeing and widths[0] > 1 and 2 * sum(width > 1 for width in widths) > len(widths):
+            scores[delimiter] = (agreeing, widths[0])
     return max(scores, key=lambda delimiter: scores[delimiter], default=",")
 
 
@@ -321,7 +320,7 @@ def _records(path: Path, text: bytes, delimiter: str) -> Iterator[tuple[int, lis
 
 
 def _is_blank(record: list[str]) -> bool:
-    return len(record) == 1 and not record[0].strip()
+    return not record or (len(record) == 1 and not record[0].strip())
 
 
 def _parse(path: Path, text: bytes, delimiter: str) -> pl.DataFrame:

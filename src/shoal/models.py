@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from shoal.errors import InputError, Reason
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class Model(ABC):
     """What every promise has: a size of the crowd, and how varied its sensitive values must be.
 
     Parameters
@@ -32,14 +34,10 @@ class Model:
     entropy_l: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
-            raise _bad("k", self.k, "a whole number of at least 2: with k = 1 nobody is hidden")
-        for name in ("l", "entropy_l"):
-            value = getattr(self, name)
-            if value is not None and not value >= 1:
-                raise _bad(name, value, "a number of at least 1")
-        if self.p is not None and (not isinstance(self.p, int) or self.p < 1):
-            raise _bad("p", self.p, "a whole number of at least 1")
+        _check(self, "k", Integral, 2, "a whole number of at least 2: with k = 1 nobody is hidden")
+        _check(self, "l", Real, 1, "a number of at least 1")
+        _check(self, "p", Integral, 1, "a whole number of at least 1")
+        _check(self, "entropy_l", Real, 1, "a number of at least 1")
 
     @property
     def diverse(self) -> bool:
@@ -51,9 +49,9 @@ class Model:
         """The parameters that are set, by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
 
+    @abstractmethod
     def sentence(self) -> str:
         """Return the promise in plain words."""
-        raise InputError(f"{type(self).__name__} makes no promise of its own", reason=Reason.PARAMETER)
 
     def _diversity_words(self, crowd: str) -> str:
         words = []
@@ -72,6 +70,11 @@ class KAnonymity(Model):
 
     Identical means: on the quasi-identifiers, as they are written. With `l`, `p` or `entropy_l`, each class
     of identical rows also keeps that promise about every sensitive column.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l
+        See `Model`: the size of a class, and how varied each sensitive column is in it.
     """
 
     name: ClassVar[str] = "k-anonymity"
@@ -79,10 +82,18 @@ class KAnonymity(Model):
     def sentence(self) -> str:
         """Return the promise in plain words."""
         return (
-            f"each released row looks the same as at least {self.k - 1} others in all quasi-identifiers"
-            + self._diversity_words("each class of equal rows")
+            f"each released row looks the same as at least {self.k - 1} other{'s' * (self.k > 2)} in all "
+            "quasi-identifiers" + self._diversity_words("each class of equal rows")
         )
 
 
-def _bad(name: str, value: object, wanted: str) -> InputError:
-    return InputError(f"{name} = {value!r} is not possible; it must be {wanted}", reason=Reason.PARAMETER)
+def _check(model: Model, name: str, kind: type, least: int, wanted: str) -> None:
+    """Refuse a parameter that is not of its kind or too small, and make it a plain number."""
+    value: Any = getattr(model, name)
+    if value is None and name != "k":
+        return
+    fits = isinstance(value, kind) and not isinstance(value, bool)
+    plain = (int if kind is Integral else float)(value) if fits else 0
+    if not plain >= least:
+        raise InputError(f"{name} = {value!r} is not possible; it must be {wanted}", reason=Reason.PARAMETER)
+    object.__setattr__(model, name, plain)

@@ -108,6 +108,13 @@ class Release:
             "audit": self.audit.as_dict(),
         }
 
+    def _frame(self, *, typed: bool) -> Any:
+        """Return the frame to publish; typed values are audited, too, as nobody has looked at them yet."""
+        frame = published(self.recoding, self.order, typed=typed)
+        if typed:
+            _audited(self.recoding, frame, self.order, self.model)
+        return frame
+
     @property
     def key(self) -> NDArray[np.int64]:
         """The secret: for each released row, the position of its record in the input. Never publish it."""
@@ -148,7 +155,7 @@ class Release:
         if form not in ("csv", "parquet"):
             raise InputError(f"format {form!r} is unknown; it is csv or parquet", reason=Reason.PARAMETER)
         file = folder / f"release.{form}"
-        columns = _columns(published(self.recoding, self.order, typed=form == "parquet"))
+        columns = _columns(self._frame(typed=form == "parquet"))
         frame = pl.DataFrame([to_polars(column) for column in columns])
         write_csv(_flat(frame), file) if form == "csv" else write_parquet(frame, file)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -180,12 +187,16 @@ def publish(
         If the audit finds that the promise does not hold: a method is wrong, and nothing is released.
     """
     order = randomness.permutation(len(recoding.box))
-    found = audit_table(recoding.table, published(recoding, order), model, key=order)
-    if not found.holds:
-        raise InternalError(
-            f"the audit refused a release by {circumstances['method']!r}: {found.verdict.rstrip('.')}"
-        )
+    found = _audited(recoding, published(recoding, order), order, model)
     return Release(recoding, order, model, measure(recoding, model.k), found, circumstances)
+
+
+def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model) -> Audit:
+    """Return the audit of a frame that is about to leave the house, or refuse to let it."""
+    found = audit_table(recoding.table, frame, model, key=order)
+    if not found.holds:
+        raise InternalError(f"the audit refused a release: {found.verdict.rstrip('.')}")
+    return found
 
 
 def published(recoding: Recoding, order: NDArray[np.int64], *, typed: bool = False) -> Any:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +99,8 @@ class Column:
             raise self._error(f"weight {self.weight!r} is not a number")
         if not (math.isfinite(self.weight) and self.weight > 0):
             raise self._error(f"weight {self.weight!r} must be a positive number")
+        if not isinstance(self.date_format, str | None):
+            raise self._error(f"date_format {self.date_format!r} must be a text such as %d.%m.%Y")
         self._check_domain()
 
     def _check_domain(self) -> None:
@@ -105,12 +110,24 @@ class Column:
             return
         object.__setattr__(self, "domain", tuple(self.domain))
         if self.kind in (Kind.NUMERIC, Kind.DATE):
-            if len(self.domain) != 2 or not self.domain[0] <= self.domain[1]:
-                raise self._error(f"domain {list(self.domain)!r} must be a lowest and a highest value")
+            self._check_bounds(self.domain)
         elif len(set(self.domain)) != len(self.domain):
             raise self._error("the domain names a value twice")
         elif not self.domain:
             raise self._error("the domain is empty")
+
+    def _check_bounds(self, domain: tuple[Any, ...]) -> None:
+        bounds: list[Any] = []
+        for bound in domain:
+            if self.kind is Kind.DATE:
+                with suppress(ValueError, TypeError):
+                    bounds.append(datetime.date.fromisoformat(str(bound)[:10]))
+            elif isinstance(bound, Real) and math.isfinite(bound):
+                bounds.append(int(bound) if isinstance(bound, Integral) else float(bound))
+        if len(domain) != 2 or len(bounds) != 2 or bounds[0] > bounds[1]:
+            what = "dates (YYYY-MM-DD)" if self.kind is Kind.DATE else "numbers"
+            raise self._error(f"domain {list(domain)!r} must be two {what}, the lowest and the highest")
+        object.__setattr__(self, "domain", tuple(bounds))
 
     def _error(self, message: str) -> InputError:
         return InputError(f"column {self.name!r}: {message}", reason=Reason.SCHEMA)
@@ -225,7 +242,12 @@ class Schema:
         InputError
             If a name is not a column of the frame or stands in two roles.
         """
-        data = nw.from_native(frame, eager_only=True)
+        data = as_frame(frame)
+        for given in (quasi, sensitive, drop, missing_marks):
+            if isinstance(given, str):
+                raise InputError(
+                    f"a list of names is wanted, not the text {given!r}", reason=Reason.PARAMETER
+                )
         roles = _roles(data.columns, quasi, sensitive, drop)
         overrides: tuple[tuple[str, Mapping[str, Any]], ...] = (
             ("kind", kinds or {}),
@@ -290,6 +312,28 @@ class Schema:
         return tomli_w.dumps({"columns": {column.name: _column_table(column) for column in self.columns}})
 
 
+def as_frame(frame: Any) -> nw.DataFrame[Any]:
+    """Return any frame that narwhals supports as one of its own.
+
+    Raises
+    ------
+    InputError
+        If it is not a table in memory, or its columns have no proper names.
+    """
+    try:
+        data: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InputError(
+            f"{type(frame).__name__} is not a table in memory that Shoal can read; give a pandas, Polars or "
+            "PyArrow table (collect a lazy one first)",
+            reason=Reason.PARAMETER,
+        ) from None
+    for name in data.columns:
+        if not isinstance(name, str):
+            raise InputError(f"the name of column {name!r} is not a text; rename it", reason=Reason.SCHEMA)
+    return data
+
+
 def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> Kind:
     """Return the kind of a column, judged by its type and, for text, by all its values.
 
@@ -325,11 +369,6 @@ def _roles(
 ) -> dict[str, Role]:
     roles: dict[str, Role] = {}
     for role, chosen in ((Role.QUASI, quasi), (Role.SENSITIVE, sensitive), (Role.IDENTIFIER, drop)):
-        if isinstance(chosen, str):
-            raise InputError(
-                f"the {role.value} columns must be a list of names, not the text {chosen!r}",
-                reason=Reason.PARAMETER,
-            )
         for name in chosen:
             if name not in names:
                 raise unknown_column(name, names)
@@ -385,15 +424,16 @@ def _column_from(name: str, table: Any, path: Path) -> Column:
 
 
 def _hierarchy_from(value: Any, path: Path, wrong: Callable[[str], InputError]) -> HierarchySource:
-    match value:
-        case str():
-            return Hierarchy.from_file(path.parent / value)
-        case {"intervals": list(widths), **rest} if rest.keys() <= {"origin"}:
-            return Intervals(tuple(widths), value.get("origin", 0.0))
-        case {"prefixes": list(lengths), **rest} if not rest:
-            return Prefixes(tuple(lengths))
-        case {"levels": list(rows), **rest} if not rest:
-            return Hierarchy.from_levels(rows)
+    with suppress(TypeError, ValueError, AttributeError):  # a value of the wrong type: not understood, too
+        match value:
+            case str():
+                return Hierarchy.from_file(path.parent / value)
+            case {"intervals": list(widths), **rest} if rest.keys() <= {"origin"}:
+                return Intervals(tuple(map(float, widths)), float(value.get("origin", 0.0)))
+            case {"prefixes": list(lengths), **rest} if not rest and all(isinstance(n, int) for n in lengths):
+                return Prefixes(tuple(lengths))
+            case {"levels": list(rows), **rest} if not rest:
+                return Hierarchy.from_levels([[str(label) for label in row] for row in rows])
     raise wrong(
         f"hierarchy {value!r} is not understood; it is the name of a file, or one of "
         "{intervals = [5, 10]}, {prefixes = [3, 2]}, {levels = [[value, level 1, ..., top], ...]}"

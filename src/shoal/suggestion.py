@@ -13,7 +13,7 @@ import polars as pl
 
 from shoal.encoding import to_polars
 from shoal.errors import InputError, unknown_column
-from shoal.schema import Kind, Role, Schema, infer_kind
+from shoal.schema import Kind, Role, Schema, as_frame, infer_kind
 
 OFTEN_UNIQUE = 0.5
 """A column looks identifying if more than this share of the records have a value that nobody else has."""
@@ -205,7 +205,7 @@ class _Facts(NamedTuple):
 
 def _read(frame: Any) -> pl.DataFrame:
     """Return a frame with null wherever a value is missing."""
-    data = nw.from_native(frame, eager_only=True)
+    data = as_frame(frame)
     return pl.DataFrame({name: _cells(data[name]) for name in data.columns})
 
 

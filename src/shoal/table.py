@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shoal import encoding
 from shoal.domain import Attribute, Codes, Sensitive
 from shoal.errors import InputError, Reason
-from shoal.schema import Missing, Schema
+from shoal.schema import Missing, Schema, as_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Table:
         InputError
             If the schema does not fit the frame, or a value does not fit its column.
         """
-        data = _gatherable(nw.from_native(frame, eager_only=True))
+        data = _gatherable(as_frame(frame))
         schema = schema.completed(data.columns)
         if len(data) == 0:
             raise InputError("the table has no rows", reason=Reason.NO_ROWS)

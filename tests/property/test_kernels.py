@@ -164,7 +164,7 @@ def test_mondrian_on_copies_of_one_record(data: st.DataObject) -> None:
     assert classes == [0] * n
 
 
-@pytest.mark.parametrize("group", [1, 10, 1000])
+@pytest.mark.parametrize("group", [1, 3, 1000])
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_mondrian_loses_patience_with_cuts_that_take_off_a_little(group: int, relaxed: bool) -> None:
     """Below a flat root the cheapest cut takes off one value; below groups of values, one group."""

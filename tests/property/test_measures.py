@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import tables
+from strategies import as_frame, tables
 
 from shoal.domain import Attribute, TreeDomain
 from shoal.measures import loss
 from shoal.recoding import Recoding
-from shoal.schema import Kind, Schema
+from shoal.schema import Column, Kind, Role, Schema
 from shoal.table import Table
 
 MISSING = object()
@@ -241,6 +241,14 @@ def test_usefulness_is_the_mean_diversity_of_the_row_types(drawn: tuple[Recoding
             share = attribute.weight * len(attributes) / total_weight
             expected += share * diversity(attribute, {attribute.values[row] for row in members}) / len(types)
     assert loss.usefulness(recoding) == pytest.approx(expected, rel=1e-5)
+
+
+def test_usefulness_compares_with_the_values_that_occur() -> None:
+    column = Column("x", role=Role.QUASI, kind=Kind.ORDINAL, domain=("a", "b", "c", "d", "e"))
+    table = Table.encode(as_frame({"x": ["b", "c", "d", "d"]}, "polars"), Schema((column,)))
+    recoding = Recoding.of_classes(table, np.array([0, 0, 1, 1], np.int32))
+    assert loss.usefulness(recoding) == pytest.approx((1 / 2 + 0) / 2)
+    assert loss.gcp(recoding) == pytest.approx((1 / 4 + 1 / 4 + 0 + 0) / 4)
 
 
 @given(tables(flavours=["polars"], max_rows=8))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -9,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import as_frame, tables
+from strategies import AWKWARD, as_frame, tables
 
 from shoal import written
 from shoal.domain import Attribute, Domain, RangeDomain, SetDomain, TreeDomain
+from shoal.hierarchy import Hierarchy
 from shoal.recoding import Generalized, Nodes, Ranges, Recoding, Sets, closure
-from shoal.schema import Column, Role, Schema
+from shoal.schema import Column, Kind, Role, Schema
 from shoal.table import Table
 
 
@@ -143,12 +145,64 @@ def read(text: str, domain: Domain) -> set[int]:
     return {domain.labels.index(member) for member in members}
 
 
-@given(attributes(max_values=6))
-def test_what_is_written_reads_back_and_no_two_values_are_written_alike(attribute: Attribute) -> None:
+def check_written(attribute: Attribute) -> None:
+    """Check that all generalized values of an attribute read back, and that no two are written alike."""
     values, expected = everything_sayable(attribute.domain)
     texts = values.texts()
     assert [read(text, attribute.domain) for text in texts] == expected
     assert len(set(texts)) == len(texts)
+
+
+NUMBERS = ["integer", "float", "numeric text", "date", "datetime", "date text"]
+CATEGORIES = ["categorical", "boolean", "integer category"]
+TREES = ["tree", "prefixes", "intervals"]
+
+
+@given(attributes(kinds=NUMBERS, max_values=6))
+def test_written_numbers_and_dates_read_back(attribute: Attribute) -> None:
+    check_written(attribute)
+
+
+@given(attributes(kinds=["ordinal"], max_values=6))
+def test_written_ordered_categories_read_back(attribute: Attribute) -> None:
+    check_written(attribute)
+
+
+@given(attributes(kinds=CATEGORIES, max_values=6))
+def test_written_sets_read_back(attribute: Attribute) -> None:
+    check_written(attribute)
+
+
+@given(attributes(kinds=TREES, max_values=6))
+def test_written_nodes_read_back(attribute: Attribute) -> None:
+    check_written(attribute)
+
+
+@pytest.mark.parametrize(
+    "cells", [[0, 1, 2**60], [0, 2**60, 2**60 + 1], [0, 1, 2**60, None], [-1e300, 0.0, 1e-300, 1e300]]
+)
+def test_numbers_that_lie_too_close_to_be_measured_are_written_apart(cells: list[Any]) -> None:
+    column = Column("x", role=Role.QUASI, kind=Kind.NUMERIC)
+    check_written(Table.encode(as_frame({"x": cells}, "polars"), Schema((column,))).attributes[0])
+
+
+@pytest.mark.parametrize("order", [AWKWARD, AWKWARD[::-1]])
+def test_awkward_labels_are_written_apart(order: tuple[str, ...]) -> None:
+    frame = as_frame({"x": list(order)}, "polars")
+    ordinal = Column("x", role=Role.QUASI, kind=Kind.ORDINAL, domain=order)
+    check_written(Table.encode(frame, Schema((ordinal,))).attributes[0])
+    tree = Hierarchy.from_levels([[label, f"{label[0]} and so on", "all"] for label in order])
+    check_written(Table.encode(frame, Schema((replace(ordinal, hierarchy=tree),))).attributes[0])
+
+
+@given(attributes())
+def test_a_value_that_says_nothing_is_a_star(attribute: Attribute) -> None:
+    domain = attribute.domain
+    codes = np.arange(len(domain), dtype=np.int32)
+    (text,) = closure(attribute, codes, np.array([0, len(domain)])).texts()
+    spans_all = not isinstance(domain, RangeDomain) or domain.missing is not None or domain.positions[-1] == 1
+    if len(domain) > 1 and spans_all and attribute.column.domain is None:
+        assert text == "*"
 
 
 @given(attributes(max_values=6))

@@ -28,7 +28,7 @@ class Case:
     k: str = "3"
     output: str = "out"
     files: dict[str, str] = field(default_factory=dict)
-    before: Callable[[Path], object] = lambda folder: None
+    before: Callable[[Path], object] = Path.exists
 
 
 def other_files(folder: Path) -> None:
@@ -43,10 +43,14 @@ CASES = {
     "ragged rows": Case("ragged-row", ("line 3", "4", "5"), table=GOOD.replace("n1,21,", "n1,")),
     "wrong delimiter": Case("unknown-column", ("'age'",), options=("--quasi", "age", "--delimiter", ";")),
     "undecodable bytes": Case("encoding", ("--encoding",), table=b"name,age\nM\x81ller,3\nx,4\n"),
-    "wrong encoding": Case("encoding", ("ascii",), table="name,age\nMüller,3\n", options=("--encoding", "ascii")),
+    "wrong encoding": Case(
+        "encoding", ("ascii",), table="name,age\nMüller,3\n", options=("--encoding", "ascii")
+    ),
     "binary file": Case("file-format", ("zip",), table=b"PK\x03\x04rest"),
     "duplicate columns": Case("duplicate-column", ("'age'",), table="age,age\n1,2\n3,4\n"),
-    "unknown column": Case("unknown-column", ("'agee'", "did you mean 'age'"), options=("--quasi", "agee,sex")),
+    "unknown column": Case(
+        "unknown-column", ("'agee'", "did you mean 'age'"), options=("--quasi", "agee,sex")
+    ),
     "unknown hierarchy column": Case(
         "unknown-column", ("'zipp'",), options=("--quasi", "age", "--hierarchy", "zipp=zip.csv")
     ),
@@ -90,7 +94,9 @@ CASES = {
         "role-conflict", ("'age'", "two roles"), options=("--quasi", "age", "--sensitive", "age")
     ),
     "schema file missing": Case("missing-file", ("s.toml",), options=("--schema", "s.toml")),
-    "schema is not TOML": Case("schema", ("s.toml",), options=("--schema", "s.toml"), files={"s.toml": "[[["}),
+    "schema is not TOML": Case(
+        "schema", ("s.toml",), options=("--schema", "s.toml"), files={"s.toml": "[[["}
+    ),
     "schema with unknown key": Case(
         "schema",
         ("'rolle'", "did you mean 'role'"),
@@ -119,9 +125,13 @@ CASES = {
         "parameter", ("--weight",), options=("--quasi", "age", "--weight", "age=heavy")
     ),
     "weight is negative": Case("schema", ("'age'", "-1"), options=("--quasi", "age", "--weight", "age=-1")),
-    "unknown model": Case("parameter", ("'k-anonimity'",), options=("--quasi", "age", "--model", "k-anonimity")),
+    "unknown model": Case(
+        "parameter", ("'k-anonimity'",), options=("--quasi", "age", "--model", "k-anonimity")
+    ),
     "unknown method": Case("parameter", ("'mondrain'",), options=("--quasi", "age", "--method", "mondrain")),
-    "l without sensitive column": Case("no-sensitive", ("--sensitive",), options=("--quasi", "age", "--l", "2")),
+    "l without sensitive column": Case(
+        "no-sensitive", ("--sensitive",), options=("--quasi", "age", "--l", "2")
+    ),
     "l below 1": Case("parameter", ("l = 0.5",), options=("--quasi", "age", "--l", "0.5")),
 }
 
@@ -156,9 +166,10 @@ def test_bad_input_is_explained_and_nothing_is_written(name: str, tmp_path: Path
 def test_an_infeasible_promise_is_no_input_error_but_says_what_can_be_had(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text(GOOD)
     done = run(
-        tmp_path, "anonymize", "table.csv", "--quasi", "age", "--sensitive", "diagnosis", "--k", "3", "--l", "9",
-        "-o", "out", "--json",
-    )  # fmt: skip
+        tmp_path,
+        *("anonymize", "table.csv", "--quasi", "age", "--sensitive", "diagnosis"),
+        *("--k", "3", "--l", "9", "-o", "out", "--json"),
+    )
     assert done.returncode == 1
     error = json.loads(done.stdout)["error"]
     assert error["reason"] == "infeasible"
@@ -167,7 +178,11 @@ def test_an_infeasible_promise_is_no_input_error_but_says_what_can_be_had(tmp_pa
 
 
 def test_a_wrong_call_is_explained(tmp_path: Path) -> None:
-    for arguments in (["anonymise"], ["anonymize", "t.csv"], ["anonymize", "t.csv", "--k", "many", "-o", "o"]):
+    for arguments in (
+        ["anonymise"],
+        ["anonymize", "t.csv"],
+        ["anonymize", "t.csv", "--k", "many", "-o", "o"],
+    ):
         done = run(tmp_path, *arguments)
         assert done.returncode == 2
         assert done.stderr

@@ -33,7 +33,20 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with patients.csv and a release of it in out/."""
     folder = tmp_path_factory.mktemp("clinic")
     hospital(1_000).write_csv(folder / "patients.csv")
-    run(folder, "anonymize", "patients.csv", *ROLES, "--k", "5", "--l", "2", "-o", "out", "--keep-key", "--json")
+    run(
+        folder,
+        "anonymize",
+        "patients.csv",
+        *ROLES,
+        "--k",
+        "5",
+        "--l",
+        "2",
+        "-o",
+        "out",
+        "--keep-key",
+        "--json",
+    )
     return folder
 
 
@@ -110,8 +123,24 @@ def test_identifiers_are_gone_and_other_columns_stay(clinic: Path) -> None:
 
 def test_the_audit_reads_text_and_typed_releases_alike(clinic: Path, tmp_path: Path) -> None:
     table = str(clinic / "patients.csv")
-    run(tmp_path, "anonymize", table, *ROLES, "--k", "5", "--format", "parquet", "--seed", "1", "-o", "typed", "-q")
-    run(tmp_path, "anonymize", table, *ROLES, "--k", "5", "--format", "csv", "--seed", "1", "-o", "text", "-q")
+    run(
+        tmp_path,
+        "anonymize",
+        table,
+        *ROLES,
+        "--k",
+        "5",
+        "--format",
+        "parquet",
+        "--seed",
+        "1",
+        "-o",
+        "typed",
+        "-q",
+    )
+    run(
+        tmp_path, "anonymize", table, *ROLES, "--k", "5", "--format", "csv", "--seed", "1", "-o", "text", "-q"
+    )
     audits = [
         json.loads(run(tmp_path, "audit", table, file, *ROLES, "--k", "5", "--json").stdout)
         for file in ("typed/release.parquet", "text/release.csv")
@@ -126,7 +155,10 @@ def test_a_broken_promise_is_exit_code_1(clinic: Path, tmp_path: Path) -> None:
     released[1:].write_csv(tmp_path / "row_missing.csv")
     done = run(tmp_path, "audit", table, "row_missing.csv", *ROLES, "--k", "50", "--json", code=1)
     assert not json.loads(done.stdout)["holds"]
-    assert "fewer than k = 50" in run(tmp_path, "audit", table, "row_missing.csv", *ROLES, "--k", "50", code=1).stdout
+    assert (
+        "fewer than k = 50"
+        in run(tmp_path, "audit", table, "row_missing.csv", *ROLES, "--k", "50", code=1).stdout
+    )
     run(tmp_path, "audit", table, table, *ROLES, "--k", "2", code=1)  # the original is no release of itself
 
 
@@ -153,7 +185,9 @@ def test_columns_that_look_identifying_are_warned_about(clinic: Path, tmp_path: 
 
 def test_warnings_for_key_and_seed(clinic: Path, tmp_path: Path) -> None:
     table = str(clinic / "patients.csv")
-    done = run(tmp_path, "anonymize", table, *ROLES, "--k", "5", "--seed", "3", "--keep-key", "-o", "o", "--json")
+    done = run(
+        tmp_path, "anonymize", table, *ROLES, "--k", "5", "--seed", "3", "--keep-key", "-o", "o", "--json"
+    )
     assert "key.csv" in done.stderr
     assert "seeded" in done.stderr
     assert json.loads(done.stdout)["seeded"] is True

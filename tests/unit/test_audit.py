@@ -105,7 +105,9 @@ def test_sets_of_many_hands_are_read() -> None:
 
     def members(cell: str) -> list[str]:
         found = audit(original, pl.DataFrame({"job": [cell] * 6}), schema)
-        return [job for job, rows in zip(original["job"], found.consistency.rows_of_record, strict=True) if rows]
+        return [
+            job for job, rows in zip(original["job"], found.consistency.rows_of_record, strict=True) if rows
+        ]
 
     assert members("a|b") == ["a", "b"]
     assert members("a\\|b") == ["a|b"]

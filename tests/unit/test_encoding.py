@@ -335,7 +335,7 @@ def test_declared_days_set_the_scale(bounds: tuple[Any, Any]) -> None:
 def test_declared_days_that_are_none_are_refused() -> None:
     error = refused(["2020-01-03"], kind="date", domain=("first", "last"))
     assert error.reason is Reason.SCHEMA
-    assert "'first', which is not a date written as YYYY-MM-DD" in str(error)
+    assert "must be two dates (YYYY-MM-DD)" in str(error)
 
 
 # Categories

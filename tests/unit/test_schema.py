@@ -85,10 +85,10 @@ def test_names_of_roles_kinds_and_policies_are_understood_as_text() -> None:
         ({"kind": "ordinal"}, ["ordinal column needs its domain"]),
         ({"kind": "ordinal", "domain": ("a", "b", "a")}, ["names a value twice"]),
         ({"domain": ()}, ["the domain is empty"]),
-        ({"kind": "numeric", "domain": (1, 2, 3)}, ["[1, 2, 3] must be a lowest and a highest value"]),
-        ({"kind": "numeric", "domain": (5, 1)}, ["[5, 1] must be a lowest and a highest value"]),
-        ({"kind": "numeric", "domain": (float("nan"), 1)}, ["must be a lowest and a highest value"]),
-        ({"kind": "date", "domain": ("2020-01-01",)}, ["must be a lowest and a highest value"]),
+        ({"kind": "numeric", "domain": (1, 2, 3)}, ["[1, 2, 3] must be two numbers"]),
+        ({"kind": "numeric", "domain": (5, 1)}, ["[5, 1] must be two numbers, the lowest and the highest"]),
+        ({"kind": "numeric", "domain": (float("nan"), 1)}, ["must be two numbers"]),
+        ({"kind": "date", "domain": ("2020-01-01",)}, ["must be two dates"]),
     ],
 )
 def test_a_column_that_cannot_be_is_refused_and_named(properties: dict[str, Any], words: list[str]) -> None:
@@ -200,7 +200,7 @@ def test_an_unknown_column_is_refused_with_a_suggestion(
 
 
 def test_one_name_in_place_of_a_list_is_refused(patients: pl.DataFrame) -> None:
-    with pytest.raises(InputError, match="the quasi columns must be a list of names, not the text 'age'"):
+    with pytest.raises(InputError, match="a list of names is wanted, not the text 'age'"):
         Schema.infer(patients, quasi="age")
 
 

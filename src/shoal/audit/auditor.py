@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from shoal.audit.classes import Classes, Diversity, classes_of, diversity_of
 from shoal.audit.consistency import Consistency, consistency_of
 from shoal.audit.reading import ReleasedColumn, read_release
-from shoal.errors import listing
+from shoal.errors import PromiseError, listing
 from shoal.models import KAnonymity, Model
-from shoal.schema import Role, Schema
+from shoal.schema import Role, Schema, as_frame
 from shoal.table import Table
 
 _ROUNDING = 1e-9
@@ -72,6 +72,17 @@ class Audit:
             )
         return f"The promise holds: {self.promise.sentence()}."
 
+    def require(self) -> None:
+        """Raise an error if anything was found, for pipelines that must stop there.
+
+        Raises
+        ------
+        PromiseError
+            With the verdict.
+        """
+        if not self.holds:
+            raise PromiseError(self.verdict)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, for JSON."""
         promise = self.promise
@@ -127,12 +138,12 @@ def audit_table(
     key
         For each released row, the record of the table it was made from, where the auditor may know.
     """
-    frame = nw.from_native(released, eager_only=True)
+    frame = as_frame(released)
     columns = read_release(frame, table)
     classes = classes_of(columns)
     consistency = consistency_of(columns, table, key)
     diversity = tuple(
-        diversity_of(frame, column.name, classes)
+        diversity_of(frame, column, classes)
         for column in table.schema.sensitive
         if column.name in frame.columns
     )

@@ -72,7 +72,7 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
     name = attribute.column.name
     if name not in frame.columns:
         raise unknown_column(name, frame.columns, "the release")
-    texts, codes = factorize(_as_text(to_polars(frame[name])).fill_null(MISSING))
+    texts, codes = factorize(_as_text(to_polars(frame[name]), attribute.column).fill_null(MISSING))
     cells = [MISSING if text in attribute.column.missing_marks else text for text in texts.to_list()]
     values = _READERS[type(attribute.domain)](cells, attribute)
     empty = values.sizes() <= 0
@@ -81,10 +81,12 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
     )
 
 
-def _as_text(series: pl.Series) -> pl.Series:
+def _as_text(series: pl.Series, column: Column) -> pl.Series:
     """Return a released column as text; typed intervals and sets as they would be written."""
     if isinstance(series.dtype, pl.Struct):
-        bounds = series.struct.unnest().select(pl.col("low", "high").cast(pl.String))
+        bounds = series.struct.unnest().select(
+            _as_text(series.struct.field(end), column) for end in ("low", "high")
+        )
         texts = [
             None if whole is None else _typed_interval(low, high)
             for whole, (low, high) in zip(series.to_list(), bounds.iter_rows(), strict=True)
@@ -101,8 +103,8 @@ def _as_text(series: pl.Series) -> pl.Series:
             None if v is None or v != v else f"{v:.0f}" if v == int(v) else repr(v) for v in series.to_list()
         ]
         return pl.Series(series.name, numbers, dtype=pl.String)
-    if isinstance(series.dtype, pl.Datetime):
-        series = series.cast(pl.Date)
+    if series.dtype in (pl.Date, pl.Datetime):
+        return series.dt.strftime(column.date_format or "%Y-%m-%d")
     return series.cast(pl.String)
 
 
@@ -142,13 +144,13 @@ def _read_ranges(cells: Sequence[str], attribute: Attribute) -> Ranges:
 
 def _ends(cell: str, datum: Callable[[str], Any], column: Column) -> tuple[Any, Any, bool, bool]:
     """Return the two ends of a written interval and whether they belong to it."""
-    single = datum(written.read_set(cell)[0])
-    if single is not None:
-        return single, single, True, True
     if (pair := written.read_interval(cell)) is not None:
         low, high = datum(pair[0]), datum(pair[1])
         if low is not None and high is not None:
             return low, high, True, True
+    single = datum(written.read_set(cell)[0])
+    if single is not None:
+        return single, single, True, True
     if (foreign := written.read_foreign_interval(cell)) is not None:
         low, high = datum(foreign[0]), datum(foreign[1])
         if low is not None and high is not None:
@@ -217,8 +219,7 @@ def _read_nodes(cells: Sequence[str], attribute: Attribute) -> Nodes:
     assert isinstance(domain, TreeDomain)
     nodes = []
     for cell in cells:
-        label = "*" if cell == "\\*" else cell
-        node = 0 if cell == written.SUPPRESSED else domain.hierarchy.node_of(label)
+        node = 0 if cell == written.SUPPRESSED else domain.hierarchy.node_of(written.read_node(cell))
         nodes.append(-1 if node is None else node)
     return Nodes(domain, np.array(nodes, dtype=np.int32))
 

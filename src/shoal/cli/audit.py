@@ -10,6 +10,7 @@ import typer
 from shoal import audit as auditor
 from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json
+from shoal.errors import InputError, Reason
 from shoal.io import read_table
 
 
@@ -38,7 +39,14 @@ def audit(
     quiet: options.Quiet = False,
 ) -> None:
     """Check a release against its original: exit code 1 if the promise does not hold."""
-    promised = None if k is None else options.promise(model, k, diversity_l, diversity_p, entropy_l)
+    promised = None
+    if k is not None:
+        promised = options.promise(model, k, diversity_l, diversity_p, entropy_l)
+    elif (diversity_l, diversity_p, entropy_l) != (None, None, None) or model != "k-anonymity":
+        raise InputError(
+            "a promise needs its --k; without one, the audit reports and judges nothing",
+            reason=Reason.PARAMETER,
+        )
     frame, described = options.load(
         table,
         schema=schema,

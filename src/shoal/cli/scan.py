@@ -33,12 +33,12 @@ def scan(
         frame = read_table(table, delimiter=delimiter, encoding=encoding)
         suggestions = suggest(frame)
         schema = Schema(tuple(Column(s.name, role=s.role, kind=s.kind) for s in suggestions))
+        combinations: tuple[Combination, ...] = ()
+        if schema.quasi:
+            encoded = Table.encode(frame, schema)
+            names = [attribute.column.name for attribute in encoded.attributes]
+            combinations = uniqueness(encoded.codes, names, up_to=up_to)
         staged.write_text(schema.to_toml(), encoding="utf-8")
-    combinations: tuple[Combination, ...] = ()
-    if schema.quasi:
-        encoded = Table.encode(frame, schema)
-        names = [attribute.column.name for attribute in encoded.attributes]
-        combinations = uniqueness(encoded.codes, names, up_to=up_to)
     if as_json:
         show_json(_as_dict(len(frame), suggestions, combinations, output))
     else:

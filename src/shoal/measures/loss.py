@@ -15,16 +15,16 @@ from shoal.recoding import Recoding
 
 @dataclass(frozen=True)
 class Loss:
-    """What a release loses; every figure is 0 where nothing is lost.
+    """What a release loses. `gcp`, `lm` and `em` are 0 where nothing is lost.
 
     Parameters
     ----------
     gcp
-        Global certainty penalty (paper 000, Equations 1 to 3): the mean over rows and attributes of the share
-        of the domain that a generalized value spans; 1 if everything is suppressed.
+        Global certainty penalty (Doka et al. 2015, Equations 1 to 3): the mean over rows and attributes of
+        the share of the domain that a generalized value spans; 1 if everything is suppressed.
     lm
-        Loss metric (paper 001, Equations 1 and 2): as `gcp`, but intervals are measured by how many values of
-        the domain they contain.
+        Loss metric (Tassa, Mazza and Gionis 2012, Equations 1 and 2): as `gcp`, but intervals are measured
+        by how many values of the domain they contain.
     em
         Entropy measure: the mean number of bits by which a generalized value leaves the original open.
     discernibility
@@ -32,7 +32,7 @@ class Loss:
     average_class_size
         Mean size of a class of equal rows, in units of k.
     usefulness
-        Mean diversity of the original values in a row type (paper 002), summed over attributes.
+        Mean diversity of the original values in a row type (Loukides and Shao 2007), summed over attributes.
     row_types
         Number and sizes of the classes of equal rows.
     by_attribute
@@ -153,7 +153,7 @@ def discernibility(recoding: Recoding) -> int:
 
 
 def usefulness(recoding: Recoding) -> float:
-    """Return the mean tuple diversity of the row types (Loukides and Shao; paper 002).
+    """Return the mean tuple diversity of the row types (Loukides and Shao 2007).
 
     The diversity of a row type sums over attributes: for numbers, dates and ordered categories, the span of
     the original values as a share of the column's; for other categories and with a hierarchy, the number of

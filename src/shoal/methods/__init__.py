@@ -22,7 +22,9 @@ def method_for(model: Model, name: str | None = None) -> tuple[str, Method]:
     InputError
         If no such method keeps it.
     """
-    known = METHODS[type(model)]
+    known = METHODS.get(type(model), {})
+    if not known:
+        raise InputError(f"no method keeps {type(model).__name__}", reason=Reason.PARAMETER)
     chosen = name or next(iter(known))
     if chosen not in known:
         raise InputError(
