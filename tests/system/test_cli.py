@@ -216,3 +216,22 @@ def test_version_and_help(tmp_path: Path) -> None:
     for command in ("demo", "scan", "anonymize", "audit"):
         assert command in run(tmp_path, "--help").stdout
         assert "--json" in run(tmp_path, command, "--help").stdout
+
+
+def test_a_promise_without_its_k_is_refused(clinic: Path, tmp_path: Path) -> None:
+    files = (str(clinic / "patients.csv"), str(clinic / "out" / "release.csv"))
+    run(tmp_path, "audit", *files, *ROLES)  # no promise: a report
+    run(tmp_path, "audit", *files, *ROLES, "--l", "50", code=2)
+    run(tmp_path, "audit", *files, *ROLES, "--model", "bogus", code=2)
+
+
+def test_a_release_of_one_column_of_sets_is_read_back(tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text("job\na\nb\nc\nd\n")
+    run(tmp_path, "anonymize", "jobs.csv", "--quasi", "job", "--k", "2", "-o", "out", "-q")
+    run(tmp_path, "audit", "jobs.csv", "out/release.csv", "--quasi", "job", "--k", "2")
+
+
+def test_a_scan_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("visit_date\n2025-02-30\n2025-02-27\n")
+    run(tmp_path, "scan", "t.csv", code=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]

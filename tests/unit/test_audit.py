@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal import Hierarchy, InputError, KAnonymity, Schema, audit
+from shoal import Column, Hierarchy, InputError, KAnonymity, PromiseError, Schema, anonymize, audit
 from shoal.audit import audit_table
 from shoal.errors import Reason
 from shoal.table import Table
@@ -190,3 +190,31 @@ def test_a_missing_quasi_identifier_is_an_error_not_a_pass() -> None:
     schema = Schema.infer(original, quasi=["age", "sex"])
     with pytest.raises(InputError, match="'sex'"):
         audit(original, original.drop("sex"), schema, KAnonymity(k=2))
+
+
+def test_marks_and_empty_cells_are_one_sensitive_value() -> None:
+    original = pl.DataFrame({"age": [1, 1], "ill": ["?", ""]})
+    schema = Schema.infer(original, quasi=["age"], sensitive=["ill"], missing_marks=["?"])
+    (ill,) = audit(original, original, schema).diversity
+    assert ill.p == 1
+
+
+def test_typed_dates_are_read_whatever_their_written_form() -> None:
+    original = pl.DataFrame({"born": ["01.02.2020", "03.02.2020", "05.06.2021", "05.06.2021"]})
+    column = Column("born", role="quasi", kind="date", date_format="%d.%m.%Y")
+    release = anonymize(original.to_arrow(), Schema((column,)), KAnonymity(k=2))
+    assert audit(original, release.table, Schema((column,)), KAnonymity(k=2)).holds
+
+
+def test_an_interval_is_not_taken_for_a_value_of_that_name() -> None:
+    original = pl.DataFrame({"size": ["1", "2", "1..2", "1"]})
+    column = Column("size", role="quasi", kind="ordinal", domain=("1", "2", "1..2"))
+    found = audit(original, pl.DataFrame({"size": ["1..2", "1..2", "1.\\.2", "1..2"]}), Schema((column,)))
+    assert found.consistency.rows_of_record.tolist() == [3, 3, 1, 3]
+
+
+def test_require_stops_a_pipeline() -> None:
+    original = ages(1, 2)
+    with pytest.raises(PromiseError, match="fewer than k = 2"):
+        audit(original, original, schema_of(original), KAnonymity(k=2)).require()
+    audit(original, pl.DataFrame({"age": ["*", "*"]}), schema_of(original), KAnonymity(k=2)).require()
