@@ -213,8 +213,9 @@ def test_an_interrupted_run_leaves_nothing(number: signal.Signals, tmp_path: Pat
 
 def test_version_and_help(tmp_path: Path) -> None:
     assert run(tmp_path, "--version").stdout.startswith("shoal 0.")
+    overview = run(tmp_path, "--help").stdout
     for command in ("demo", "scan", "anonymize", "audit"):
-        assert command in run(tmp_path, "--help").stdout
+        assert command in overview
         assert "--json" in run(tmp_path, command, "--help").stdout
 
 
