@@ -22,6 +22,7 @@ quick: setup
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror native/*
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -31,7 +32,7 @@ bench: setup
 	$(BIN)/python -m benchmarks $(NAME)
 
 docs: setup
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 sanitize: setup
 	PYTHON=$(BIN)/python tests/sanitize.sh

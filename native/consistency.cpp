@@ -14,7 +14,8 @@ bool Values::contains(std::int32_t value, std::int32_t code) const {
   const auto v = static_cast<std::size_t>(value);
   if (!sets) return low[v] <= code && code <= high[v];
   const auto codes = set(v);
-  return codes.size() == static_cast<std::size_t>(size) || std::binary_search(codes.begin(), codes.end(), code);
+  if (codes.size() == static_cast<std::size_t>(size)) return true;
+  return std::binary_search(codes.begin(), codes.end(), code);
 }
 
 namespace {
@@ -25,9 +26,9 @@ constexpr std::int64_t kFew = 8;        // so few records are compared one by on
 enum class Cover : std::uint8_t { none, some, all };
 
 struct Task {
-  std::int64_t begin, end;           // of Problem::order
-  std::int64_t covering;             // copies of boxes already known to contain all these records
-  std::vector<std::int32_t> boxes;   // that contain some of them, perhaps
+  std::int64_t begin, end;          // of Problem::order
+  std::int64_t covering;            // copies of boxes already known to contain all these records
+  std::vector<std::int32_t> boxes;  // that contain some of them, perhaps
 };
 
 struct Problem {
@@ -84,8 +85,10 @@ class Worker {
         Task right{middle, task.end, task.covering, task.boxes};
         Task left{task.begin, middle, task.covering, std::move(task.boxes)};
         for (Task* child : {&left, &right}) {
-          if (child->end - child->begin >= kShared) stack_.push(std::move(*child));
-          else mine.push_back(std::move(*child));
+          if (child->end - child->begin >= kShared)
+            stack_.push(std::move(*child));
+          else
+            mine.push_back(std::move(*child));
         }
       }
     }
@@ -196,7 +199,8 @@ class Worker {
     std::nth_element(begin, median, end, by_code);
     const std::int32_t pivot = p_.code(*median, a);
     auto middle = std::partition(begin, end, [&](std::int64_t r) { return p_.code(r, a) < pivot; });
-    if (middle == begin) middle = std::partition(begin, end, [&](std::int64_t r) { return p_.code(r, a) <= pivot; });
+    if (middle == begin)
+      middle = std::partition(begin, end, [&](std::int64_t r) { return p_.code(r, a) <= pivot; });
     return middle - p_.order.begin();
   }
 
@@ -207,7 +211,7 @@ class Worker {
   std::vector<std::int64_t> partial_;
   std::vector<std::int32_t> low_, high_;
   std::vector<std::vector<std::int32_t>> distinct_;  // per set attribute: the codes of the task at hand
-  std::vector<std::vector<std::int64_t>> present_;  // per set attribute and code: epoch in which it was seen
+  std::vector<std::vector<std::int64_t>> present_;   // per set attribute and code: epoch in which it was seen
   std::vector<std::vector<std::pair<std::int64_t, Cover>>> known_;  // per set attribute and value
 };
 

@@ -10,9 +10,9 @@ namespace shoal {
 // The generalized values of one attribute: intervals of codes, or sets of codes.
 struct Values {
   bool sets;
-  std::int32_t size;                     // codes are 0 .. size - 1
+  std::int32_t size;                        // codes are 0 .. size - 1
   std::span<const std::int32_t> low, high;  // intervals, both ends included
-  std::span<const std::int64_t> starts;     // set v is members[starts[v] .. starts[v + 1]), strictly ascending
+  std::span<const std::int64_t> starts;     // set v is members[starts[v] .. starts[v + 1]), strictly rising
   std::span<const std::int32_t> members;
 
   bool contains(std::int32_t value, std::int32_t code) const;

@@ -2,9 +2,9 @@
 // nothing, releases the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/vector.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <limits>
@@ -81,8 +81,8 @@ auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
 }
 
 // number of codes, low, high (intervals) or starts, members (sets); the others empty
-using ValuesSpec = std::tuple<bool, std::int32_t, Array<std::int32_t>, Array<std::int32_t>, Array<std::int64_t>,
-                              Array<std::int32_t>>;
+using ValuesSpec = std::tuple<bool, std::int32_t, Array<std::int32_t>, Array<std::int32_t>,
+                              Array<std::int64_t>, Array<std::int32_t>>;
 
 auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& record_copies, const Matrix& boxes,
                          const Array<std::int64_t>& box_copies, const std::vector<ValuesSpec>& attributes) {
@@ -103,8 +103,8 @@ auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& recor
 
 NB_MODULE(_native, module) {
   module.def("group_rows", &shoal::group_rows_py, "codes"_a);
-  module.def("mondrian", &shoal::mondrian_py, "codes"_a, "attributes"_a, "sensitive"_a, "k"_a, "frequency_l"_a,
-             "distinct"_a, "entropy"_a, "relaxed"_a);
+  module.def("mondrian", &shoal::mondrian_py, "codes"_a, "attributes"_a, "sensitive"_a, "k"_a,
+             "frequency_l"_a, "distinct"_a, "entropy"_a, "relaxed"_a);
   module.def("count_consistent", &shoal::count_consistent_py, "records"_a, "record_copies"_a, "boxes"_a,
              "box_copies"_a, "attributes"_a);
 }

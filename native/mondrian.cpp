@@ -112,7 +112,8 @@ class Diversity {
   void add(std::int32_t record) {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       auto& tally = tallies_[c];
-      auto& count = tally.counts[static_cast<std::size_t>(columns_[c].codes[static_cast<std::size_t>(record)])];
+      auto& count =
+          tally.counts[static_cast<std::size_t>(columns_[c].codes[static_cast<std::size_t>(record)])];
       tally.distinct += count == 0;
       if (demands_.entropy > 0) tally.sum_c_log_c += c_log_c(count + 1) - c_log_c(count);
       tally.largest = std::max(tally.largest, ++count);
@@ -209,7 +210,8 @@ class Worker {
     for (const Cut& candidate : cuts) {
       const std::int64_t middle = apply(node, candidate);
       // The sides of whole values are known to be diverse enough; those of a divided one are not.
-      if (candidate.ties == 0 || (diverse({node.begin, middle}) && diverse({middle, node.end}))) return middle;
+      if (candidate.ties == 0 || (diverse({node.begin, middle}) && diverse({middle, node.end})))
+        return middle;
       // Which records of a divided value go left depends on their order, and so does the loss just weighed.
       std::copy(before_.begin(), before_.end(), records);
     }
@@ -240,7 +242,8 @@ class Worker {
       if (counts_[static_cast<std::size_t>(code)]++ == 0) codes.push_back(code);
     }
     std::sort(codes.begin(), codes.end(), [&](std::int32_t x, std::int32_t y) {
-      const auto often_x = counts_[static_cast<std::size_t>(x)], often_y = counts_[static_cast<std::size_t>(y)];
+      const auto often_x = counts_[static_cast<std::size_t>(x)],
+                 often_y = counts_[static_cast<std::size_t>(y)];
       return attribute.kind == Kind::set && often_x != often_y ? often_x > often_y : x < y;
     });
     const std::size_t m = codes.size();
@@ -281,12 +284,14 @@ class Worker {
     std::vector<Child> children;
     for (std::size_t begin = 0, end; begin < codes.size(); begin = end) {
       std::int64_t records = counts_[static_cast<std::size_t>(codes[begin])];
-      for (end = begin + 1; end < codes.size() && attribute.interval_cost(codes[end - 1], codes[end]) < top; ++end)
+      for (end = begin + 1; end < codes.size() && attribute.interval_cost(codes[end - 1], codes[end]) < top;
+           ++end)
         records += counts_[static_cast<std::size_t>(codes[end])];
       const double saved = top - attribute.interval_cost(codes[begin], codes[end - 1]);
       children.push_back({begin, end, static_cast<double>(records) * saved});
     }
-    std::stable_sort(children.begin(), children.end(), [](const Child& x, const Child& y) { return x.gain > y.gain; });
+    std::stable_sort(children.begin(), children.end(),
+                     [](const Child& x, const Child& y) { return x.gain > y.gain; });
     std::vector<std::int32_t> sorted;
     in_order.natural.assign(codes.size() + 1, false);
     for (const Child& child : children) {
@@ -309,7 +314,8 @@ class Worker {
       const std::int64_t left = left_count[i];
       if (left <= half) halfway = i;
       if (!allowed_[i]) continue;
-      const double loss = static_cast<double>(left) * left_cost[i] + static_cast<double>(n - left) * right_cost[i];
+      const double loss =
+          static_cast<double>(left) * left_cost[i] + static_cast<double>(n - left) * right_cost[i];
       if (cheapest == 0 || loss < least) {
         cheapest = i;
         least = loss;
@@ -322,12 +328,14 @@ class Worker {
     if (hurried) cheapest = evenest;
     if (cheapest > 0) cuts.push_back({a, cheapest, 0, 0.0});
     if (evenest != cheapest) cuts.push_back({a, evenest, 0, 0.0});
-    if (problem_.relaxed && half > left_count[halfway]) cuts.push_back({a, halfway, half - left_count[halfway], 0.0});
+    if (problem_.relaxed && half > left_count[halfway])
+      cuts.push_back({a, halfway, half - left_count[halfway], 0.0});
   }
 
   // Finds out before which codes the attribute may be cut, so that both sides have what they need.
   void find_allowed(Node node, std::size_t a) {
-    const auto& [codes, left_count, left_cost, right_cost, natural] = in_order_[a];
+    const auto& codes = in_order_[a].codes;
+    const auto& left_count = in_order_[a].left_count;
     const std::size_t m = codes.size();
     allowed_.assign(m + 1, false);
     for (std::size_t i = 1; i < m; ++i)
@@ -342,7 +350,8 @@ class Worker {
     }
     for (const std::int32_t code : codes) counts_[static_cast<std::size_t>(code)] = 0;
     const auto add = [&](std::size_t i) {
-      for (std::int64_t r = left_count[i]; r < left_count[i + 1]; ++r) diversity_.add(by_code_[static_cast<std::size_t>(r)]);
+      for (std::int64_t r = left_count[i]; r < left_count[i + 1]; ++r)
+        diversity_.add(by_code_[static_cast<std::size_t>(r)]);
     };
     diversity_.clear();
     for (std::size_t i = 1; i < m; ++i) {
@@ -360,7 +369,8 @@ class Worker {
   template <typename Visit>
   void divide(Node node, const Cut& cut, const Visit& visit) {
     const auto& codes = in_order_[cut.attribute].codes;
-    for (std::size_t i = 0; i < cut.left_codes; ++i) counts_[static_cast<std::size_t>(codes[i])] = node.count();
+    for (std::size_t i = 0; i < cut.left_codes; ++i)
+      counts_[static_cast<std::size_t>(codes[i])] = node.count();
     if (cut.ties > 0) counts_[static_cast<std::size_t>(codes[cut.left_codes])] = cut.ties;
     for (std::int64_t i = node.begin; i < node.end; ++i) {
       auto& room = counts_[static_cast<std::size_t>(problem_.record(i)[cut.attribute])];
@@ -395,7 +405,8 @@ class Worker {
   bool diverse(Node node) {
     if (!problem_.demands.diverse()) return true;
     diversity_.clear();
-    for (std::int64_t i = node.begin; i < node.end; ++i) diversity_.add(problem_.order[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = node.begin; i < node.end; ++i)
+      diversity_.add(problem_.order[static_cast<std::size_t>(i)]);
     return diversity_.suffices();
   }
 
@@ -425,7 +436,8 @@ std::vector<std::int32_t> mondrian(std::span<const std::int32_t> codes, std::int
   std::vector<std::int32_t> classes(static_cast<std::size_t>(rows));
   for (std::size_t c = 0; c < problem.leaves.size(); ++c)
     for (std::int64_t i = problem.leaves[c].begin; i < problem.leaves[c].end; ++i)
-      classes[static_cast<std::size_t>(problem.order[static_cast<std::size_t>(i)])] = static_cast<std::int32_t>(c);
+      classes[static_cast<std::size_t>(problem.order[static_cast<std::size_t>(i)])] =
+          static_cast<std::int32_t>(c);
   return classes;
 }
 

@@ -28,7 +28,8 @@ class WorkStack {
   }
 
   // Calls make_worker() once in each thread and hands the worker every task it takes; there are never more
-  // than `at_once` tasks to work on. The first exception a worker throws ends the run and is thrown again here.
+  // than `at_once` tasks to work on. The first exception a worker throws ends the run and is thrown again
+  // here.
   template <typename MakeWorker>
   void run(const MakeWorker& make_worker, std::int64_t at_once) {
     const std::int64_t count = std::min<std::int64_t>(std::thread::hardware_concurrency(), at_once);

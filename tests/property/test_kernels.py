@@ -129,7 +129,7 @@ def native_mondrian(
     return kernels.mondrian(rows, attributes, columns, **demands).tolist()
 
 
-@settings(max_examples=3 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 @given(problems())
 def test_mondrian(problem: tuple[Any, ...]) -> None:
     rows, attributes, sensitive, demands = problem
@@ -138,7 +138,7 @@ def test_mondrian(problem: tuple[Any, ...]) -> None:
     assert classes == twins.mondrian(rows, attributes, sensitive, **demands)
 
 
-@settings(max_examples=3 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_mondrian_with_demands_that_refuse_cuts(data: st.DataObject) -> None:
     """Dividing the records of one value depends on their order, which a refused cut must leave alone."""
@@ -264,7 +264,7 @@ def generalized_values(draw: st.DrawFn, size: int, pool: list[int]) -> Intervals
     return Subsets(size, starts.astype(np.int64), np.array(members, np.int32))
 
 
-@settings(max_examples=3 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_count_consistent(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(SIZES, max_size=3))
