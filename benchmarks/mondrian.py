@@ -63,8 +63,8 @@ def main() -> None:
         points += [
             {"k": k, "GCP": value, "method": name}
             for name, value in (
-                ("strict", strict["gcp"]),
-                ("relaxed", relaxed["gcp"]),
+                ("Shoal, strict", strict["gcp"]),
+                ("Shoal, relaxed", relaxed["gcp"]),
                 ("textbook", textbook),
             )
         ]
