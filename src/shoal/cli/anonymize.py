@@ -16,8 +16,9 @@ from shoal.staging import staged_folder
 from shoal.suggestion import warnings
 
 
+@options.takes_table
 def anonymize(
-    table: options.TableFile,
+    load: options.Loading,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the release.", rich_help_panel="Files")
     ],
@@ -37,15 +38,6 @@ def anonymize(
             "--relaxed", help="mondrian: may divide records of one value.", rich_help_panel="The promise"
         ),
     ] = False,
-    schema: options.SchemaFile = None,
-    quasi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    drop: options.Drop = None,
-    hierarchy: options.Hierarchies = None,
-    kind: options.Kinds = None,
-    weight: options.Weights = None,
-    missing: options.Missings = None,
-    missing_mark: options.MissingMarks = None,
     file_format: Annotated[
         Format, typer.Option("--format", help="csv (text) or parquet (typed).", rich_help_panel="Files")
     ] = "csv",
@@ -54,8 +46,6 @@ def anonymize(
         typer.Option("--keep-key", help="Also write key.csv, which undoes it all.", rich_help_panel="Files"),
     ] = False,
     overwrite: options.Overwrite = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Repeatable; for experiments only, never to publish.")
     ] = None,
@@ -66,20 +56,7 @@ def anonymize(
     promised = options.promise(model, k, diversity_l, diversity_p, entropy_l)
     # Opened before the work, so that nobody waits for a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
-        frame, described = options.load(
-            table,
-            schema=schema,
-            quasi=quasi,
-            sensitive=sensitive,
-            drop=drop,
-            hierarchies=hierarchy,
-            kinds=kind,
-            weights=weight,
-            missing=missing,
-            missing_marks=missing_mark,
-            delimiter=delimiter,
-            encoding=encoding,
-        )
+        frame, described = load()
         for warning in warnings(frame, described):
             warn(warning)
         choices: dict[str, Any] = {"relaxed": True} if relaxed else {}

@@ -14,8 +14,9 @@ from shoal.errors import InputError, Reason
 from shoal.io import read_table
 
 
+@options.takes_table
 def audit(
-    table: options.TableFile,
+    load: options.Loading,
     released: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released table.")],
     k: Annotated[
         int | None, typer.Option("--k", help="The k that was promised.", rich_help_panel="The promise")
@@ -24,17 +25,6 @@ def audit(
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
-    schema: options.SchemaFile = None,
-    quasi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    drop: options.Drop = None,
-    hierarchy: options.Hierarchies = None,
-    kind: options.Kinds = None,
-    weight: options.Weights = None,
-    missing: options.Missings = None,
-    missing_mark: options.MissingMarks = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -47,20 +37,7 @@ def audit(
             "a promise needs its --k; without one, the audit reports and judges nothing",
             reason=Reason.PARAMETER,
         )
-    frame, described = options.load(
-        table,
-        schema=schema,
-        quasi=quasi,
-        sensitive=sensitive,
-        drop=drop,
-        hierarchies=hierarchy,
-        kinds=kind,
-        weights=weight,
-        missing=missing,
-        missing_marks=missing_mark,
-        delimiter=delimiter,
-        encoding=encoding,
-    )
+    frame, described = load()
     found = auditor(frame, read_table(released), described, promised)
     if as_json:
         show_json(found.as_dict())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -107,20 +110,22 @@ Overwrite = Annotated[
 
 
 def load(
-    table: Path,
-    schema: Path | None,
-    quasi: list[str] | None,
-    sensitive: list[str] | None,
-    drop: list[str] | None,
-    hierarchies: list[str] | None,
-    kinds: list[str] | None,
-    weights: list[str] | None,
-    missing: list[str] | None,
-    missing_marks: list[str] | None,
-    delimiter: str | None,
-    encoding: str | None,
+    table: TableFile,
+    schema: SchemaFile = None,
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    drop: Drop = None,
+    hierarchy: Hierarchies = None,
+    kind: Kinds = None,
+    weight: Weights = None,
+    missing: Missings = None,
+    missing_mark: MissingMarks = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
 ) -> tuple[pl.DataFrame, Schema]:
     """Read a table and the schema that file and options describe; options go before the file.
+
+    A command that is decorated with `takes_table` has all these parameters.
 
     Raises
     ------
@@ -134,12 +139,12 @@ def load(
         Role.IDENTIFIER: _names(drop, frame.columns),
     }
     changes: dict[str, dict[str, Any]] = {}
-    for key, given in (("kind", kinds), ("weight", weights), ("missing", missing)):
+    for key, given in (("kind", kind), ("weight", weight), ("missing", missing)):
         for name, text in _pairs(given, f"--{key}", frame.columns):
             changes.setdefault(name, {})[key] = _number(text, name) if key == "weight" else text
-    for name, text in _pairs(hierarchies, "--hierarchy", frame.columns):
+    for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
         changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
-    marks = tuple(missing_marks or ())
+    marks = tuple(missing_mark or ())
     inferred = Schema.infer(
         frame,
         quasi=named[Role.QUASI],
@@ -151,6 +156,25 @@ def load(
     for name, change in changes.items():
         described = described.changed(name, **change)
     return frame, described.completed(frame.columns)
+
+
+def takes_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the parameters of `load`, and as its first argument the call itself, to make later."""
+    ours = inspect.signature(load, eval_str=True).parameters
+    theirs = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        command(partial(load, **{name: given.pop(name) for name in ours}), **given)
+
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*ours.values(), *theirs)]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+Loading = Callable[[], tuple[pl.DataFrame, Schema]]
+"""What `takes_table` hands to a command: reads the table and its schema."""
 
 
 def promise(
