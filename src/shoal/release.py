@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from shoal.audit import Audit, audit_table
 from shoal.encoding import same_flavour, to_polars
-from shoal.errors import InputError, InternalError, Reason
-from shoal.io import write_csv, write_parquet
+from shoal.errors import InputError, InternalError, Reason, listing
+from shoal.io import read_table, write_csv, write_parquet
 from shoal.measures import Loss, measure
 from shoal.models import Model
 from shoal.randomness import Randomness
@@ -34,6 +34,10 @@ Format = Literal["csv", "parquet"]
 
 RELEASE_FILES = ("release.csv", "release.parquet", "certificate.json", "key.csv")
 """All files that a saved release may consist of."""
+
+
+KEY_COLUMNS = ("released_row", "original_row")
+"""The columns of ``key.csv``; rows are counted from 1, without the header."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,9 +249,27 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def read_key(path: str | Path) -> NDArray[np.int64]:
+    """Read ``key.csv``: for each released row, the position (from 0) of its record in the input.
+
+    Raises
+    ------
+    InputError
+        If the file is not a key.
+    """
+    frame = read_table(path)
+    columns = [frame[name].cast(pl.Int64, strict=False) for name in KEY_COLUMNS if name in frame.columns]
+    if len(columns) != 2 or any(column.null_count() for column in columns):
+        raise InputError(
+            f"{path} is not a key: it must have whole numbers in the columns {listing(KEY_COLUMNS)}",
+            reason=Reason.FILE_FORMAT,
+        )
+    return columns[1].gather(columns[0].arg_sort()).to_numpy() - 1
+
+
 def _write_key(path: Path, key: NDArray[np.int64]) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("released_row", "original_row"))
+        writer.writerow(KEY_COLUMNS)
         writer.writerows(enumerate((int(row) + 1 for row in key), start=1))

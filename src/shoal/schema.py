@@ -99,6 +99,13 @@ class Column:
             raise self._error(f"weight {self.weight!r} is not a number")
         if not (math.isfinite(self.weight) and self.weight > 0):
             raise self._error(f"weight {self.weight!r} must be a positive number")
+        if not isinstance(self.name, str):
+            raise self._error("its name must be a text")
+        for attribute in ("domain", "missing_marks"):
+            given = getattr(self, attribute)
+            if given is not None and not isinstance(given, list | tuple):
+                raise self._error(f"{attribute} must be a list, not {given!r}")
+        object.__setattr__(self, "missing_marks", tuple(str(mark) for mark in self.missing_marks))
         if not isinstance(self.date_format, str | None):
             raise self._error(f"date_format {self.date_format!r} must be a text such as %d.%m.%Y")
         self._check_domain()
@@ -111,7 +118,7 @@ class Column:
         object.__setattr__(self, "domain", tuple(self.domain))
         if self.kind in (Kind.NUMERIC, Kind.DATE):
             self._check_bounds(self.domain)
-        elif len(set(self.domain)) != len(self.domain):
+        elif len(set(map(str, self.domain))) != len(self.domain):
             raise self._error("the domain names a value twice")
         elif not self.domain:
             raise self._error("the domain is empty")
@@ -322,6 +329,11 @@ def as_frame(frame: Any) -> nw.DataFrame[Any]:
     """
     try:
         data: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        raise InputError(
+            "the table has several columns of the same name; rename all but one",
+            reason=Reason.DUPLICATE_COLUMN,
+        ) from None
     except TypeError:
         raise InputError(
             f"{type(frame).__name__} is not a table in memory that Shoal can read; give a pandas, Polars or "
@@ -360,7 +372,8 @@ def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> K
     return Kind.CATEGORICAL
 
 
-_NUMBER = r"^\s*-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$"
+# Longer digits and exponents do not fit the numbers of a computer: such texts stay as they are.
+_NUMBER = r"^\s*-?(?:0|[1-9]\d{0,17})(?:\.\d+)?(?:[eE][+-]?\d{1,2})?\s*$"
 _ISO_DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
 
 

@@ -113,6 +113,22 @@ def test_the_key_is_private_and_undoes_the_shuffle(clinic: Path) -> None:
         assert released["days"][row - 1] == original["days"][record - 1]
 
 
+def test_the_audit_takes_the_key(clinic: Path, tmp_path: Path) -> None:
+    files = (str(clinic / "patients.csv"), str(clinic / "out" / "release.csv"))
+    key = clinic / "out" / "key.csv"
+    found = json.loads(run(tmp_path, "audit", *files, *ROLES, "--k", "5", "--key", str(key), "--json").stdout)
+    assert found["consistency"]["strayed_rows"] == 0
+    head, *lines = key.read_text().splitlines()
+    records = [line.partition(",")[2] for line in lines]
+    turned = [f"{row},{record}" for row, record in enumerate((*records[1:], records[0]), start=1)]
+    (tmp_path / "wrong.csv").write_text("\n".join([head, *turned]))
+    done = run(tmp_path, "audit", *files, *ROLES, "--k", "5", "--key", "wrong.csv", "--json", code=1)
+    assert json.loads(done.stdout)["consistency"]["strayed_rows"] > 0
+    (tmp_path / "short.csv").write_text("\n".join([head, *lines[1:]]))
+    run(tmp_path, "audit", *files, *ROLES, "--key", "short.csv", code=2)
+    run(tmp_path, "audit", *files, *ROLES, "--key", str(clinic / "patients.csv"), code=2)
+
+
 def test_identifiers_are_gone_and_other_columns_stay(clinic: Path) -> None:
     released = pl.read_csv(clinic / "out" / "release.csv", infer_schema=False)
     original = pl.read_csv(clinic / "patients.csv", infer_schema=False)

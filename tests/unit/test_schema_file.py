@@ -93,3 +93,18 @@ def test_frames_that_are_none_are_refused() -> None:
         Schema.infer(pl.DataFrame({"a": [1]}).to_pandas().rename(columns={"a": 0}))
     with pytest.raises(InputError, match="'NA'"):
         Schema.infer(pl.DataFrame({"a": [1]}), missing_marks="NA")
+    with pytest.raises(InputError, match="the same name"):
+        Schema.infer(pl.DataFrame({"a": [1], "b": [2]}).to_pandas().rename(columns={"b": "a"}))
+
+
+def test_columns_of_wrong_types_are_refused() -> None:
+    for wrong in ({"missing_marks": "?"}, {"domain": "abc"}, {"name": 3}):
+        with pytest.raises(InputError):
+            Column(**{"name": "x", **wrong})  # type: ignore[arg-type]
+
+
+def test_numbers_too_long_to_keep_stay_texts() -> None:
+    frame = pl.DataFrame(
+        {"a": ["12345678901234567890", "1"], "b": ["1e400", "1"], "c": ["123456789012345678", "1e9"]}
+    )
+    assert [column.kind.value for column in Schema.infer(frame)] == ["categorical", "categorical", "numeric"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.audit.classes import Classes, Diversity, classes_of, diversity_of
 from shoal.audit.consistency import Consistency, consistency_of
 from shoal.audit.reading import ReleasedColumn, read_release
-from shoal.errors import PromiseError, listing
+from shoal.errors import InputError, PromiseError, Reason, listing
 from shoal.models import KAnonymity, Model
 from shoal.schema import Role, Schema, as_frame
 from shoal.table import Table
@@ -100,7 +100,14 @@ class Audit:
         }
 
 
-def audit(original: Any, released: Any, schema: Schema, model: Model | None = None) -> Audit:
+def audit(
+    original: Any,
+    released: Any,
+    schema: Schema,
+    model: Model | None = None,
+    *,
+    key: Sequence[int] | NDArray[np.int64] | None = None,
+) -> Audit:
     """Audit a release of any tool.
 
     Parameters
@@ -112,6 +119,9 @@ def audit(original: Any, released: Any, schema: Schema, model: Model | None = No
         What the columns of the original are.
     model
         The promise to hold the release against.
+    key
+        The secret of a release, if it is at hand: for each released row, the position (from 0) of its record
+        in the original. Each row must then cover its own record, too.
 
     Returns
     -------
@@ -123,7 +133,10 @@ def audit(original: Any, released: Any, schema: Schema, model: Model | None = No
     InputError
         If the tables do not fit the schema or a released cell cannot be read.
     """
-    return audit_table(Table.encode(original, schema), released, model)
+    table = Table.encode(original, schema)
+    return audit_table(
+        table, released, model, None if key is None else _records(key, table, len(as_frame(released)))
+    )
 
 
 def audit_table(
@@ -150,6 +163,27 @@ def audit_table(
     found = Audit(len(table), len(frame), classes, consistency, diversity, model, ())
     findings = (*_leaks(frame, table.schema), *_strangers(columns, found), *_broken(found, table.schema))
     return Audit(len(table), len(frame), classes, consistency, diversity, model, findings)
+
+
+def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) -> NDArray[np.int64]:
+    """Return a key in terms of the table's records instead of positions in the original."""
+    positions = np.asarray(key)
+    if positions.shape != (rows,) or not np.issubdtype(positions.dtype, np.integer):
+        raise InputError(
+            f"the key must have one whole number for each of the {rows} released rows",
+            reason=Reason.PARAMETER,
+        )
+    places = np.searchsorted(table.rows, positions)
+    known = np.append(table.rows, -1)[places] == positions
+    if not known.all():
+        raise InputError(
+            f"the key sends released row {int((~known).argmax()) + 1} to record "
+            f"{int(positions[~known][0]) + 1}, which the original does not have or leaves out",
+            reason=Reason.PARAMETER,
+        )
+    if len(np.unique(places)) < rows:
+        raise InputError("the key sends two released rows to the same record", reason=Reason.PARAMETER)
+    return places
 
 
 def _leaks(frame: nw.DataFrame[Any], schema: Schema) -> Iterator[str]:

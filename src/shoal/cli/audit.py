@@ -12,6 +12,7 @@ from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json
 from shoal.errors import InputError, Reason
 from shoal.io import read_table
+from shoal.release import read_key
 
 
 @options.takes_table
@@ -25,6 +26,12 @@ def audit(
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--key", help="key.csv: also check each row against its own record.", rich_help_panel="Files"
+        ),
+    ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -38,7 +45,9 @@ def audit(
             reason=Reason.PARAMETER,
         )
     frame, described = load()
-    found = auditor(frame, read_table(released), described, promised)
+    found = auditor(
+        frame, read_table(released), described, promised, key=None if key is None else read_key(key)
+    )
     if as_json:
         show_json(found.as_dict())
     elif not quiet:
@@ -50,6 +59,7 @@ def audit(
                 ("classes", f"{len(found.classes.sizes)}; the smallest has {found.k} rows"),
                 ("each record fits", f"at least {consistent.rows_per_record} released rows"),
                 ("each row fits", f"at least {int(consistent.records_of_row.min())} records"),
+                *([] if consistent.strayed is None else [("rows beside their record", consistent.strayed)]),
                 *(
                     (f"diversity of {d.column}", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
                     for d in found.diversity
