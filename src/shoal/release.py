@@ -79,9 +79,7 @@ class Release:
 
         Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values.
         """
-        return published(
-            self.recoding, self.order, typed=self.recoding.table.frame.implementation.is_pyarrow()
-        )
+        return self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
