@@ -8,13 +8,18 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
+#include "assignment.hpp"
+#include "box_tree.hpp"
 #include "consistency.hpp"
 #include "grouping.hpp"
 #include "mondrian.hpp"
 #include "space.hpp"
+#include "stable_matching.hpp"
+#include "workers.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -98,6 +103,82 @@ auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& recor
   return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
 }
 
+// A box tree together with all that it refers to.
+class BoxTreePy {
+ public:
+  BoxTreePy(Matrix codes, std::vector<AttributeSpec> specs, std::int32_t room)
+      : codes_(std::move(codes)), specs_(std::move(specs)) {
+    const auto rows = static_cast<std::int32_t>(rows_of(codes_));
+    nb::gil_scoped_release release;
+    for (const auto& [kind, weight, size, table] : specs_)
+      attributes_.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+    tree_.emplace(view(codes_), rows, attributes_, room);
+  }
+
+  auto order() const { return give(std::vector(tree_->order())); }
+
+  auto members() const { return give(tree_->all_members()); }
+
+  void add(const Array<std::int32_t>& boxes, const Array<std::int32_t>& records) {
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < boxes.shape(0); ++i) tree_->add_member(boxes.data()[i], records.data()[i]);
+    tree_->refresh();
+  }
+
+  void set_limits(const Array<double>& limits) {
+    nb::gil_scoped_release release;
+    tree_->set_all_limits(view(limits));
+  }
+
+  auto nearest_boxes(const Array<std::int32_t>& records) const {
+    std::vector<std::int32_t> boxes(records.shape(0));
+    std::vector<double> costs(records.shape(0));
+    {
+      nb::gil_scoped_release release;
+      share(records.shape(0), 64, [&] {
+        return [&, search = BoxTree::Search{}](std::size_t i) mutable {
+          const Nearest found = tree_->nearest_box(records.data()[i], search);
+          boxes[i] = found.box;
+          costs[i] = found.cost;
+        };
+      });
+    }
+    return std::pair(give(std::move(boxes)), give(std::move(costs)));
+  }
+
+  auto match_cheapest_first(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
+                            const Array<std::int32_t>& settled_records,
+                            const Array<std::int32_t>& settled_boxes) {
+    Matching matching;
+    {
+      nb::gil_scoped_release release;
+      const auto r = view(records), b = view(boxes);
+      std::vector<std::pair<std::int32_t, std::int32_t>> settled;
+      for (std::size_t i = 0; i < settled_records.shape(0); ++i)
+        settled.emplace_back(settled_records.data()[i], settled_boxes.data()[i]);
+      matching = shoal::match_cheapest_first(*tree_, {r.begin(), r.end()}, {b.begin(), b.end()}, settled);
+    }
+    return std::tuple(give(std::move(matching.box_of)), matching.queries, matching.visited,
+                      matching.dead_ends);
+  }
+
+ private:
+  Matrix codes_;
+  std::vector<AttributeSpec> specs_;
+  std::vector<Attribute> attributes_;
+  std::optional<BoxTree> tree_;
+};
+
+auto random_assignment_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key) {
+  std::vector<std::int32_t> assignment;
+  {
+    nb::gil_scoped_release release;
+    RandomWords random(view(key));
+    assignment = random_assignment(view(members), static_cast<std::int32_t>(members.shape(1)), which, random);
+  }
+  return give(std::move(assignment));
+}
+
 }  // namespace
 }  // namespace shoal
 
@@ -107,4 +188,15 @@ NB_MODULE(_native, module) {
              "frequency_l"_a, "distinct"_a, "entropy"_a, "relaxed"_a);
   module.def("count_consistent", &shoal::count_consistent_py, "records"_a, "record_copies"_a, "boxes"_a,
              "box_copies"_a, "attributes"_a);
+  module.def("random_assignment", &shoal::random_assignment_py, "members"_a, "which"_a, "key"_a);
+  nb::class_<shoal::BoxTreePy>(module, "BoxTree")
+      .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, std::int32_t>(), "codes"_a,
+           "attributes"_a, "room"_a)
+      .def("order", &shoal::BoxTreePy::order)
+      .def("members", &shoal::BoxTreePy::members)
+      .def("add", &shoal::BoxTreePy::add, "boxes"_a, "records"_a)
+      .def("set_limits", &shoal::BoxTreePy::set_limits, "limits"_a)
+      .def("nearest_boxes", &shoal::BoxTreePy::nearest_boxes, "records"_a)
+      .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
+           "settled_records"_a, "settled_boxes"_a);
 }

@@ -46,7 +46,11 @@ class Attribute {
   Attribute(Kind kind, double weight, std::int32_t size, std::span<const double> table)
       : kind(kind), weight(weight), size(size), table_(table) {
     if (kind == Kind::tree) ancestor_ = StretchMaximum(table);
+    if (kind == Kind::range && size > 0 && table.back() > 1.0) missing_ = size - 1;
   }
+
+  // Whether a code of a range stands for the missing value, which lies apart from all numbers.
+  bool is_missing(std::int32_t code) const { return code == missing_; }
 
   double interval_cost(std::int32_t low, std::int32_t high) const {
     const auto a = static_cast<std::size_t>(low), b = static_cast<std::size_t>(high);
@@ -65,6 +69,7 @@ class Attribute {
  private:
   std::span<const double> table_;
   StretchMaximum ancestor_;
+  std::int32_t missing_ = -1;
 };
 
 }  // namespace shoal

@@ -1,7 +1,8 @@
-// A stack of independent tasks, worked off by all cores; a task may push further tasks.
+// Work for all cores: a stack of tasks that may push further tasks, and numbers to be shared out.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -76,5 +77,27 @@ class WorkStack {
   std::size_t busy_ = 0;
   std::exception_ptr failure_;
 };
+
+// Calls make_worker() once in each thread and hands the worker every number from 0 to count - 1 once, in
+// stretches of `grain`. Small jobs stay in the calling thread.
+template <typename MakeWorker>
+void share(std::size_t count, std::size_t grain, const MakeWorker& make_worker) {
+  std::atomic<std::size_t> taken{0};
+  const auto work = [&] {
+    auto worker = make_worker();
+    for (std::size_t begin; (begin = taken.fetch_add(grain)) < count;)
+      for (std::size_t i = begin; i < std::min(begin + grain, count); ++i) worker(i);
+  };
+  std::vector<std::thread> threads;
+  try {
+    for (std::size_t t = 1;
+         t < std::min<std::size_t>(std::thread::hardware_concurrency(), count / (4 * grain)); ++t)
+      threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The system grants no more threads: those there are do the work.
+  }
+  work();
+  for (auto& thread : threads) thread.join();
+}
 
 }  // namespace shoal

@@ -6,13 +6,14 @@ from shoal.errors import InfeasibleError, InputError, InternalError, PromiseErro
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
 from shoal.measures import Loss
-from shoal.models import KAnonymity
+from shoal.models import Freeform, KAnonymity
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 
 __all__ = [
     "Audit",
     "Column",
+    "Freeform",
     "Hierarchy",
     "InfeasibleError",
     "InputError",

@@ -87,6 +87,39 @@ class KAnonymity(Model):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Freeform(Model):
+    """Freeform k-anonymity (Doka et al. 2015): k-anonymity without classes of identical rows.
+
+    Each record fits at least k released rows, and each released row at least k records, through a k-regular
+    graph. Which of k disjoint assignments is the true one was drawn at random, so each of the k rows of a
+    record is its own with the same probability to whoever knows all records' quasi-identifiers and the graph.
+
+    Parameters
+    ----------
+    k
+        See `Model`. Nothing is promised about sensitive values: `l`, `p` and `entropy_l` are refused.
+    """
+
+    name: ClassVar[str] = "freeform"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.diverse:
+            raise InputError(
+                "freeform promises nothing about sensitive values; leave out l, p and entropy_l, or promise "
+                "k-anonymity instead",
+                reason=Reason.PARAMETER,
+            )
+
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+        return (
+            f"each person fits at least {self.k} released rows, one of which is theirs by a random choice, "
+            f"and each row fits at least {self.k} persons"
+        )
+
+
 def _check(model: Model, name: str, kind: type, least: int, wanted: str) -> None:
     """Refuse a parameter that is not of its kind or too small, and make it a plain number."""
     value: Any = getattr(model, name)

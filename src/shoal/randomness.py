@@ -28,6 +28,14 @@ class Randomness:
             return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
         return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
 
+    def below(self, bound: int) -> int:
+        """Return a uniform whole number from 0 to bound - 1."""
+        excess = 2**64 % bound  # words below it would favour some numbers
+        while True:
+            word = int(self.words(1)[0])
+            if word >= excess:
+                return word % bound
+
     def permutation(self, n: int) -> NDArray[np.int64]:
         """Return a uniformly random order of 0..n-1, O(n log n)."""
         keys = self.words(n)

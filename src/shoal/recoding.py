@@ -258,12 +258,16 @@ class Recoding:
     values
         For each attribute, the generalized value of each box.
     box
-        For each released row, which box it shows. Row i stands for record i until the release is shuffled.
+        For each released row, which box it shows. Row i covers record i.
+    graph
+        For each released row, the records it was made to cover, equally many and each of them equally often;
+        None where classes of equal rows hide everybody.
     """
 
     table: Table
     values: tuple[Generalized, ...]
     box: NDArray[np.int32]
+    graph: NDArray[np.int32] | None = None
 
     @classmethod
     def of_classes(cls, table: Table, classes: NDArray[np.int32]) -> Self:
@@ -272,6 +276,14 @@ class Recoding:
         starts = np.concatenate(([0], np.cumsum(np.bincount(classes))))
         values = tuple(closure(a, a.codes[order], starts) for a in table.attributes)
         return cls(table, values, classes)
+
+    @classmethod
+    def of_graph(cls, table: Table, graph: NDArray[np.int32]) -> Self:
+        """Return the recoding in which row i shows the closure of the records in row i of a regular graph."""
+        n, degree = graph.shape
+        starts = np.arange(0, n * degree + 1, degree, dtype=np.int64)
+        values = tuple(closure(a, a.codes[graph.ravel()], starts) for a in table.attributes)
+        return cls(table, values, np.arange(n, dtype=np.int32), graph)
 
     @cached_property
     def types(self) -> NDArray[np.int32]:

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.assignment import random_assignment
 from shoal.audit import Audit, audit_table
 from shoal.encoding import same_flavour, to_polars
 from shoal.errors import InputError, InternalError, Reason, listing
@@ -50,8 +51,12 @@ class Release:
     ----------
     recoding
         The generalized values of each record.
+    rows
+        The row of the recoding that each released row shows.
     order
-        The record that each released row was made from: the secret key.
+        The record whose other columns each released row carries: the secret key.
+    model
+        The promise.
     loss
         What was lost.
     audit
@@ -61,6 +66,7 @@ class Release:
     """
 
     recoding: Recoding
+    rows: NDArray[np.int64]
     order: NDArray[np.int64]
     model: Model
     loss: Loss
@@ -112,7 +118,7 @@ class Release:
 
     def _frame(self, *, typed: bool) -> Any:
         """Return the frame to publish; typed values are audited, too, as nobody has looked at them yet."""
-        frame = published(self.recoding, self.order, typed=typed)
+        frame = published(self.recoding, self.rows, self.order, typed=typed)
         if typed:
             _audited(self.recoding, frame, self.order, self.model)
         return frame
@@ -170,7 +176,7 @@ class Release:
 def publish(
     recoding: Recoding, model: Model, randomness: Randomness, circumstances: Mapping[str, Any]
 ) -> Release:
-    """Shuffle and audit a recoding.
+    """Decide at random who gets which row, shuffle the rows, and audit the result.
 
     Parameters
     ----------
@@ -188,9 +194,12 @@ def publish(
     InternalError
         If the audit finds that the promise does not hold: a method is wrong, and nothing is released.
     """
-    order = randomness.permutation(len(recoding.box))
-    found = _audited(recoding, published(recoding, order), order, model)
-    return Release(recoding, order, model, measure(recoding, model.k), found, circumstances)
+    rows = randomness.permutation(len(recoding.box))
+    order = rows
+    if recoding.graph is not None:
+        order = random_assignment(recoding.graph, randomness)[rows].astype(np.int64)
+    found = _audited(recoding, published(recoding, rows, order), order, model)
+    return Release(recoding, rows, order, model, measure(recoding, model.k), found, circumstances)
 
 
 def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model) -> Audit:
@@ -201,15 +210,19 @@ def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Mo
     return found
 
 
-def published(recoding: Recoding, order: NDArray[np.int64], *, typed: bool = False) -> Any:
+def published(
+    recoding: Recoding, rows: NDArray[np.int64], order: NDArray[np.int64], *, typed: bool = False
+) -> Any:
     """Return the frame to publish: rows in a new order, identifiers gone, quasi-identifiers generalized.
 
     Parameters
     ----------
     recoding
         The generalized values.
+    rows
+        The row of the recoding that each released row shows.
     order
-        The record of each released row.
+        The record whose other columns each released row carries.
     typed
         Whether generalized values are typed (structs, lists) instead of text.
     """
@@ -220,7 +233,7 @@ def published(recoding: Recoding, order: NDArray[np.int64], *, typed: bool = Fal
     generalized = []
     for attribute, values in zip(table.attributes, recoding.values, strict=True):
         cells = values.typed() if typed else pl.Series(values.texts(), dtype=pl.String)
-        column = cells.gather(recoding.box[order]).rename(attribute.column.name)
+        column = cells.gather(recoding.box[rows]).rename(attribute.column.name)
         generalized.append(_in_flavour(column, carried))
     return carried.with_columns(*generalized).select(kept).to_native()
 

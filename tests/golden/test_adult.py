@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shoal import Hierarchy, KAnonymity, Schema, anonymize, read_table
+from shoal import Freeform, Hierarchy, KAnonymity, Schema, anonymize, read_table
 
 QUASI = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country"]
 
@@ -32,6 +32,16 @@ def test_mondrian_on_adult(adult: pl.DataFrame, k: int, rival: float, gcp: float
     assert release.loss.gcp <= rival
     assert release.loss.gcp == pytest.approx(gcp, abs=1e-6)
     assert release.loss.row_types.count == classes
+
+
+def test_freeform_on_adult(adult: pl.DataFrame) -> None:
+    schema = Schema.infer(adult, quasi=QUASI, sensitive=["income"])
+    release = anonymize(adult, schema, Freeform(k=5))
+    assert release.audit.holds
+    assert release.audit.consistency.rows_per_record >= 5
+    assert release.audit.consistency.records_of_row.min() >= 5
+    assert release.audit.k == 1  # to whoever counts only equal rows
+    assert release.loss.gcp == pytest.approx(0.01724, abs=2e-5)
 
 
 def test_relaxed_loses_no_more_than_strict(adult: pl.DataFrame) -> None:

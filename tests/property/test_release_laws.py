@@ -68,7 +68,7 @@ def test_the_audit_agrees_with_brute_force(drawn: tuple[Any, Schema], data: st.D
     order = np.array(data.draw(st.permutations(range(n))))
     typed = data.draw(st.booleans())
 
-    found = audit_table(table, published(recoding, order, typed=typed), key=order)
+    found = audit_table(table, published(recoding, order, order, typed=typed), key=order)
 
     covers = np.array(
         [

@@ -14,7 +14,7 @@ from shoal.audit.classes import Classes, Diversity, classes_of, diversity_of
 from shoal.audit.consistency import Consistency, consistency_of
 from shoal.audit.reading import ReleasedColumn, read_release
 from shoal.errors import InputError, PromiseError, Reason, listing
-from shoal.models import KAnonymity, Model
+from shoal.models import Freeform, KAnonymity, Model
 from shoal.schema import Role, Schema, as_frame
 from shoal.table import Table
 
@@ -228,6 +228,10 @@ def _broken(audit: Audit, schema: Schema) -> Iterator[str]:
         few = audit.consistency.rows_of_record
         count = int(((few > 0) & (few < model.k)).sum())
         yield f"{count} records are consistent with fewer than k = {model.k} rows; the worst with {crowd}"
+    least = int(audit.consistency.records_of_row.min())
+    if isinstance(model, Freeform) and least < model.k:
+        count = int((audit.consistency.records_of_row < model.k).sum())
+        yield f"{count} released rows fit fewer than k = {model.k} records; the worst fits {least}"
     if model.diverse:
         yield from _undiverse(audit, model, schema)
 

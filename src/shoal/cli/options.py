@@ -15,10 +15,10 @@ import typer
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import read_table
-from shoal.models import KAnonymity, Model
+from shoal.models import Freeform, KAnonymity, Model
 from shoal.schema import Role, Schema
 
-MODELS: dict[str, type[Model]] = {model.name: model for model in (KAnonymity,)}
+MODELS: dict[str, type[Model]] = {model.name: model for model in (KAnonymity, Freeform)}
 
 _ABOUT = "About the table"
 _PROMISE = "The promise"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,95 @@ def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.
         O(rows x columns) expected.
     """
     return _native.group_rows(np.ascontiguousarray(codes, dtype=np.int32))
+
+
+class BoxTree:
+    """Boxes that grow around records, and which of them takes in a record at the least extra cost.
+
+    Records and boxes are numbered by their place in the tree; `order` tells which record stands where. Box i
+    starts as the record at place i.
+
+    Parameters
+    ----------
+    codes
+        One row for each record, one column for each attribute.
+    attributes
+        What it costs to cover several codes.
+    room
+        How many records a box can take in, its own included.
+    """
+
+    def __init__(self, codes: NDArray[np.int32], attributes: Sequence[Geometry], room: int) -> None:
+        specs = [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
+        self._tree = _native.BoxTree(codes, specs, room)
+        self.order = self._tree.order()
+
+    def members(self) -> NDArray[np.int32]:
+        """Return the places of the records in each box, one row for each; all boxes have equally many."""
+        return self._tree.members().reshape(len(self.order), -1)
+
+    def add(self, boxes: NDArray[np.integer[Any]], records: NDArray[np.integer[Any]]) -> None:
+        """Let each box take in a record."""
+        self._tree.add(boxes.astype(np.int32), records.astype(np.int32))
+
+    def set_limits(self, limits: NDArray[np.float64]) -> None:
+        """Set below which extra cost each box may be found; infinite at first, a negative one hides it."""
+        self._tree.set_limits(np.ascontiguousarray(limits))
+
+    def nearest_boxes(
+        self, records: NDArray[np.integer[Any]]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return for each record the box with the least extra cost that does not have it, and that cost.
+
+        Only boxes whose limit is above the cost are found; -1 and infinity if there is none. On all cores.
+        """
+        return self._tree.nearest_boxes(records.astype(np.int32))
+
+    def match_cheapest_first(
+        self,
+        records: NDArray[np.integer[Any]],
+        boxes: NDArray[np.integer[Any]],
+        settled: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]] | None = None,
+    ) -> NDArray[np.int32]:
+        """Match records and as many boxes that do not have them yet, cheapest pair first, on all cores.
+
+        Parameters
+        ----------
+        records, boxes
+            Who is to be matched.
+        settled
+            Pairs of records and boxes that cost nothing and are taken beforehand; only where a record would
+            be left without a box are they undone.
+
+        Returns
+        -------
+        NDArray
+            The box of each place, -1 for places that do not take part.
+        """
+        before = settled or (np.empty(0, np.int32), np.empty(0, np.int32))
+        arrays = [array.astype(np.int32) for array in (records, boxes, *before)]
+        found, *_ = self._tree.match_cheapest_first(*arrays)
+        return found
+
+
+def random_assignment(members: NDArray[np.int32], which: int, key: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Return one of the disjoint assignments that random walks decompose a regular graph into.
+
+    Parameters
+    ----------
+    members
+        The records of each box, one row for each; every record lies in as many boxes as boxes have records.
+    which
+        The number of the assignment, from 0.
+    key
+        Four random words that all random choices follow from.
+
+    Returns
+    -------
+    NDArray
+        The record that each box gets. O(n log n) expected for each assignment.
+    """
+    return _native.random_assignment(np.ascontiguousarray(members), which, key)
 
 
 def mondrian(

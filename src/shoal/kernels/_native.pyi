@@ -5,6 +5,29 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+class BoxTree:
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+        room: int,
+    ) -> None: ...
+    def order(self) -> NDArray[np.int32]: ...
+    def members(self) -> NDArray[np.int32]: ...
+    def add(self, boxes: NDArray[np.int32], records: NDArray[np.int32]) -> None: ...
+    def set_limits(self, limits: NDArray[np.float64]) -> None: ...
+    def nearest_boxes(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
+    def match_cheapest_first(
+        self,
+        records: NDArray[np.int32],
+        boxes: NDArray[np.int32],
+        settled_records: NDArray[np.int32],
+        settled_boxes: NDArray[np.int32],
+    ) -> tuple[NDArray[np.int32], int, int, int]: ...
+
+def random_assignment(
+    members: NDArray[np.int32], which: int, key: NDArray[np.uint64]
+) -> NDArray[np.int32]: ...
 def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
 def mondrian(
     codes: NDArray[np.int32],

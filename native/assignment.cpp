@@ -1,0 +1,128 @@
+#include "assignment.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace shoal {
+namespace {
+
+std::size_t at(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+// The boxes of each record that are still to be assigned, and the assignment at hand.
+class Walks {
+ public:
+  Walks(std::span<const std::int32_t> members, std::int32_t degree)
+      : n_(static_cast<std::int32_t>(members.size() / at(degree))), row_(at(degree)), left_(degree),
+        boxes_(members.size()) {
+    std::vector<std::size_t> filled(at(n_), 0);
+    for (std::size_t edge = 0; edge < members.size(); ++edge) {
+      const std::int32_t record = members[edge];
+      boxes_[at(record) * row_ + filled[at(record)]++] = static_cast<std::int32_t>(edge / row_);
+    }
+  }
+
+  // For each box, the record it gets in the next assignment; its edges are then used up.
+  std::vector<std::int32_t> next(RandomWords& random) {
+    holder_.assign(at(n_), -1);
+    edge_.assign(at(n_), -1);
+    for (std::int32_t record = 0; record < n_; ++record) walk(record, random);
+    for (std::int32_t record = 0; record < n_; ++record) {
+      std::int32_t* row = boxes_.data() + at(record) * row_;
+      std::swap(row[edge_[at(record)]], row[left_ - 1]);
+    }
+    --left_;
+    return holder_;
+  }
+
+ private:
+  // From a free record along a random edge to a box, from there to its holder, and so on to a free box. Where
+  // the walk comes back to a record, it forgets the loop; then every record on it takes the box it went to.
+  void walk(std::int32_t start, RandomWords& random) {
+    path_.clear();
+    place_.resize(at(n_), -1);
+    std::int32_t record = start;
+    while (true) {
+      if (place_[at(record)] >= 0) {
+        while (path_.size() > at(place_[at(record)])) {
+          place_[at(path_.back().first)] = -1;
+          path_.pop_back();
+        }
+      }
+      const std::int32_t own = edge_[at(record)];
+      auto edge = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(left_ - (own >= 0))));
+      if (own >= 0 && edge >= own) ++edge;  // any edge but the one to the box it holds
+      place_[at(record)] = static_cast<std::int32_t>(path_.size());
+      path_.emplace_back(record, edge);
+      const std::int32_t box = boxes_[at(record) * row_ + at(edge)];
+      if (holder_[at(box)] < 0) break;
+      record = holder_[at(box)];
+    }
+    for (const auto& [walker, edge] : path_) {
+      edge_[at(walker)] = edge;
+      holder_[at(boxes_[at(walker) * row_ + at(edge)])] = walker;
+      place_[at(walker)] = -1;
+    }
+  }
+
+  std::int32_t n_;
+  std::size_t row_;
+  std::int32_t left_;                 // edges that each record has left
+  std::vector<std::int32_t> boxes_;   // per record, its boxes; the first `left_` are still to be assigned
+  std::vector<std::int32_t> holder_;  // per box
+  std::vector<std::int32_t> edge_;    // per record: which of its edges it holds, -1 for none
+  std::vector<std::int32_t> place_;   // per record: its place on the path, -1 for none
+  std::vector<std::pair<std::int32_t, std::int32_t>> path_;
+};
+
+void quarter_round(std::array<std::uint32_t, 16>& x, std::size_t a, std::size_t b, std::size_t c,
+                   std::size_t d) {
+  x[a] += x[b], x[d] = std::rotl(x[d] ^ x[a], 16);
+  x[c] += x[d], x[b] = std::rotl(x[b] ^ x[c], 12);
+  x[a] += x[b], x[d] = std::rotl(x[d] ^ x[a], 8);
+  x[c] += x[d], x[b] = std::rotl(x[b] ^ x[c], 7);
+}
+
+}  // namespace
+
+RandomWords::RandomWords(std::span<const std::uint64_t> key)
+    : state_{0x61707865, 0x3320646e, 0x79622d32, 0x6b206574}, block_{} {
+  for (std::size_t i = 0; i < 4; ++i) {
+    state_[4 + 2 * i] = static_cast<std::uint32_t>(key[i]);
+    state_[5 + 2 * i] = static_cast<std::uint32_t>(key[i] >> 32);
+  }
+}
+
+void RandomWords::refill() {
+  block_ = state_;
+  for (int round = 0; round < 6; ++round) {
+    quarter_round(block_, 0, 4, 8, 12), quarter_round(block_, 1, 5, 9, 13);
+    quarter_round(block_, 2, 6, 10, 14), quarter_round(block_, 3, 7, 11, 15);
+    quarter_round(block_, 0, 5, 10, 15), quarter_round(block_, 1, 6, 11, 12);
+    quarter_round(block_, 2, 7, 8, 13), quarter_round(block_, 3, 4, 9, 14);
+  }
+  for (std::size_t i = 0; i < 16; ++i) block_[i] += state_[i];
+  if (++state_[12] == 0) ++state_[13];
+  used_ = 0;
+}
+
+std::uint32_t RandomWords::below(std::uint32_t bound) {
+  // Words beyond the largest multiple of the bound would favour small numbers.
+  const std::uint32_t excess = static_cast<std::uint32_t>(-bound) % bound;
+  while (true) {
+    if (used_ == 16) refill();
+    const std::uint32_t word = block_[used_++];
+    if (word >= excess) return word % bound;
+  }
+}
+
+std::vector<std::int32_t> random_assignment(std::span<const std::int32_t> members, std::int32_t degree,
+                                            std::int32_t which, RandomWords& random) {
+  Walks walks(members, degree);
+  for (std::int32_t before = 0; before < which; ++before) walks.next(random);
+  return walks.next(random);
+}
+
+}  // namespace shoal

@@ -1,0 +1,288 @@
+#include "box_tree.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace shoal {
+namespace {
+
+constexpr std::int32_t kLeaf = 8;  // so few boxes are looked at one by one
+
+std::size_t at(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
+                 const std::vector<Attribute>& attributes, std::int32_t room)
+    : rows_(rows), attributes_(attributes), original_(codes), room_(at(room)), order_(at(rows)),
+      leaf_of_(at(rows)) {
+  std::iota(order_.begin(), order_.end(), 0);
+  build();
+  const std::size_t d = attributes.size();
+  codes_.resize(at(rows) * d);
+  boxes_.resize(at(rows) * d);
+  for (std::int32_t place = 0; place < rows; ++place)
+    for (std::size_t a = 0; a < d; ++a) {
+      const std::int32_t code = codes[at(order_[at(place)]) * d + a];
+      codes_[at(place) * d + a] = code;
+      boxes_[at(place) * d + a] = Cell(attributes[a], code);
+    }
+  members_.resize(at(rows) * room_);
+  counts_.assign(at(rows), 1);
+  for (std::int32_t place = 0; place < rows; ++place) members_[at(place) * room_] = place;
+  unions_.resize(nodes_.size() * d);
+  limits_.assign(at(rows), std::numeric_limits<double>::infinity());
+  node_limits_.assign(nodes_.size(), std::numeric_limits<double>::infinity());
+  refresh();
+}
+
+void BoxTree::build() {
+  nodes_.push_back({0, rows_});
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Node node = nodes_[i];
+    const std::int32_t middle = node.end - node.begin <= kLeaf ? -1 : divide(node, order_);
+    if (middle < 0) {
+      for (std::int32_t place = node.begin; place < node.end; ++place)
+        leaf_of_[at(place)] = static_cast<std::int32_t>(i);
+      continue;
+    }
+    nodes_[i].left = static_cast<std::int32_t>(nodes_.size());
+    nodes_.push_back({node.begin, middle, -1, static_cast<std::int32_t>(i)});
+    nodes_.push_back({middle, node.end, -1, static_cast<std::int32_t>(i)});
+  }
+}
+
+// Cuts a node where two of its records are expected to cost most together; returns where the right part
+// begins, or -1 if all records are equal.
+std::int32_t BoxTree::divide(const Node& node, std::vector<std::int32_t>& order) const {
+  const std::size_t d = attributes_.size();
+  const auto n = static_cast<double>(node.end - node.begin);
+  const auto code = [&](std::int32_t place, std::size_t a) {
+    return original_[at(order[at(place)]) * d + a];
+  };
+  std::size_t best = 0;
+  double most = 0.0;
+  std::vector<std::int32_t> sample;
+  // Expected costs are estimated from at most so many records: the tree only has to be good, not best.
+  const std::int32_t step = std::max(1, (node.end - node.begin) / 256);
+  for (std::size_t a = 0; a < d; ++a) {
+    sample.clear();
+    for (std::int32_t place = node.begin; place < node.end; place += step) sample.push_back(code(place, a));
+    std::sort(sample.begin(), sample.end());
+    const auto& attribute = attributes_[a];
+    double expected = 0.0;
+    if (attribute.kind == Kind::set) {
+      double same = 0.0;
+      for (std::size_t i = 0, j; i < sample.size(); i = j) {
+        for (j = i; j < sample.size() && sample[j] == sample[i];) ++j;
+        same += static_cast<double>((j - i) * (j - i));
+      }
+      const auto s = static_cast<double>(sample.size());
+      expected = (1.0 - same / (s * s)) * attribute.set_cost(2);
+    } else {
+      for (std::size_t i = 0; i < sample.size() / 2; ++i)
+        expected += attribute.interval_cost(sample[i], sample[sample.size() - 1 - i]);
+      expected /= static_cast<double>(sample.size());
+    }
+    expected *= attribute.weight;
+    if (expected > most) {
+      most = expected;
+      best = a;
+    }
+  }
+  if (most <= 0.0) {  // the sample may miss the few records that differ
+    for (best = 0; best < d; ++best) {
+      bool differs = false;
+      for (std::int32_t place = node.begin + 1; place < node.end && !differs; ++place)
+        differs = code(place, best) != code(node.begin, best);
+      if (differs) break;
+    }
+    if (best == d) return -1;
+  }
+  const auto begin = order.begin() + node.begin, end = order.begin() + node.end;
+  if (attributes_[best].kind == Kind::set) {
+    std::vector<std::pair<std::int32_t, std::int32_t>> often;  // count, code
+    std::vector<std::int32_t> all;
+    for (std::int32_t place = node.begin; place < node.end; ++place) all.push_back(code(place, best));
+    std::sort(all.begin(), all.end());
+    for (std::size_t i = 0, j; i < all.size(); i = j) {
+      for (j = i; j < all.size() && all[j] == all[i];) ++j;
+      often.emplace_back(static_cast<std::int32_t>(j - i), all[i]);
+    }
+    std::sort(often.begin(), often.end(), [](const auto& x, const auto& y) {
+      return x.first != y.first ? x.first > y.first : x.second < y.second;
+    });
+    std::vector<std::int32_t> left;
+    double taken = 0.0;
+    for (const auto& [count, c] : often) {
+      if (left.empty() || taken + count <= n / 2) {
+        left.push_back(c);
+        taken += count;
+      }
+    }
+    std::sort(left.begin(), left.end());
+    const auto middle = std::stable_partition(begin, end, [&](std::int32_t r) {
+      return std::binary_search(left.begin(), left.end(), original_[at(r) * d + best]);
+    });
+    return static_cast<std::int32_t>(middle - order.begin());
+  }
+  const auto by_code = [&](std::int32_t x, std::int32_t y) {
+    return original_[at(x) * d + best] < original_[at(y) * d + best];
+  };
+  std::stable_sort(begin, end, by_code);
+  // The cut between two values that is nearest to the middle.
+  const std::int32_t half = node.begin + (node.end - node.begin) / 2;
+  std::int32_t lower = half, upper = half;
+  while (lower > node.begin && code(lower - 1, best) == code(half, best)) --lower;
+  while (upper < node.end && code(upper, best) == code(half, best)) ++upper;
+  if (lower == node.begin) return upper;
+  if (upper == node.end) return lower;
+  return half - lower <= upper - half ? lower : upper;
+}
+
+bool BoxTree::has_member(std::int32_t box, std::int32_t record) const {
+  const auto present = members(box);
+  return std::find(present.begin(), present.end(), record) != present.end();
+}
+
+bool BoxTree::has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const {
+  const std::size_t d = attributes_.size();
+  if (!boxes_[at(box) * d + attribute].may_have(code)) return false;
+  if (attributes_[attribute].size <= 64) return true;
+  const auto present = members(box);
+  return std::any_of(present.begin(), present.end(),
+                     [&](std::int32_t r) { return codes_[at(r) * d + attribute] == code; });
+}
+
+double BoxTree::extra_cost(std::int32_t box, const std::int32_t* record, double enough) const {
+  const std::size_t d = attributes_.size();
+  const Cell* cells = boxes_.data() + at(box) * d;
+  double sum = 0.0;
+  for (std::size_t a = 0; a < d && sum < enough; ++a) {
+    const auto& attribute = attributes_[a];
+    const std::int32_t code = record[a];
+    if (attribute.kind == Kind::set) {
+      if (!has_code(box, a, code)) sum += attribute.weight * attribute.set_cost(2);
+    } else {
+      const std::int32_t low = cells[a].low(), high = cells[a].high();
+      if (code < low)
+        sum += attribute.weight * (attribute.interval_cost(code, high) - attribute.interval_cost(low, high));
+      if (code > high)
+        sum += attribute.weight * (attribute.interval_cost(low, code) - attribute.interval_cost(low, high));
+    }
+  }
+  return sum;
+}
+
+// A lower bound of the extra cost of every box below a node.
+double BoxTree::reach(std::int32_t node, const std::int32_t* record, double enough) const {
+  const std::size_t d = attributes_.size();
+  const Cell* cells = unions_.data() + at(node) * d;
+  double sum = 0.0;
+  for (std::size_t a = 0; a < d && sum < enough; ++a) {
+    const auto& attribute = attributes_[a];
+    const std::int32_t code = record[a];
+    if (attribute.kind == Kind::set) {
+      if (!cells[a].may_have(code)) sum += attribute.weight * attribute.set_cost(2);
+      continue;
+    }
+    const std::int32_t low = cells[a].low(), high = cells[a].high();
+    if (low <= code && code <= high) continue;
+    if (attribute.kind == Kind::range && !attribute.is_missing(code) && !attribute.is_missing(low)) {
+      sum += attribute.weight *
+             (code < low ? attribute.interval_cost(code, low) : attribute.interval_cost(high, code));
+    } else {
+      // In a tree, and between numbers and the missing value, a box may have paid for a part of the way.
+      const double way =
+          code < low ? attribute.interval_cost(code, low) : attribute.interval_cost(high, code);
+      sum += attribute.weight * std::max(0.0, way - attribute.interval_cost(low, high));
+    }
+  }
+  return sum;
+}
+
+std::vector<std::int32_t> BoxTree::all_members() const {
+  std::vector<std::int32_t> all;
+  all.reserve(members_.size());
+  for (std::int32_t box = 0; box < rows_; ++box) {
+    const auto present = members(box);
+    all.insert(all.end(), present.begin(), present.end());
+  }
+  return all;
+}
+
+void BoxTree::add_member(std::int32_t box, std::int32_t record) {
+  const std::size_t d = attributes_.size();
+  members_[at(box) * room_ + at(counts_[at(box)]++)] = record;
+  for (std::size_t a = 0; a < d; ++a)
+    boxes_[at(box) * d + a].unite(attributes_[a], Cell(attributes_[a], codes_[at(record) * d + a]));
+}
+
+void BoxTree::unite_below(std::int32_t node) {
+  const std::size_t d = attributes_.size();
+  const Node& n = nodes_[at(node)];
+  const bool leaf = n.left < 0;
+  const Cell* cells = leaf ? boxes_.data() + at(n.begin) * d : unions_.data() + at(n.left) * d;
+  const std::int32_t parts = leaf ? n.end - n.begin : 2;
+  for (std::size_t a = 0; a < d; ++a) {
+    Cell whole = cells[a];
+    for (std::int32_t part = 1; part < parts; ++part) whole.unite(attributes_[a], cells[at(part) * d + a]);
+    unions_[at(node) * d + a] = whole;
+  }
+}
+
+double BoxTree::limit_below(std::int32_t node) const {
+  const Node& n = nodes_[at(node)];
+  if (n.left >= 0) return std::max(node_limits_[at(n.left)], node_limits_[at(n.left + 1)]);
+  return *std::max_element(limits_.begin() + n.begin, limits_.begin() + n.end);
+}
+
+void BoxTree::refresh() {
+  for (std::size_t i = nodes_.size(); i-- > 0;) unite_below(static_cast<std::int32_t>(i));
+}
+
+void BoxTree::set_limit(std::int32_t box, double limit) {
+  limits_[at(box)] = limit;
+  for (std::int32_t node = leaf_of_[at(box)]; node >= 0; node = nodes_[at(node)].parent) {
+    const double now = limit_below(node);
+    if (now == node_limits_[at(node)]) break;
+    node_limits_[at(node)] = now;
+  }
+}
+
+void BoxTree::set_all_limits(std::span<const double> limits) {
+  std::copy(limits.begin(), limits.end(), limits_.begin());
+  for (std::size_t i = nodes_.size(); i-- > 0;) node_limits_[i] = limit_below(static_cast<std::int32_t>(i));
+}
+
+Nearest BoxTree::nearest_box(std::int32_t record, Search& search) const {
+  const std::int32_t* wanted = codes(record);
+  Nearest best;
+  auto& stack = search.stack;
+  stack.assign(1, {0, reach(0, wanted, best.cost)});
+  while (!stack.empty()) {
+    const auto [index, bound] = stack.back();
+    stack.pop_back();
+    if (bound >= best.cost || bound >= node_limits_[at(index)]) continue;
+    ++search.visited;
+    const Node& node = nodes_[at(index)];
+    if (node.left < 0) {
+      for (std::int32_t box = node.begin; box < node.end; ++box) {
+        const double most = std::min(best.cost, limits_[at(box)]);
+        const double extra = extra_cost(box, wanted, most);
+        if (extra < most && !has_member(box, record)) best = {box, extra};
+      }
+      continue;
+    }
+    Search::Waiting near{node.left, reach(node.left, wanted, best.cost)};
+    Search::Waiting far{node.left + 1, reach(node.left + 1, wanted, best.cost)};
+    if (far.bound < near.bound) std::swap(near, far);
+    if (far.bound < best.cost) stack.push_back(far);
+    if (near.bound < best.cost) stack.push_back(near);
+  }
+  return best;
+}
+
+}  // namespace shoal

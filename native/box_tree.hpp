@@ -1,0 +1,131 @@
+// The box tree: which box takes in a record at the least extra cost, found without looking at most of them.
+//
+// A binary tree over the records, cut where they differ most, and never through the middle of one value.
+// Every record has a box that starts as the record itself and grows around it. A node keeps, for each
+// attribute, the union of the boxes below it: what it costs to reach the union is a lower bound for each of
+// them, so a search that goes to the nearer child first can leave out most of the tree.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "space.hpp"
+
+namespace shoal {
+
+// What a box spans in one attribute, in eight bytes:
+// - range, tree: the lowest and the highest code;
+// - set: one bit for each code modulo 64. Where an attribute has more codes than that, a bit says only
+//   "perhaps", and whoever needs to know looks at the members of the box.
+class Cell {
+ public:
+  Cell() = default;
+  Cell(const Attribute& attribute, std::int32_t code)
+      : bits_(attribute.kind == Kind::set ? bit(code) : between(code, code)) {}
+
+  std::int32_t low() const { return static_cast<std::int32_t>(bits_ & 0xffffffffU); }
+  std::int32_t high() const { return static_cast<std::int32_t>(bits_ >> 32); }
+  bool may_have(std::int32_t code) const { return (bits_ & bit(code)) != 0; }
+
+  // Grows to the smallest cell around both. An interval of numbers and the missing value is everything.
+  void unite(const Attribute& attribute, Cell other) {
+    if (attribute.kind == Kind::set) {
+      bits_ |= other.bits_;
+      return;
+    }
+    const std::int32_t high = std::max(this->high(), other.high());
+    const std::int32_t low = std::min(this->low(), other.low());
+    bits_ = between(attribute.is_missing(high) && low < high ? 0 : low, high);
+  }
+
+ private:
+  static std::uint64_t bit(std::int32_t code) {
+    return std::uint64_t{1} << (static_cast<std::uint32_t>(code) & 63U);
+  }
+  static std::uint64_t between(std::int32_t low, std::int32_t high) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(low)) |
+           static_cast<std::uint64_t>(static_cast<std::uint32_t>(high)) << 32;
+  }
+  std::uint64_t bits_ = 0;
+};
+
+struct Nearest {
+  std::int32_t box = -1;  // none
+  double cost = std::numeric_limits<double>::infinity();
+};
+
+// Boxes and records are numbered by their place in the tree: neighbours in the tree are neighbours in memory.
+class BoxTree {
+ public:
+  // `codes` is row-major, rows x attributes. Each box has room for `room` members and starts with its record.
+  BoxTree(std::span<const std::int32_t> codes, std::int32_t rows, const std::vector<Attribute>& attributes,
+          std::int32_t room);
+
+  std::int32_t rows() const { return rows_; }
+  const std::vector<std::int32_t>& order() const { return order_; }  // the record at each place
+  const std::int32_t* codes(std::int32_t place) const {
+    return codes_.data() + static_cast<std::size_t>(place) * attributes_.size();
+  }
+  std::span<const std::int32_t> members(std::int32_t box) const {
+    return {members_.data() + static_cast<std::size_t>(box) * room_,
+            static_cast<std::size_t>(counts_[static_cast<std::size_t>(box)])};
+  }
+  std::vector<std::int32_t> all_members() const;  // of box 0, then of box 1, ...
+  bool has_member(std::int32_t box, std::int32_t record) const;
+
+  // What it costs the box, in addition, to take in the record.
+  double extra_cost(std::int32_t box, const std::int32_t* record) const {
+    return extra_cost(box, record, std::numeric_limits<double>::infinity());
+  }
+
+  void add_member(std::int32_t box, std::int32_t record);
+  // Renews the unions after boxes grew.
+  void refresh();
+
+  // A box takes an offer only if it costs less than its limit.
+  double limit(std::int32_t box) const { return limits_[static_cast<std::size_t>(box)]; }
+  void set_limit(std::int32_t box, double limit);
+  void set_all_limits(std::span<const double> limits);
+
+  // What a search needs; every thread has its own, and may use it again.
+  struct Search {
+    struct Waiting {
+      std::int32_t node;
+      double bound;
+    };
+    std::vector<Waiting> stack;
+    std::int64_t visited = 0;  // nodes
+  };
+
+  // The box with the least extra cost for a record, among those that do not have it yet and whose limit is
+  // above that cost. Many may ask at the same time.
+  Nearest nearest_box(std::int32_t record, Search& search) const;
+
+ private:
+  struct Node {
+    std::int32_t begin, end;  // of the places below it
+    std::int32_t left = -1;   // its children are left and left + 1; none for a leaf
+    std::int32_t parent = -1;
+  };
+
+  void build();
+  std::int32_t divide(const Node& node, std::vector<std::int32_t>& order) const;
+  double reach(std::int32_t node, const std::int32_t* record, double enough) const;
+  double extra_cost(std::int32_t box, const std::int32_t* record, double enough) const;
+  bool has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const;
+  void unite_below(std::int32_t node);
+  double limit_below(std::int32_t node) const;
+
+  std::int32_t rows_;
+  const std::vector<Attribute>& attributes_;
+  std::span<const std::int32_t> original_;
+  std::size_t room_;
+  std::vector<std::int32_t> order_, codes_, members_, counts_, leaf_of_;
+  std::vector<Node> nodes_;
+  std::vector<Cell> boxes_, unions_;
+  std::vector<double> limits_, node_limits_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,60 @@
+"""Freeform k-anonymity (Doka et al. 2015): a regular graph of who hides in whose row."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.methods.contract import Circumstances
+from shoal.methods.feasibility import require_feasible
+from shoal.methods.geometry import geometry
+from shoal.models import Freeform
+from shoal.recoding import Recoding
+from shoal.table import Table
+
+
+def sort_greedy(table: Table, model: Freeform, circumstances: Circumstances, /) -> Recoding:
+    """Return rows that grow by one record in each of k - 1 rounds, cheapest pair of row and record first.
+
+    SortGreedy (Algorithm 2) without its list of n^2 edges: the box tree finds the cheapest row for a record,
+    and deferred acceptance the order of all pairs. Equal records take each other in first, for nothing.
+    Deterministic; about O(k n log n) as long as the tree can leave out most rows.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+    """
+    require_feasible(table, model)
+    tree = kernels.BoxTree(table.codes, geometry(table), model.k)
+    copies = _Copies(table.codes[tree.order])
+    places = np.arange(len(table))
+    for turn in range(1, model.k):
+        circumstances.progress("letting rows take in records", (turn - 1) / (model.k - 1))
+        settled = copies.pairs(turn)
+        others = np.setdiff1d(places, settled[0], assume_unique=True)
+        tree.add(tree.match_cheapest_first(others, others, settled), places)
+    circumstances.progress("letting rows take in records", 1.0)
+    graph = np.empty((len(table), model.k), dtype=np.int32)
+    graph[tree.order] = tree.order[tree.members()]
+    return Recoding.of_graph(table, graph)
+
+
+class _Copies:
+    """Equal records: as long as a record has a copy it is not paired with yet, that one costs nothing."""
+
+    def __init__(self, codes: NDArray[np.int32]) -> None:
+        self._type, _ = kernels.group_rows(codes)
+        self._size = np.bincount(self._type)
+        self._by_type = np.argsort(self._type, kind="stable")
+        self._start = np.cumsum(self._size) - self._size
+        self._number = np.empty(len(codes), dtype=np.int64)
+        self._number[self._by_type] = np.arange(len(codes)) - self._start[self._type[self._by_type]]
+
+    def pairs(self, turn: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the records with more than `turn` copies, and for each the box of its turn-th next copy."""
+        records = np.flatnonzero(self._size[self._type] > turn)
+        kind = self._type[records]
+        boxes = self._by_type[self._start[kind] + (self._number[records] + turn) % self._size[kind]]
+        return records, boxes

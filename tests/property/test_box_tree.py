@@ -1,0 +1,149 @@
+"""The box tree and what stands on it: true minima, stable matchings, regular graphs."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import twins
+from hypothesis import event, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from shoal.kernels import RANGE, SET, TREE, BoxTree, Geometry
+
+LARGE = 100_000
+
+
+@st.composite
+def geometries(draw: st.DrawFn) -> Geometry:
+    """Draw an attribute whose costs are multiples of 1/64, so that sums are exact in any order."""
+    kind = draw(st.sampled_from([RANGE, SET, TREE]))
+    size = draw(st.one_of(st.integers(1, 9), st.sampled_from([70, LARGE])))
+    weight = draw(st.integers(1, 64)) / 64
+    if kind == SET:
+        return Geometry(SET, weight, size, np.array([draw(st.sampled_from([2.0, 3.0, 9.0, 65.0]))]))
+    steps = np.random.default_rng(draw(st.integers(0, 99))).integers(0, 65, size)
+    if kind == TREE:
+        return Geometry(TREE, weight, size, steps[:-1] / 64)
+    positions = np.sort(steps) / 64
+    if size > 1 and draw(st.booleans()):
+        positions[-1] = 2.0  # the missing value
+    return Geometry(RANGE, weight, size, positions)
+
+
+@st.composite
+def grown_trees(draw: st.DrawFn) -> tuple[BoxTree, list[Geometry], NDArray[np.int32]]:
+    """Draw records and boxes that have taken in a few of them; return the records in the tree's order."""
+    attributes = draw(st.lists(geometries(), min_size=1, max_size=4))
+    n = draw(st.integers(1, 40))
+    columns = [
+        draw(
+            st.lists(
+                st.sampled_from(sorted(draw(st.sets(st.integers(0, a.size - 1), min_size=1, max_size=6)))),
+                min_size=n,
+                max_size=n,
+            )
+        )
+        for a in attributes
+    ]
+    codes = np.array(columns, dtype=np.int32).T.copy()
+    rounds = draw(st.integers(0, min(3, n - 1)))
+    tree = BoxTree(codes, attributes, n)
+    for turn in range(1, rounds + 1):  # the turn-th next record joins each box: near or far
+        boxes = np.arange(n)
+        tree.add(boxes, (boxes + turn) % n)
+    return tree, attributes, codes[tree.order]
+
+
+def extra_cost(tree: BoxTree, attributes: list[Geometry], codes: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return what it costs each box (column) to take in each record (row); infinite if it has it."""
+    members = tree.members()
+    n = len(codes)
+    costs = np.full((n, n), np.inf)
+    for record, box in product(range(n), range(n)):
+        if record in members[box]:
+            continue
+        costs[record, box] = sum(
+            a.weight
+            * (
+                twins.cost(a, {*codes[members[box], c].tolist(), int(codes[record, c])})
+                - twins.cost(a, set(codes[members[box], c].tolist()))
+            )
+            for c, a in enumerate(attributes)
+        )
+    return costs
+
+
+@given(grown_trees(), st.data())
+def test_the_nearest_box_is_a_true_minimum(grown: Any, data: st.DataObject) -> None:
+    tree, attributes, codes = grown
+    n = len(codes)
+    limits = np.array(
+        data.draw(st.lists(st.sampled_from([np.inf, 1.0, 0.25, 0.0, -1.0]), min_size=n, max_size=n))
+    )
+    tree.set_limits(limits)
+    boxes, costs = tree.nearest_boxes(np.arange(n))
+    expected = extra_cost(tree, attributes, codes)
+    expected[~(expected < limits)] = np.inf
+    assert costs.tolist() == expected.min(axis=1).tolist()
+    for record, box in enumerate(boxes):
+        assert (box < 0) == np.isinf(costs[record])
+        assert box < 0 or expected[record, box] == costs[record]
+
+
+@given(grown_trees())
+def test_everybody_is_matched_even_at_dead_ends(grown: Any) -> None:
+    tree, attributes, codes = grown
+    n = len(codes)
+    costs = extra_cost(tree, attributes, codes)
+    if np.isinf(costs).all(axis=1).any():
+        return  # boxes that have every record can take in no more
+    box_of = tree.match_cheapest_first(np.arange(n), np.arange(n))
+    assert sorted(box_of) == list(range(n))
+    paid = costs[np.arange(n), box_of]
+    assert np.isfinite(paid).all()
+    # A pair that is cheaper than what both got may only be left out by an exchange at a dead end.
+    stuck = left_over(costs)
+    event("dead end" if stuck else "no dead end")
+    holder = np.argsort(box_of)
+    blocking = (costs < paid[:, None]) & (costs < paid[holder][None, :])
+    ties = len(np.unique(costs[np.isfinite(costs)])) < np.isfinite(costs).sum()
+    assert stuck or ties or not blocking.any()
+
+
+def left_over(costs: NDArray[np.float64]) -> set[int]:
+    """Return the records that taking the cheapest pair first leaves without a box."""
+    records, boxes = set(range(len(costs))), set(range(len(costs)))
+    for record, box in sorted(product(range(len(costs)), repeat=2), key=lambda pair: costs[pair]):
+        if np.isfinite(costs[record, box]) and record in records and box in boxes:
+            records.remove(record)
+            boxes.remove(box)
+    return records
+
+
+@given(st.integers(2, 30), st.integers(1, 3), st.randoms(use_true_random=False))
+def test_without_dead_ends_the_matching_is_stable(n: int, columns: int, random: Any) -> None:
+    """Some boxes take part and keep away from records of their own: then nobody is ever stuck."""
+    codes = np.array([[random.randrange(50) for _ in range(columns)] for _ in range(2 * n)], dtype=np.int32)
+    attributes = [Geometry(RANGE, 1.0, 50, np.arange(50) / 64) for _ in range(columns)]
+    tree = BoxTree(codes, attributes, 2)
+    records, boxes = np.arange(n), np.arange(n, 2 * n)
+    box_of = tree.match_cheapest_first(records, boxes)
+    assert sorted(box_of[records]) == boxes.tolist()
+    assert (box_of[boxes] == -1).all()
+    costs = extra_cost(tree, attributes, codes[tree.order])[:n, n:]
+    paid = costs[np.arange(n), box_of[records] - n]
+    holder = np.argsort(box_of[records])
+    assert not ((costs < paid[:, None]) & (costs < paid[holder][None, :])).any()
+
+
+def test_a_hundred_thousand_categories() -> None:
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, LARGE, (3_000, 1), dtype=np.int32)
+    codes[::3] = codes[1::3]
+    tree = BoxTree(codes, [Geometry(SET, 1.0, LARGE, np.array([float(LARGE)]))], 3)
+    _, costs = tree.nearest_boxes(np.arange(3_000))
+    assert (costs == 0).sum() >= 2_000
+    assert (costs[costs > 0] == 1 / (LARGE - 1)).all()

@@ -1,0 +1,65 @@
+"""Freeform releases of random tables: regular graphs, covered records, and an audit that passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import tables
+
+from shoal import Freeform, InputError, Schema, anonymize
+
+
+@given(tables(min_rows=2, max_rows=14, sensitive=True), st.data())
+def test_sort_greedy_passes_the_audit(drawn: tuple[Any, Schema], data: st.DataObject) -> None:
+    frame, schema = drawn
+    n = len(nw.from_native(frame))
+    k = data.draw(st.integers(2, n))
+    release = anonymize(frame, schema, Freeform(k=k))
+    graph = release.recoding.graph
+    assert graph is not None
+    assert graph.shape == (n, k)
+    assert (graph[:, 0] == np.arange(n)).all()  # each row covers its own record
+    assert all(len(set(row)) == k for row in graph.tolist())  # simple
+    assert (np.bincount(graph.ravel(), minlength=n) == k).all()  # regular
+    assert release.audit.holds
+    assert release.audit.consistency.rows_per_record >= k
+    assert release.audit.consistency.records_of_row.min() >= k
+    # The row of a released record is one of those made to cover it.
+    assert all(record in graph[row] for row, record in zip(release.rows, release.order, strict=True))
+    secrets = nw.from_native(frame)["secret"].to_list()
+    assert nw.from_native(release.table)["secret"].to_list() == [secrets[i] for i in release.key]
+
+
+@given(st.integers(2, 6), st.integers(1, 5))
+def test_copies_cost_nothing(k: int, kinds: int) -> None:
+    frame = pl.DataFrame({"age": [v for v in range(kinds) for _ in range(k)], "sex": ["f", "m"][k % 2]})
+    release = anonymize(frame, Schema.infer(frame, quasi=["age", "sex"]), Freeform(k=k))
+    assert release.loss.gcp == 0
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 3), (4, 3), (12, 11), (40, 7)])
+def test_small_tables_and_large_k(n: int, k: int) -> None:
+    frame = pl.DataFrame({"age": list(range(n)), "job": [f"j{i % 5}" for i in range(n)]})
+    release = anonymize(frame, Schema.infer(frame, quasi=["age", "job"]), Freeform(k=k))
+    assert release.audit.holds
+
+
+def test_sixty_attributes() -> None:
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({f"c{i}": rng.integers(0, 4, 300).astype(str) for i in range(60)})
+    schema = Schema.infer(frame, quasi=frame.columns, kinds=dict.fromkeys(frame.columns, "categorical"))
+    assert anonymize(frame, schema, Freeform(k=5)).audit.holds
+
+
+def test_diversity_is_refused_and_so_is_k_above_n() -> None:
+    with pytest.raises(InputError, match="sensitive"):
+        Freeform(k=5, l=2)
+    frame = pl.DataFrame({"age": [1, 2, 3]})
+    with pytest.raises(InputError, match="k = 4"):
+        anonymize(frame, Schema.infer(frame, quasi=["age"]), Freeform(k=4))

@@ -1,0 +1,60 @@
+"""Random assignments: valid, disjoint, and each edge used equally often."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.assignment import random_assignment
+from shoal.randomness import Randomness
+
+
+def ring(n: int, k: int) -> NDArray[np.int32]:
+    return ((np.arange(n)[:, None] + np.arange(k)) % n).astype(np.int32)
+
+
+@given(st.integers(1, 40), st.integers(1, 8), st.integers(0, 2**32))
+def test_the_assignments_make_up_the_graph(n: int, k: int, seed: int) -> None:
+    k = min(k, n)
+    rng = np.random.default_rng(seed)
+    graph = rng.permutation(n).astype(np.int32)[ring(n, k)][rng.permutation(n)]
+    key = Randomness(seed).words(4)
+    drawn = [kernels.random_assignment(graph, which, key) for which in range(k)]
+    for assignment in drawn:
+        assert sorted(assignment) == list(range(n))
+    for row in range(n):
+        assert sorted(int(assignment[row]) for assignment in drawn) == sorted(graph[row].tolist())
+
+
+@pytest.mark.parametrize(("n", "k"), [(5, 2), (6, 3), (7, 4)])
+def test_each_edge_is_used_with_probability_1_in_k(n: int, k: int) -> None:
+    graph, draws = ring(n, k), 6_000
+    often = Counter(
+        (row, int(record))
+        for seed in range(draws)
+        for row, record in enumerate(random_assignment(graph, Randomness(seed)))
+    )
+    assert len(often) == n * k
+    expected, spread = draws / k, np.sqrt(draws * (1 / k) * (1 - 1 / k))
+    for count in often.values():
+        assert abs(count - expected) < 4.5 * spread
+
+
+def test_without_a_seed_it_differs() -> None:
+    graph = ring(500, 5)
+    one, two = (random_assignment(graph, Randomness()) for _ in range(2))
+    assert (one != two).any()
+    assert (random_assignment(graph, Randomness(1)) == random_assignment(graph, Randomness(1))).all()
+
+
+def test_numbers_below_a_bound_are_uniform() -> None:
+    randomness = Randomness(5)
+    often = Counter(randomness.below(3) for _ in range(3_000))
+    assert set(often) == {0, 1, 2}
+    assert min(often.values()) > 900
