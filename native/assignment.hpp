@@ -1,26 +1,13 @@
 // Random assignments: perfect matchings of a regular bipartite graph, found by random walks.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "random_words.hpp"
+
 namespace shoal {
-
-// A stream of random words that nobody can continue without its key: ChaCha with 12 rounds (Bernstein 2008).
-class RandomWords {
- public:
-  explicit RandomWords(std::span<const std::uint64_t> key);  // four words
-
-  std::uint32_t below(std::uint32_t bound);  // uniform in 0 .. bound - 1
-
- private:
-  void refill();
-
-  std::array<std::uint32_t, 16> state_, block_;
-  std::size_t used_ = 16;
-};
 
 // Decomposes a graph in which each of n boxes has `degree` records, and each record lies in `degree` boxes,
 // into disjoint assignments one after the other, and returns the one with number `which`: for each box, the

@@ -111,7 +111,14 @@ class BoxTree {
   };
 
   void build();
-  std::int32_t divide(const Node& node, std::vector<std::int32_t>& order) const;
+  std::int32_t divide(const Node& node);
+  std::size_t attribute_to_cut(const Node& node) const;
+  std::int32_t divide_categories(const Node& node, std::size_t a);
+  std::int32_t divide_in_order(const Node& node, std::size_t a);
+  std::int32_t original(std::int32_t place, std::size_t a) const {  // while the tree is being built
+    return original_[static_cast<std::size_t>(order_[static_cast<std::size_t>(place)]) * attributes_.size() +
+                     a];
+  }
   double reach(std::int32_t node, const std::int32_t* record, double enough) const;
   double extra_cost(std::int32_t box, const std::int32_t* record, double enough) const;
   bool has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const;

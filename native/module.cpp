@@ -17,6 +17,8 @@
 #include "consistency.hpp"
 #include "grouping.hpp"
 #include "mondrian.hpp"
+#include "random_words.hpp"
+#include "refinement.hpp"
 #include "space.hpp"
 #include "stable_matching.hpp"
 #include "workers.hpp"
@@ -169,6 +171,35 @@ class BoxTreePy {
   std::optional<BoxTree> tree_;
 };
 
+// A refinement together with all that it refers to.
+class RefinementPy {
+ public:
+  RefinementPy(Matrix codes, std::vector<AttributeSpec> specs, const Matrix& graph,
+               const Array<std::uint64_t>& key)
+      : codes_(std::move(codes)), specs_(std::move(specs)), random_(view(key)) {
+    nb::gil_scoped_release release;
+    for (const auto& [kind, weight, size, table] : specs_)
+      attributes_.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+    const auto members = view(graph);
+    refinement_.emplace(view(codes_), attributes_, std::vector(members.begin(), members.end()),
+                        static_cast<std::int32_t>(graph.shape(1)));
+  }
+
+  std::int64_t sweep() {
+    nb::gil_scoped_release release;
+    return refinement_->sweep(random_);
+  }
+  double cost() const { return refinement_->cost(); }
+  auto members() const { return give(std::vector(refinement_->members())); }
+
+ private:
+  Matrix codes_;
+  std::vector<AttributeSpec> specs_;
+  RandomWords random_;
+  std::vector<Attribute> attributes_;
+  std::optional<Refinement> refinement_;
+};
+
 auto random_assignment_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key) {
   std::vector<std::int32_t> assignment;
   {
@@ -199,4 +230,11 @@ NB_MODULE(_native, module) {
       .def("nearest_boxes", &shoal::BoxTreePy::nearest_boxes, "records"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
            "settled_records"_a, "settled_boxes"_a);
+  nb::class_<shoal::RefinementPy>(module, "Refinement")
+      .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
+                    const shoal::Array<std::uint64_t>&>(),
+           "codes"_a, "attributes"_a, "graph"_a, "key"_a)
+      .def("sweep", &shoal::RefinementPy::sweep)
+      .def("cost", &shoal::RefinementPy::cost)
+      .def("members", &shoal::RefinementPy::members);
 }
