@@ -8,7 +8,7 @@
 namespace shoal {
 namespace {
 
-constexpr int kCandidates = 24;   // records looked at for each member of a row
+constexpr int kCandidates = 64;   // records looked at for each member of a row
 constexpr double kWorth = 1e-12;  // a change of less is rounding
 
 std::size_t at(std::int32_t i) {
@@ -35,10 +35,10 @@ Refinement::Refinement(std::span<const std::int32_t> codes, const std::vector<At
 
 std::int64_t Refinement::sweep(RandomWords& random) {
   std::int64_t made = 0;
-  std::vector<std::size_t> slots(degree_ - 1);
+  std::vector<std::size_t> slots(degree_);
   for (std::size_t r = 0; r < costs_.size(); ++r) {
     const auto mine = static_cast<std::int32_t>(r);
-    std::iota(slots.begin(), slots.end(), std::size_t{1});
+    std::iota(slots.begin(), slots.end(), std::size_t{0});
     const double* savings = savings_.data() + r * degree_;
     std::sort(slots.begin(), slots.end(),
               [&](std::size_t x, std::size_t y) { return savings[x] > savings[y]; });
@@ -121,7 +121,7 @@ Refinement::Exchange Refinement::best_exchange(std::int32_t r, std::size_t slot,
       const std::int32_t other = rows_of_[at(taken) * degree_ + i];
       const auto other_slot =
           static_cast<std::size_t>(std::find(row(other), row(other) + degree_, taken) - row(other));
-      if (other_slot == 0 || has(other, given)) continue;
+      if (has(other, given)) continue;
       if (change - savings_[at(other) * degree_ + other_slot] >= best.change) continue;  // at the very best
       const double both = change + cost_with(other, other_slot, given) - costs_[at(other)];
       if (both < best.change) best = {both, other, other_slot};

@@ -13,7 +13,7 @@ namespace shoal {
 class Refinement {
  public:
   // `codes` is row-major, records x attributes; `members` is row-major, rows x degree, and every record
-  // stands in as many rows as a row has records. The first member of a row is its own record and stays.
+  // stands in as many rows as a row has records.
   Refinement(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
              std::vector<std::int32_t> members, std::int32_t degree);
 

@@ -258,7 +258,7 @@ class Recoding:
     values
         For each attribute, the generalized value of each box.
     box
-        For each released row, which box it shows. Row i covers record i.
+        For each released row, which box it shows. Where there are classes, row i shows record i's.
     graph
         For each released row, the records it was made to cover, equally many and each of them equally often;
         None where classes of equal rows hide everybody.
@@ -293,7 +293,7 @@ class Recoding:
         return type_of_box[self.box]
 
     def covers(self) -> NDArray[np.bool_]:
-        """Return for each row whether it covers its own record in every attribute."""
+        """Return for each row whether it covers the record of the same number in every attribute."""
         inside = [
             v.covers(self.box, a.codes) for v, a in zip(self.values, self.table.attributes, strict=True)
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import tables
 
-from shoal import Freeform, InputError, Schema, anonymize
+from shoal import Freeform, InputError, Schema, anonymize, kernels
+from shoal.measures.loss import gcp
+from shoal.methods.geometry import geometry
+from shoal.randomness import Randomness
+from shoal.recoding import Recoding
+from shoal.table import Table
 
 
 @given(tables(min_rows=2, max_rows=14, sensitive=True), st.data())
@@ -20,11 +26,13 @@ def test_sort_greedy_passes_the_audit(drawn: tuple[Any, Schema], data: st.DataOb
     frame, schema = drawn
     n = len(nw.from_native(frame))
     k = data.draw(st.integers(2, n))
-    release = anonymize(frame, schema, Freeform(k=k))
+    effort = data.draw(st.sampled_from(["fast", "balanced"]))
+    release = anonymize(frame, schema, Freeform(k=k), effort=effort)
     graph = release.recoding.graph
     assert graph is not None
     assert graph.shape == (n, k)
-    assert (graph[:, 0] == np.arange(n)).all()  # each row covers its own record
+    if effort == "fast":
+        assert (graph[:, 0] == np.arange(n)).all()  # each row grew around its own record
     assert all(len(set(row)) == k for row in graph.tolist())  # simple
     assert (np.bincount(graph.ravel(), minlength=n) == k).all()  # regular
     assert release.audit.holds
@@ -63,3 +71,26 @@ def test_diversity_is_refused_and_so_is_k_above_n() -> None:
     frame = pl.DataFrame({"age": [1, 2, 3]})
     with pytest.raises(InputError, match="k = 4"):
         anonymize(frame, Schema.infer(frame, quasi=["age"]), Freeform(k=4))
+    with pytest.raises(InputError, match="did you mean 'fast'"):
+        anonymize(frame, Schema.infer(frame, quasi=["age"]), Freeform(k=2), effort="fsat")
+
+
+@given(tables(min_rows=3, max_rows=14, flavours=["polars"]), st.data())
+def test_exchanges_only_lower_the_loss(drawn: tuple[Any, Schema], data: st.DataObject) -> None:
+    frame, schema = drawn
+    table = Table.encode(frame, schema)
+    n = len(table)
+    k = data.draw(st.integers(2, n))
+    graph = np.array(data.draw(st.permutations(range(n))), dtype=np.int32)[
+        (np.arange(n)[:, None] + np.arange(k)) % n
+    ]
+    refinement = kernels.Refinement(table.codes, geometry(table), graph, Randomness(n).words(4))
+    for _ in range(3):
+        before, cost = refinement.graph, refinement.cost
+        assert math.isclose(cost, n * gcp(Recoding.of_graph(table, before)), abs_tol=1e-9)
+        exchanges = refinement.sweep()
+        assert (exchanges == 0) == (refinement.graph == before).all()
+        assert refinement.cost <= cost
+        assert (refinement.cost < cost) == (exchanges > 0)
+        assert all(len(set(row)) == k for row in refinement.graph.tolist())
+        assert (np.bincount(refinement.graph.ravel(), minlength=n) == k).all()

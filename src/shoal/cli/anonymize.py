@@ -32,6 +32,10 @@ def anonymize(
     method: Annotated[
         str | None, typer.Option("--method", help="Another way to keep it.", rich_help_panel="The promise")
     ] = None,
+    effort: Annotated[
+        str | None,
+        typer.Option("--effort", help="sort_greedy: fast or balanced.", rich_help_panel="The promise"),
+    ] = None,
     relaxed: Annotated[
         bool,
         typer.Option(
@@ -60,6 +64,8 @@ def anonymize(
         for warning in warnings(frame, described):
             warn(warning)
         choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
+        if effort is not None:
+            choices["effort"] = effort
         with progress(quiet or as_json) as report:
             release = engines.anonymize(
                 frame, described, promised, method=method, seed=seed, progress=report, **choices

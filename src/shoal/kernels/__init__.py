@@ -142,6 +142,45 @@ class BoxTree:
         return found
 
 
+class Refinement:
+    """A regular graph of rows and the records they cover, and exchanges that lower its cost.
+
+    Parameters
+    ----------
+    codes, attributes
+        The records, and what it costs to cover several codes.
+    graph
+        The records of each row; every record is in as many rows as rows have records.
+    key
+        Four random words that all random choices follow from.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[Geometry],
+        graph: NDArray[np.int32],
+        key: NDArray[np.uint64],
+    ) -> None:
+        specs = [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
+        self._shape = graph.shape
+        self._refinement = _native.Refinement(codes, specs, np.ascontiguousarray(graph), key)
+
+    def sweep(self) -> int:
+        """Let each row try to exchange each of its records with another row; return how often two did."""
+        return self._refinement.sweep()
+
+    @property
+    def cost(self) -> float:
+        """The cost of all rows together."""
+        return self._refinement.cost()
+
+    @property
+    def graph(self) -> NDArray[np.int32]:
+        """The records of each row."""
+        return self._refinement.members().reshape(self._shape)
+
+
 def random_assignment(members: NDArray[np.int32], which: int, key: NDArray[np.uint64]) -> NDArray[np.int32]:
     """Return one of the disjoint assignments that random walks decompose a regular graph into.
 
