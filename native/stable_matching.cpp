@@ -28,9 +28,14 @@ class Round {
     std::vector<double> limits(at(tree.rows()), -1.0);  // boxes that do not take part accept nothing
     for (const std::int32_t box : boxes_) limits[at(box)] = kFree;
     for (const auto& [record, box] : settled) {
-      limits[at(box)] = 0.0;  // nothing is cheaper
-      holder_[at(box)] = record;
       boxes_.push_back(box);
+      if (tree.has_member(box, record)) {  // an exchange in an earlier round brought it there
+        limits[at(box)] = kFree;
+        records_.push_back(record);
+      } else {
+        limits[at(box)] = 0.0;  // nothing is cheaper
+        holder_[at(box)] = record;
+      }
     }
     tree.set_all_limits(limits);
   }
