@@ -11,7 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoal.kernels import RANGE, SET, TREE, BoxTree, Geometry
+from shoal.kernels import RANGE, SET, TREE, BoxTree, Geometry, Refinement
 
 LARGE = 100_000
 
@@ -137,6 +137,28 @@ def test_without_dead_ends_the_matching_is_stable(n: int, columns: int, random: 
     paid = costs[np.arange(n), box_of[records] - n]
     holder = np.argsort(box_of[records])
     assert not ((costs < paid[:, None]) & (costs < paid[holder][None, :])).any()
+
+
+@given(grown_trees(), st.data())
+def test_exchanges_only_lower_the_cost(grown: Any, data: st.DataObject) -> None:
+    _, attributes, codes = grown
+    n = len(codes)
+    k = data.draw(st.integers(1, min(n, 6)))
+    graph = data.draw(st.permutations(range(n)))
+    rows = np.array([[graph[(row + step) % n] for step in range(k)] for row in range(n)], dtype=np.int32)
+    refinement = Refinement(codes, attributes, rows, np.arange(4, dtype=np.uint64))
+    for _ in range(3):
+        before, cost = refinement.graph, refinement.cost
+        assert cost == sum(
+            a.weight * twins.cost(a, set(codes[row, c].tolist()))
+            for row in before
+            for c, a in enumerate(attributes)
+        )
+        exchanges = refinement.sweep()
+        assert (exchanges == 0) == (refinement.graph == before).all()
+        assert (refinement.cost < cost) == (exchanges > 0)
+        assert all(len(set(row)) == k for row in refinement.graph.tolist())
+        assert (np.bincount(refinement.graph.ravel(), minlength=n) == k).all()
 
 
 def test_a_hundred_thousand_categories() -> None:
