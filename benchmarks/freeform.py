@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
-import polars as pl
-
 from benchmarks.harness import (
     adult,
     adult_like,
     adult_schema,
-    in_fresh_process,
+    growth,
+    loss_chart,
     markdown_table,
     timed,
     write_page,
@@ -63,7 +61,6 @@ def main() -> None:
             "best rival": rival,
         }
         points += [{"k": k, "GCP": gcp, "method": name} for name, gcp in measured.items() if gcp is not None]
-    growth = [(n, in_fresh_process("freeform", k=10, rows=n)) for n in SIZES]
     text = "\n\n".join(
         (
             "# Freeform",
@@ -79,23 +76,9 @@ def main() -> None:
                 rows,
             ),
             "![Loss against k](freeform-loss.svg)",
-            "## Growth",
-            "A perturbed bootstrap of Adult, k = 10, balanced, each size in a fresh process; memory is the "
-            "peak of the whole process with the table in it.",
-            markdown_table(
-                ("rows", "GCP", "seconds", "peak MiB"),
-                [(n, f"{g['gcp']:.4f}", f"{g['seconds']:.1f}", f"{g['peak_mib']:.0f}") for n, g in growth],
-            ),
+            growth("freeform", SIZES, k=10, effort="balanced"),
         )
     )
-    chart = (
-        alt.Chart(pl.DataFrame(points), title="Loss of freeform releases of Adult: lower is better")
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("k:Q", scale=alt.Scale(type="log")),
-            y=alt.Y("GCP:Q"),
-            color=alt.Color("method:N", title=None),
-        )
-        .properties(width=480, height=280)
+    write_page(
+        "freeform", text, {"loss": loss_chart(points, "Loss of freeform releases of Adult: lower is better")}
     )
-    write_page("freeform", text, {"loss": chart})

@@ -110,6 +110,37 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
+def growth(module: str, sizes: Sequence[int], **arguments: Any) -> str:
+    """Return a section of a results page: a bootstrap of Adult at several sizes, each in a fresh process."""
+    measured = [(rows, in_fresh_process(module, rows=rows, **arguments)) for rows in sizes]
+    how = ", ".join(f"{name} = {value}" for name, value in arguments.items())
+    return "\n\n".join(
+        (
+            "## Growth",
+            f"A perturbed bootstrap of Adult, {how}, each size in a fresh process; memory is the peak of the "
+            "whole process with the table in it.",
+            markdown_table(
+                ("rows", "GCP", "seconds", "peak MiB"),
+                [(n, f"{g['gcp']:.4f}", f"{g['seconds']:.1f}", f"{g['peak_mib']:.0f}") for n, g in measured],
+            ),
+        )
+    )
+
+
+def loss_chart(points: Sequence[dict[str, Any]], title: str) -> alt.Chart:
+    """Return a chart of GCP against k, a line for each method."""
+    return (
+        alt.Chart(pl.DataFrame(points), title=title)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("k:Q", scale=alt.Scale(type="log")),
+            y=alt.Y("GCP:Q"),
+            color=alt.Color("method:N", title=None),
+        )
+        .properties(width=480, height=280)
+    )
+
+
 def write_page(name: str, text: str, charts: dict[str, alt.Chart | alt.LayerChart]) -> None:
     """Write docs/results/<name>.md and a picture of each chart beside it, and print the text."""
     RESULTS.mkdir(parents=True, exist_ok=True)

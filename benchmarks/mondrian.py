@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
-import polars as pl
-
 from benchmarks.harness import (
     adult,
     adult_like,
     adult_schema,
-    in_fresh_process,
+    growth,
+    loss_chart,
     markdown_table,
     timed,
     write_page,
@@ -70,7 +68,6 @@ def main() -> None:
         ]
         if rival is not None:
             points.append({"k": k, "GCP": rival, "method": "best rival"})
-    growth = [(n, in_fresh_process("mondrian", k=10, rows=n)) for n in SIZES]
     text = "\n\n".join(
         (
             "# Mondrian",
@@ -84,23 +81,7 @@ def main() -> None:
                 rows,
             ),
             "![Loss against k](mondrian-loss.svg)",
-            "## Growth",
-            "A perturbed bootstrap of Adult, k = 10, each size in a fresh process; memory is the peak of the "
-            "whole process with the table in it.",
-            markdown_table(
-                ("rows", "GCP", "seconds", "peak MiB"),
-                [(n, f"{g['gcp']:.4f}", f"{g['seconds']:.2f}", f"{g['peak_mib']:.0f}") for n, g in growth],
-            ),
+            growth("mondrian", SIZES, k=10),
         )
     )
-    chart = (
-        alt.Chart(pl.DataFrame(points), title="Loss of Mondrian on Adult: lower is better")
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("k:Q", scale=alt.Scale(type="log")),
-            y=alt.Y("GCP:Q"),
-            color=alt.Color("method:N", title=None),
-        )
-        .properties(width=480, height=280)
-    )
-    write_page("mondrian", text, {"loss": chart})
+    write_page("mondrian", text, {"loss": loss_chart(points, "Loss of Mondrian on Adult: lower is better")})

@@ -90,8 +90,7 @@ class BoxTree:
     """
 
     def __init__(self, codes: NDArray[np.int32], attributes: Sequence[Geometry], room: int) -> None:
-        specs = [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
-        self._tree = _native.BoxTree(codes, specs, room)
+        self._tree = _native.BoxTree(codes, _specs(attributes), room)
         self.order = self._tree.order()
 
     def members(self) -> NDArray[np.int32]:
@@ -162,9 +161,8 @@ class Refinement:
         graph: NDArray[np.int32],
         key: NDArray[np.uint64],
     ) -> None:
-        specs = [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
         self._shape = graph.shape
-        self._refinement = _native.Refinement(codes, specs, np.ascontiguousarray(graph), key)
+        self._refinement = _native.Refinement(codes, _specs(attributes), np.ascontiguousarray(graph), key)
 
     def sweep(self) -> int:
         """Let each row try to exchange each of its records with another row; return how often two did."""
@@ -233,9 +231,8 @@ def mondrian(
     NDArray
         The class of each record, numbered 0, 1, 2, ...
     """
-    specs = [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
     columns = [(np.ascontiguousarray(values), size) for values, size in sensitive]
-    return _native.mondrian(codes, specs, columns, k, frequency_l, distinct, entropy, relaxed)
+    return _native.mondrian(codes, _specs(attributes), columns, k, frequency_l, distinct, entropy, relaxed)
 
 
 def count_consistent(
@@ -279,3 +276,8 @@ def count_consistent(
         np.ascontiguousarray(box_copies),
         specs,
     )
+
+
+def _specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:
+    """Return attributes as native code takes them."""
+    return [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
