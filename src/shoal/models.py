@@ -115,8 +115,8 @@ class Freeform(Model):
     def sentence(self) -> str:
         """Return the promise in plain words."""
         return (
-            f"each person fits at least {self.k} released rows, one of which is theirs by a random choice, "
-            f"and each row fits at least {self.k} persons"
+            f"each person fits at least {self.k} released rows, and each released row fits at least "
+            f"{self.k} persons"
         )
 
 

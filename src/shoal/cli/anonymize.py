@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from shoal import engines
-from shoal.audit.classes import Diversity
 from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, warn
 from shoal.release import RELEASE_FILES, Format, Release
@@ -91,8 +90,7 @@ def show_release(release: Release, folder: Path) -> None:
         [
             ("promised", release.model.sentence()),
             ("audit found", found.verdict),
-            ("smallest class", f"{found.k} rows; {len(found.classes.sizes)} classes, {found.rows} rows"),
-            *((f"diversity of {d.column}", _diversity_words(d)) for d in found.diversity),
+            *_crowd(release),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *([("left out", f"{left_out} records with missing values")] if left_out else []),
@@ -102,5 +100,22 @@ def show_release(release: Release, folder: Path) -> None:
     )
 
 
-def _diversity_words(diversity: Diversity) -> str:
-    return f"at least {diversity.p} values in a class, none more frequent than {1 / diversity.l:.0%}"
+def _crowd(release: Release) -> list[tuple[str, str]]:
+    """Return in what crowd people hide: classes of equal rows, or the rows that each of them fits."""
+    found = release.audit
+    if release.recoding.graph is not None:
+        consistent = found.consistency
+        return [
+            ("each person fits", f"at least {consistent.rows_per_record} of {found.rows} rows"),
+            ("each row fits", f"at least {int(consistent.records_of_row.min())} persons"),
+        ]
+    return [
+        ("smallest class", f"{found.k} rows; {len(found.classes.sizes)} classes, {found.rows} rows"),
+        *(
+            (
+                f"diversity of {d.column}",
+                f"at least {d.p} values in a class, none more frequent than {1 / d.l:.0%}",
+            )
+            for d in found.diversity
+        ),
+    ]
