@@ -14,11 +14,14 @@
 
 #include "assignment.hpp"
 #include "box_tree.hpp"
+#include "chain.hpp"
 #include "consistency.hpp"
+#include "cut.hpp"
 #include "grouping.hpp"
 #include "mondrian.hpp"
 #include "random_words.hpp"
 #include "refinement.hpp"
+#include "ring.hpp"
 #include "space.hpp"
 #include "stable_matching.hpp"
 #include "workers.hpp"
@@ -200,6 +203,59 @@ class RefinementPy {
   std::optional<Refinement> refinement_;
 };
 
+auto chain_py(const Matrix& codes, const Array<std::int32_t>& copies, const Array<double>& elsewhere,
+              const std::vector<AttributeSpec>& specs, std::int32_t k) {
+  std::vector<Attribute> attributes;
+  for (const auto& [kind, weight, size, table] : specs)
+    attributes.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+  rows_of(codes);
+  std::vector<std::int32_t> order;
+  {
+    nb::gil_scoped_release release;
+    order = chain(view(codes), view(copies), view(elsewhere), attributes, k);
+  }
+  return give(std::move(order));
+}
+
+auto cut_py(const Matrix& codes, const std::vector<AttributeSpec>& specs, std::int32_t k) {
+  std::vector<Attribute> attributes;
+  for (const auto& [kind, weight, size, table] : specs)
+    attributes.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+  const auto rows = static_cast<std::int32_t>(rows_of(codes));
+  std::vector<std::int32_t> starts;
+  {
+    nb::gil_scoped_release release;
+    starts = cut(view(codes), rows, attributes, k);
+  }
+  return give(std::move(starts));
+}
+
+// A ring together with all that it refers to.
+class RingPy {
+ public:
+  RingPy(Matrix codes, Array<std::int32_t> copies, std::vector<AttributeSpec> specs, std::int32_t k)
+      : codes_(std::move(codes)), copies_(std::move(copies)), specs_(std::move(specs)) {
+    nb::gil_scoped_release release;
+    for (const auto& [kind, weight, size, table] : specs_)
+      attributes_.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+    ring_.emplace(view(codes_), view(copies_), attributes_, k);
+  }
+
+  std::int64_t sweep() {
+    nb::gil_scoped_release release;
+    return ring_->sweep();
+  }
+  double cost() const { return ring_->cost(); }
+  auto order() const { return give(ring_->order()); }
+
+ private:
+  Matrix codes_;
+  Array<std::int32_t> copies_;
+  std::vector<AttributeSpec> specs_;
+  std::vector<Attribute> attributes_;
+  std::optional<Ring> ring_;
+};
+
 auto random_assignment_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key) {
   std::vector<std::int32_t> assignment;
   {
@@ -220,6 +276,8 @@ NB_MODULE(_native, module) {
   module.def("count_consistent", &shoal::count_consistent_py, "records"_a, "record_copies"_a, "boxes"_a,
              "box_copies"_a, "attributes"_a);
   module.def("random_assignment", &shoal::random_assignment_py, "members"_a, "which"_a, "key"_a);
+  module.def("chain", &shoal::chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
+  module.def("cut", &shoal::cut_py, "codes"_a, "attributes"_a, "k"_a);
   nb::class_<shoal::BoxTreePy>(module, "BoxTree")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, std::int32_t>(), "codes"_a,
            "attributes"_a, "room"_a)
@@ -237,4 +295,11 @@ NB_MODULE(_native, module) {
       .def("sweep", &shoal::RefinementPy::sweep)
       .def("cost", &shoal::RefinementPy::cost)
       .def("members", &shoal::RefinementPy::members);
+  nb::class_<shoal::RingPy>(module, "Ring")
+      .def(nb::init<shoal::Matrix, shoal::Array<std::int32_t>, std::vector<shoal::AttributeSpec>,
+                    std::int32_t>(),
+           "codes"_a, "copies"_a, "attributes"_a, "k"_a)
+      .def("sweep", &shoal::RingPy::sweep)
+      .def("cost", &shoal::RingPy::cost)
+      .def("order", &shoal::RingPy::order);
 }

@@ -7,11 +7,12 @@ from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.methods.contract import Circumstances, Method, Progress, silent
 from shoal.methods.freeform import sort_greedy
 from shoal.methods.mondrian import mondrian
+from shoal.methods.ring import ring
 from shoal.models import Freeform, KAnonymity, Model
 
 METHODS: dict[type[Model], dict[str, Method]] = {
     KAnonymity: {"mondrian": mondrian},
-    Freeform: {"sort_greedy": sort_greedy},
+    Freeform: {"sort_greedy": sort_greedy, "ring": ring},
 }
 """For each model, the methods that keep it; the first is the default."""
 
