@@ -59,12 +59,19 @@ struct Nearest {
 // Boxes and records are numbered by their place in the tree: neighbours in the tree are neighbours in memory.
 class BoxTree {
  public:
+  struct Node {
+    std::int32_t begin, end;  // of the places below it
+    std::int32_t left = -1;   // its children are left and left + 1; none for a leaf
+    std::int32_t parent = -1;
+  };
+
   // `codes` is row-major, rows x attributes. Each box has room for `room` members and starts with its record.
   BoxTree(std::span<const std::int32_t> codes, std::int32_t rows, const std::vector<Attribute>& attributes,
           std::int32_t room);
 
   std::int32_t rows() const { return rows_; }
   const std::vector<std::int32_t>& order() const { return order_; }  // the record at each place
+  const std::vector<Node>& nodes() const { return nodes_; }          // from the root down
   const std::int32_t* codes(std::int32_t place) const {
     return codes_.data() + static_cast<std::size_t>(place) * attributes_.size();
   }
@@ -104,12 +111,6 @@ class BoxTree {
   Nearest nearest_box(std::int32_t record, Search& search) const;
 
  private:
-  struct Node {
-    std::int32_t begin, end;  // of the places below it
-    std::int32_t left = -1;   // its children are left and left + 1; none for a leaf
-    std::int32_t parent = -1;
-  };
-
   void build();
   std::int32_t divide(const Node& node);
   std::size_t attribute_to_cut(const Node& node) const;

@@ -4,19 +4,18 @@
 #include <limits>
 #include <utility>
 
+#include "box_tree.hpp"
 #include "union_tree.hpp"
 
 namespace shoal {
 namespace {
-
-constexpr std::size_t kLeaf = 8;  // so few records are looked at one by one
 
 std::size_t at(std::int32_t i) {
   return static_cast<std::size_t>(i);
 }
 
 // The last k - 1 records in one attribute, and what a further one costs: the sum, over the last record, the
-// last two, ..., the last k - 1, of what it adds to their cost.
+// last two, ..., the last k - 1 (or all, while there are fewer), of what it adds to their cost.
 class Tail {
  public:
   Tail(const Attribute& attribute, std::int32_t k) : attribute_(&attribute), before_(k - 1) {
@@ -35,22 +34,21 @@ class Tail {
       return;
     }
     newest_ = code;
-    std::vector<Hull> grown{{code, code, 0.0, copies}};
-    std::int64_t records = copies;
+    std::vector<Hull> grown{{code, code, 0.0, std::min<std::int64_t>(copies, before_)}};
+    std::int64_t filled = grown.front().times;
     for (Hull hull : hulls_) {
-      if (records >= before_) break;
-      hull.records = std::min(hull.records, before_ - records);
-      records += hull.records;
+      hull.times = std::min(hull.times, before_ - filled);
+      filled += hull.times;
       hull.low = std::min(hull.low, code);
       hull.high = std::max(hull.high, code);
       if (hull.low == grown.back().low && hull.high == grown.back().high) {
-        grown.back().records += hull.records;
-        continue;
+        grown.back().times += hull.times;
+      } else if (hull.times > 0) {
+        hull.cost = attribute_->interval_cost(hull.low, hull.high);
+        grown.push_back(hull);
       }
-      hull.cost = attribute_->interval_cost(hull.low, hull.high);
-      grown.push_back(hull);
     }
-    grown.front().records = std::min(grown.front().records, before_);
+    grown.back().times += before_ - filled;  // as if the first of all had been there for long
     hulls_ = std::move(grown);
   }
 
@@ -60,16 +58,18 @@ class Tail {
     double sum = 0.0;
     for (const Hull& hull : hulls_)
       if (code < hull.low || code > hull.high)
-        sum += static_cast<double>(hull.records) *
+        sum += static_cast<double>(hull.times) *
                (attribute_->interval_cost(std::min(code, hull.low), std::max(code, hull.high)) - hull.cost);
     return attribute_->weight * sum;
   }
 
-  // No code in the cell costs less. In an interval that is the one nearest to the newest code, around which
-  // all hulls lie.
+  // No code in the cell costs less. An interval grows least by the code nearest to the newest one, around
+  // which all hulls lie.
   double least_cost(Cell cell) const {
-    if (attribute_->kind != Kind::set)
-      return hulls_.empty() ? 0.0 : cost(std::clamp(newest_, cell.low(), cell.high()));
+    if (attribute_->kind != Kind::set) {
+      if (hulls_.empty() || (cell.low() <= newest_ && newest_ <= cell.high())) return 0.0;
+      return cost(newest_ < cell.low() ? cell.low() : cell.high());
+    }
     for (const std::int32_t code : recent_)
       if (cell.may_have(code)) return cost(code);
     return unit_ * static_cast<double>(before_);
@@ -79,7 +79,7 @@ class Tail {
   struct Hull {
     std::int32_t low, high;
     double cost;
-    std::int64_t records;  // how many of the last k - 1 records lie at its end
+    std::int64_t times;  // so many in a row of the k - 1 hulls
   };
 
   const Attribute* attribute_;
@@ -95,79 +95,85 @@ class Chain {
  public:
   Chain(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
         std::span<const double> elsewhere, const std::vector<Attribute>& attributes, std::int32_t k)
-      : codes_(codes), copies_(copies), elsewhere_(elsewhere), attributes_(attributes),
-        tree_((copies.size() + kLeaf - 1) / kLeaf, attributes), left_(copies.size(), true) {
+      : copies_(copies), elsewhere_(elsewhere), attributes_(attributes),
+        boxes_(codes, static_cast<std::int32_t>(copies.size()), attributes, 1),
+        tree_(boxes_.nodes(), attributes), most_(boxes_.nodes().size()), leaf_of_(copies.size()),
+        left_(copies.size(), true) {
     for (const Attribute& attribute : attributes) tails_.emplace_back(attribute, k);
-    most_.resize(2 * std::bit_ceil((copies.size() + kLeaf - 1) / kLeaf));
-    for (std::size_t leaf = 0; leaf * kLeaf < copies.size(); ++leaf) renew_leaf(leaf);
-    tree_.renew();
-    for (std::size_t node = most_.size() / 2; --node > 0;) most_[node] = most_below(node);
+    for (auto node = static_cast<std::int32_t>(tree_.nodes().size()); node-- > 0;) {
+      const auto& [begin, end, left, parent] = tree_.nodes()[at(node)];
+      renew(node);
+      if (left < 0) std::fill(leaf_of_.begin() + begin, leaf_of_.begin() + end, node);
+    }
   }
 
   std::vector<std::int32_t> link() {
     std::vector<std::int32_t> order;
     for (std::size_t i = 0; i < copies_.size(); ++i) {
-      const std::size_t record = cheapest();
-      order.push_back(static_cast<std::int32_t>(record));
-      left_[record] = false;
-      for (std::size_t a = 0; a < attributes_.size(); ++a) tails_[a].add(codes(record)[a], copies_[record]);
-      const std::size_t leaf = record / kLeaf;
-      renew_leaf(leaf);
-      tree_.renew_above(leaf);
-      for (std::size_t node = (most_.size() / 2 + leaf) / 2; node > 0; node /= 2)
-        most_[node] = most_below(node);
+      const std::int32_t place = cheapest(), record = boxes_.order()[at(place)];
+      order.push_back(record);
+      left_[at(place)] = false;
+      for (std::size_t a = 0; a < attributes_.size(); ++a)
+        tails_[a].add(boxes_.codes(place)[a], copies_[at(record)]);
+      for (std::int32_t node = leaf_of_[at(place)]; node >= 0; node = tree_.nodes()[at(node)].parent)
+        renew(node);
     }
     return order;
   }
 
  private:
-  const std::int32_t* codes(std::size_t record) const { return codes_.data() + record * attributes_.size(); }
+  double elsewhere(std::int32_t place) const { return elsewhere_[at(boxes_.order()[at(place)])]; }
 
-  double most_below(std::size_t node) const { return std::max(most_[2 * node], most_[2 * node + 1]); }
-
-  void renew_leaf(std::size_t leaf) {
-    std::vector<const std::int32_t*> records;
-    double most = 0.0;
-    for (std::size_t r = leaf * kLeaf; r < std::min((leaf + 1) * kLeaf, left_.size()); ++r) {
-      if (!left_[r]) continue;
-      records.push_back(codes(r));
-      most = std::max(most, elsewhere_[r]);
+  // Renews what is known of the records below a node that are left.
+  void renew(std::int32_t node) {
+    const auto& [begin, end, left, parent] = tree_.nodes()[at(node)];
+    if (left >= 0) {
+      tree_.unite(node);
+      most_[at(node)] = std::max(most_[at(left)], most_[at(left) + 1]);
+      return;
     }
-    tree_.set_leaf(leaf, records);
-    most_[most_.size() / 2 + leaf] = most;
+    records_.clear();
+    most_[at(node)] = -std::numeric_limits<double>::infinity();
+    for (std::int32_t place = begin; place < end; ++place) {
+      if (!left_[at(place)]) continue;
+      records_.push_back(boxes_.codes(place));
+      most_[at(node)] = std::max(most_[at(node)], elsewhere(place));
+    }
+    tree_.set_leaf(node, records_);
   }
 
-  double bound(std::size_t node, double enough) const {
-    if (tree_.is_empty(node)) return std::numeric_limits<double>::infinity();
-    double sum = -most_[node];
+  // No record below a node costs less than this, unless that is enough. Infinite if none is left.
+  double bound(std::int32_t node, double enough) const {
+    double sum = -most_[at(node)];
     for (std::size_t a = 0; a < attributes_.size() && sum < enough; ++a)
       sum += tails_[a].least_cost(tree_.cells(node)[a]);
     return sum;
   }
 
-  std::size_t cheapest() {
-    std::size_t best = 0;
+  // The place of the record that costs least now.
+  std::int32_t cheapest() {
+    std::int32_t best = 0;
     double least = std::numeric_limits<double>::infinity();
-    stack_.assign(1, {1, bound(1, least)});
+    stack_.assign(1, {0, bound(0, least)});
     while (!stack_.empty()) {
-      const auto [node, reach] = stack_.back();
+      const auto [index, reach] = stack_.back();
       stack_.pop_back();
       if (reach >= least) continue;
-      if (tree_.is_leaf(node)) {
-        const std::size_t begin = tree_.number(node) * kLeaf;
-        for (std::size_t r = begin; r < std::min(begin + kLeaf, left_.size()); ++r) {
-          if (!left_[r]) continue;
-          double sum = -elsewhere_[r];
+      const auto& node = tree_.nodes()[at(index)];
+      if (node.left < 0) {
+        for (std::int32_t place = node.begin; place < node.end; ++place) {
+          if (!left_[at(place)]) continue;
+          double sum = -elsewhere(place);
           for (std::size_t a = 0; a < attributes_.size() && sum < least; ++a)
-            sum += tails_[a].cost(codes(r)[a]);
+            sum += tails_[a].cost(boxes_.codes(place)[a]);
           if (sum < least) {
             least = sum;
-            best = r;
+            best = place;
           }
         }
         continue;
       }
-      std::pair near{2 * node, bound(2 * node, least)}, far{2 * node + 1, bound(2 * node + 1, least)};
+      std::pair near{node.left, bound(node.left, least)}, far{node.left + 1, bound(node.left + 1, least)};
       if (far.second < near.second) std::swap(near, far);
       if (far.second < least) stack_.push_back(far);
       if (near.second < least) stack_.push_back(near);
@@ -175,14 +181,17 @@ class Chain {
     return best;
   }
 
-  std::span<const std::int32_t> codes_, copies_;
+  std::span<const std::int32_t> copies_;
   std::span<const double> elsewhere_;
   const std::vector<Attribute>& attributes_;
-  UnionTree tree_;            // over the records that are left, eight in a leaf
-  std::vector<double> most_;  // per node, the highest cost elsewhere of a record below
-  std::vector<char> left_;    // per record
-  std::vector<Tail> tails_;   // per attribute
-  std::vector<std::pair<std::size_t, double>> stack_;
+  BoxTree boxes_;                      // its places number the records here
+  UnionTree tree_;                     // over the records that are left
+  std::vector<double> most_;           // per node: the highest cost elsewhere of a record below
+  std::vector<std::int32_t> leaf_of_;  // per place
+  std::vector<char> left_;             // per place
+  std::vector<Tail> tails_;            // per attribute
+  std::vector<std::pair<std::int32_t, double>> stack_;
+  std::vector<const std::int32_t*> records_;
 };
 
 }  // namespace

@@ -256,14 +256,17 @@ class RingPy {
   std::optional<Ring> ring_;
 };
 
-auto random_assignment_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key) {
-  std::vector<std::int32_t> assignment;
+auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key, bool backtracking,
+             double seconds) {
+  Walked walked;
   {
     nb::gil_scoped_release release;
     RandomWords random(view(key));
-    assignment = random_assignment(view(members), static_cast<std::int32_t>(members.shape(1)), which, random);
+    const auto degree = static_cast<std::int32_t>(members.shape(1));
+    walked = backtracking ? backtracking_assignment(view(members), degree, which, random, seconds)
+                          : random_assignment(view(members), degree, which, random);
   }
-  return give(std::move(assignment));
+  return std::tuple(give(std::move(walked.assignment)), walked.steps, walked.assigned);
 }
 
 }  // namespace
@@ -275,7 +278,7 @@ NB_MODULE(_native, module) {
              "frequency_l"_a, "distinct"_a, "entropy"_a, "relaxed"_a);
   module.def("count_consistent", &shoal::count_consistent_py, "records"_a, "record_copies"_a, "boxes"_a,
              "box_copies"_a, "attributes"_a);
-  module.def("random_assignment", &shoal::random_assignment_py, "members"_a, "which"_a, "key"_a);
+  module.def("walk", &shoal::walk_py, "members"_a, "which"_a, "key"_a, "backtracking"_a, "seconds"_a);
   module.def("chain", &shoal::chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
   module.def("cut", &shoal::cut_py, "codes"_a, "attributes"_a, "k"_a);
   nb::class_<shoal::BoxTreePy>(module, "BoxTree")

@@ -105,8 +105,8 @@ class Ring::Search {
 
   double price_at(std::size_t place) const { return prices_[place]; }
 
-  std::vector<std::pair<double, std::size_t>> found;  // by find_runs
-  std::vector<std::pair<double, std::size_t>> stack;
+  std::vector<std::pair<double, std::int32_t>> found;  // by find_runs: extra cost, run
+  std::vector<std::pair<double, std::int32_t>> stack;
 
  private:
   // Gathers the codes of one attribute. Of sets also, for each place, where the same code stands before and
@@ -245,7 +245,7 @@ Ring::Move Ring::best_move(std::int32_t record, Search& search) const {
     find_runs(record, least / static_cast<double>(k_), search);
     for (const auto& [extra, run] : search.found) {
       if (extra * static_cast<double>(k_) >= least) continue;
-      if (!search.read(heads_[run], k_ - 1, 2 * k_ - 1, record)) continue;
+      if (!search.read(heads_[at(run)], k_ - 1, 2 * k_ - 1, record)) continue;
       search.price(record);
       const auto [price, place] = search.cheapest();
       if (price < least) {
@@ -298,16 +298,21 @@ void Ring::index() {
     runs.back().push_back(codes_.data() + at(record) * attributes_.size());
     filled += places(record);
   }
-  runs_.emplace(runs.size(), attributes_);
-  for (std::size_t run = 0; run < runs.size(); ++run) runs_->set_leaf(run, runs[run]);
-  runs_->renew();
+  runs_.emplace(UnionTree::halves(static_cast<std::int32_t>(runs.size())), attributes_);
+  for (auto node = static_cast<std::int32_t>(runs_->nodes().size()); node-- > 0;) {
+    const auto& [begin, end, left, parent] = runs_->nodes()[at(node)];
+    if (left < 0)
+      runs_->set_leaf(node, runs[at(begin)]);
+    else
+      runs_->unite(node);
+  }
 }
 
 // The few runs that can take in a record at the least extra cost below the limit.
 void Ring::find_runs(std::int32_t record, double limit, Search& search) const {
   const std::int32_t* codes = codes_.data() + at(record) * attributes_.size();
-  const auto reach = [&](std::size_t node, double enough) {
-    double sum = runs_->is_empty(node) ? enough : 0.0;
+  const auto reach = [&](std::int32_t node, double enough) {
+    double sum = 0.0;
     for (std::size_t a = 0; a < attributes_.size() && sum < enough; ++a) {
       const Attribute& attribute = attributes_[a];
       const Cell cell = runs_->cells(node)[a];
@@ -324,19 +329,20 @@ void Ring::find_runs(std::int32_t record, double limit, Search& search) const {
   auto& found = search.found;
   auto& stack = search.stack;
   found.clear();
-  stack.assign(1, {reach(1, limit), 1});
+  stack.assign(1, {reach(0, limit), 0});
   while (!stack.empty()) {
-    const auto [bound, node] = stack.back();
+    const auto [bound, index] = stack.back();
     stack.pop_back();
     if (bound >= limit) continue;
-    if (runs_->is_leaf(node)) {
-      found.insert(std::upper_bound(found.begin(), found.end(), std::pair{bound, runs_->number(node)}),
-                   {bound, runs_->number(node)});
+    const auto& node = runs_->nodes()[at(index)];
+    if (node.left < 0) {
+      const std::pair run{bound, node.begin};
+      found.insert(std::upper_bound(found.begin(), found.end(), run), run);
       if (found.size() > kRuns) found.pop_back();
       if (found.size() == kRuns) limit = found.back().first;
       continue;
     }
-    std::pair near{reach(2 * node, limit), 2 * node}, far{reach(2 * node + 1, limit), 2 * node + 1};
+    std::pair near{reach(node.left, limit), node.left}, far{reach(node.left + 1, limit), node.left + 1};
     if (far.first < near.first) std::swap(near, far);
     if (far.first < limit) stack.push_back(far);
     if (near.first < limit) stack.push_back(near);

@@ -1,8 +1,9 @@
-// A binary tree of unions over a row of cells: what lies in which stretch of it, from coarse to fine.
+// Unions of records over the nodes of a tree: what lies in which part of it, from coarse to fine.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "box_tree.hpp"
@@ -10,56 +11,59 @@
 
 namespace shoal {
 
-// Leaves are numbered 0, 1, 2, ...; the root is node 1, and the children of node i are 2 i and 2 i + 1.
 class UnionTree {
  public:
-  UnionTree(std::size_t leaves, const std::vector<Attribute>& attributes)
-      : attributes_(attributes), first_leaf_(std::bit_ceil(std::max<std::size_t>(leaves, 1))),
-        cells_(2 * first_leaf_ * attributes.size()), empty_(2 * first_leaf_, true) {}
+  using Node = BoxTree::Node;
 
-  bool is_empty(std::size_t node) const { return empty_[node]; }
-  bool is_leaf(std::size_t node) const { return node >= first_leaf_; }
-  std::size_t number(std::size_t leaf_node) const { return leaf_node - first_leaf_; }
-  const Cell* cells(std::size_t node) const { return cells_.data() + node * attributes_.size(); }
+  // All nodes are empty at first.
+  UnionTree(std::vector<Node> nodes, const std::vector<Attribute>& attributes)
+      : nodes_(std::move(nodes)), attributes_(attributes), cells_(nodes_.size() * attributes.size()),
+        empty_(nodes_.size(), true) {}
+
+  // The nodes of a tree over so many places, halved down to single ones.
+  static std::vector<Node> halves(std::int32_t places) {
+    std::vector<Node> nodes{{0, places}};
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto [begin, end, left, parent] = nodes[i];
+      if (end - begin < 2) continue;
+      const std::int32_t middle = begin + (end - begin) / 2, self = static_cast<std::int32_t>(i);
+      nodes[i].left = static_cast<std::int32_t>(nodes.size());
+      nodes.push_back({begin, middle, -1, self});
+      nodes.push_back({middle, end, -1, self});
+    }
+    return nodes;
+  }
+
+  const std::vector<Node>& nodes() const { return nodes_; }  // children after their parents
+  const Cell* cells(std::int32_t node) const { return cells_.data() + at(node) * attributes_.size(); }
 
   // Makes a leaf the union of these records, each given by its codes; without any it is empty.
-  template <typename Records>
-  void set_leaf(std::size_t leaf, const Records& records) {
-    const std::size_t node = first_leaf_ + leaf;
-    empty_[node] = true;
-    for (const std::int32_t* codes : records) {
-      for (std::size_t a = 0; a < attributes_.size(); ++a) {
-        Cell& cell = cells_[node * attributes_.size() + a];
-        const Cell one(attributes_[a], codes[a]);
-        if (empty_[node])
-          cell = one;
-        else
-          cell.unite(attributes_[a], one);
-      }
-      empty_[node] = false;
+  void set_leaf(std::int32_t leaf, const std::vector<const std::int32_t*>& records) {
+    Cell* cells = cells_.data() + at(leaf) * attributes_.size();
+    empty_[at(leaf)] = records.empty();
+    for (std::size_t a = 0; a < attributes_.size() && !records.empty(); ++a) {
+      cells[a] = Cell(attributes_[a], records[0][a]);
+      for (const std::int32_t* record : records)
+        cells[a].unite(attributes_[a], Cell(attributes_[a], record[a]));
     }
   }
 
-  void renew() {
-    for (std::size_t node = first_leaf_; --node > 0;) renew(node);
-  }
-  void renew_above(std::size_t leaf) {
-    for (std::size_t node = (first_leaf_ + leaf) / 2; node > 0; node /= 2) renew(node);
+  // Makes a node the union of its children.
+  void unite(std::int32_t node) {
+    const std::size_t d = attributes_.size(), left = at(nodes_[at(node)].left), right = left + 1;
+    Cell* cells = cells_.data() + at(node) * d;
+    empty_[at(node)] = empty_[left] && empty_[right];
+    for (std::size_t a = 0; a < d; ++a) {
+      cells[a] = cells_[(empty_[left] ? right : left) * d + a];
+      if (!empty_[left] && !empty_[right]) cells[a].unite(attributes_[a], cells_[right * d + a]);
+    }
   }
 
  private:
-  void renew(std::size_t node) {
-    const std::size_t d = attributes_.size(), left = 2 * node, right = left + 1;
-    empty_[node] = empty_[left] && empty_[right];
-    for (std::size_t a = 0; a < d; ++a) {
-      Cell& cell = cells_[node * d + a];
-      cell = cells_[(empty_[left] ? right : left) * d + a];
-      if (!empty_[left] && !empty_[right]) cell.unite(attributes_[a], cells_[right * d + a]);
-    }
-  }
+  static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
+  std::vector<Node> nodes_;
   const std::vector<Attribute>& attributes_;
-  std::size_t first_leaf_;
   std::vector<Cell> cells_;
   std::vector<char> empty_;
 };

@@ -175,3 +175,34 @@ def cost(attribute: Geometry, codes: Sequence[int] | set[int]) -> float:
     if attribute.kind == RANGE:
         return min(1.0, float(attribute.table[high] - attribute.table[low]))
     return float(attribute.table[low:high].max(initial=0.0))
+
+
+def box_cost(attributes: Sequence[Geometry], records: Sequence[Row]) -> float:
+    """Return what it costs to cover these records by one box."""
+    columns = zip(*records, strict=True)
+    return sum(a.weight * cost(a, set(column)) for a, column in zip(attributes, columns, strict=True))
+
+
+def chain_cost(attributes: Sequence[Geometry], tail: Sequence[Row], record: Row, k: int) -> float:
+    """Return what a record adds to the cost of the last record, the last two, ..., the last k - 1.
+
+    `tail` begins with the last record; while it is shorter than k - 1, all of it stands for more.
+    """
+    stretches = [tail[:length] for length in range(1, k)]
+    return sum(box_cost(attributes, [*s, record]) - box_cost(attributes, s) for s in stretches if s)
+
+
+def ring_cost(attributes: Sequence[Geometry], ring: Sequence[Row], k: int) -> float:
+    """Return the cost of all windows of k neighbours in a cyclic order."""
+    around = [*ring, *ring]
+    return sum(box_cost(attributes, around[i : i + k]) for i in range(len(ring)))
+
+
+def cheapest_cut(attributes: Sequence[Geometry], rows: Sequence[Row], k: int) -> float:
+    """Return the least cost of classes, each times its size, in any division into stretches of k or more."""
+    if not rows:
+        return 0.0
+    firsts = [size for size in range(k, len(rows) + 1) if len(rows) - size not in range(1, k)]
+    return min(
+        size * box_cost(attributes, rows[:size]) + cheapest_cut(attributes, rows[size:], k) for size in firsts
+    )

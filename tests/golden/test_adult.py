@@ -47,6 +47,21 @@ def test_freeform_on_adult(adult: pl.DataFrame) -> None:
     assert balanced.loss.gcp <= 0.93 * release.loss.gcp
 
 
+@pytest.mark.parametrize(
+    ("k", "whole", "cut", "greedy"), [(5, 0.01724, 0.01573, 0.01724), (10, 0.03272, 0.03066, 0.0335)]
+)
+def test_rings_on_adult(adult: pl.DataFrame, k: int, whole: float, cut: float, greedy: float) -> None:
+    """Rings lose no more than SortGreedy, and less still if they are cut."""
+    schema = Schema.infer(adult, quasi=QUASI, sensitive=["income"])
+    one = anonymize(adult, schema, Freeform(k=k), method="ring", effort="fast", whole=True)
+    many = anonymize(adult, schema, Freeform(k=k), method="ring", effort="fast")
+    assert one.audit.holds
+    assert many.audit.holds
+    assert one.loss.gcp == pytest.approx(whole, abs=1e-5)
+    assert many.loss.gcp == pytest.approx(cut, abs=1e-5)
+    assert many.loss.gcp < one.loss.gcp <= greedy + 1e-5
+
+
 def test_relaxed_loses_no_more_than_strict(adult: pl.DataFrame) -> None:
     schema = Schema.infer(adult, quasi=QUASI, sensitive=["income"])
     release = anonymize(adult, schema, KAnonymity(k=10), relaxed=True)

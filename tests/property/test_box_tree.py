@@ -10,27 +10,9 @@ import twins
 from hypothesis import event, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from spaces import LARGE, geometries
 
-from shoal.kernels import RANGE, SET, TREE, BoxTree, Geometry, Refinement
-
-LARGE = 100_000
-
-
-@st.composite
-def geometries(draw: st.DrawFn) -> Geometry:
-    """Draw an attribute whose costs are multiples of 1/64, so that sums are exact in any order."""
-    kind = draw(st.sampled_from([RANGE, SET, TREE]))
-    size = draw(st.one_of(st.integers(1, 9), st.sampled_from([70, LARGE])))
-    weight = draw(st.integers(1, 64)) / 64
-    if kind == SET:
-        return Geometry(SET, weight, size, np.array([draw(st.sampled_from([2.0, 3.0, 9.0, 65.0]))]))
-    steps = np.random.default_rng(draw(st.integers(0, 99))).integers(0, 65, size)
-    if kind == TREE:
-        return Geometry(TREE, weight, size, steps[:-1] / 64)
-    positions = np.sort(steps) / 64
-    if size > 1 and draw(st.booleans()):
-        positions[-1] = 2.0  # the missing value
-    return Geometry(RANGE, weight, size, positions)
+from shoal.kernels import RANGE, SET, BoxTree, Geometry, Refinement
 
 
 @st.composite

@@ -234,7 +234,7 @@ def chain(
     Parameters
     ----------
     codes
-        One row for each distinct record; near records should have near numbers, or the search takes long.
+        One row for each distinct record.
     copies
         How many records each stands for; they stand together.
     elsewhere
@@ -295,7 +295,48 @@ def random_assignment(members: NDArray[np.int32], which: int, key: NDArray[np.ui
     NDArray
         The record that each box gets. O(n log n) expected for each assignment.
     """
-    return _native.random_assignment(np.ascontiguousarray(members), which, key)
+    return walk(members, which, key).assignment
+
+
+@dataclass(frozen=True, eq=False)
+class Walked:
+    """An assignment and the work it took.
+
+    Parameters
+    ----------
+    assignment
+        The record that each box gets; empty if it was given up.
+    steps
+        Edges looked at and steps back of all walks, those for the assignments before included.
+    assigned
+        How many records got a box, in all these assignments together.
+    """
+
+    assignment: NDArray[np.int32]
+    steps: int
+    assigned: int
+
+
+def walk(
+    members: NDArray[np.int32],
+    which: int,
+    key: NDArray[np.uint64],
+    *,
+    backtracking: bool = False,
+    seconds: float = 0.0,
+) -> Walked:
+    """Return what `random_assignment` does, with the work it took, or what walks do that backtrack.
+
+    Parameters
+    ----------
+    members, which, key
+        As for `random_assignment`.
+    backtracking
+        Whether a walk must not come twice to a record and takes steps back instead, O(k n^2) at worst.
+    seconds
+        After how long to give up, if backtracking; 0 is never.
+    """
+    return Walked(*_native.walk(np.ascontiguousarray(members), which, key, backtracking, seconds))
 
 
 def mondrian(

@@ -79,13 +79,11 @@ def ring_order(table: Table, k: int, circumstances: Circumstances) -> NDArray[np
     attributes = geometry(table)
     circumstances.progress("putting records in order", 0.0)
     group, first = kernels.group_rows(table.codes)
-    near = np.lexsort(table.codes[first].T)
-    near = near[kernels.BoxTree(table.codes[first[near]], attributes, 1).order]
-    copies, codes = np.bincount(group)[near], table.codes[first[near]]
-    elsewhere = CAUTION * sum(
-        weight * expected_cost(attribute, k)[codes[:, a]]
-        for a, (attribute, weight) in enumerate(zip(table.attributes, table.weights, strict=True))
-    )
+    first = first[np.lexsort(table.codes[first].T)]  # so that the order of the rows does not matter
+    codes, copies = table.codes[first], np.bincount(group)[group[first]]
+    elsewhere = np.zeros(len(first))
+    for attribute, weight, column in zip(table.attributes, table.weights, codes.T, strict=True):
+        elsewhere += CAUTION * weight * expected_cost(attribute, k)[column]
     linked = kernels.chain(codes, copies, elsewhere, attributes, k)
     ring = kernels.Ring(codes[linked], copies[linked], attributes, k)
     for sweep in range(MOST_SWEEPS):
@@ -94,8 +92,8 @@ def ring_order(table: Table, k: int, circumstances: Circumstances) -> NDArray[np
         if ring.sweep() == 0 or before - ring.cost < WORTHWHILE * before:
             break
     circumstances.progress("moving records", 1.0)
-    place = np.empty(len(near), dtype=np.int64)
-    place[near[linked[ring.order]]] = np.arange(len(near))
+    place = np.empty(len(first), dtype=np.int64)
+    place[group[first[linked[ring.order]]]] = np.arange(len(first))
     return np.argsort(place[group], kind="stable")
 
 

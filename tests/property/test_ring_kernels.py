@@ -1,0 +1,107 @@
+"""Chains, rings and cuts: each link the cheapest, costs as claimed, nothing left to gain near by."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import twins
+from hypothesis import event, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from spaces import records
+
+from shoal.kernels import RANGE, Geometry, Ring, chain, cut
+
+
+def rows_of(codes: NDArray[np.int32]) -> list[twins.Row]:
+    return [tuple(row) for row in codes.tolist()]
+
+
+@st.composite
+def copied_records(draw: st.DrawFn) -> tuple[list[Geometry], NDArray[np.int32], NDArray[np.int32]]:
+    """Draw distinct records and how many copies each has."""
+    attributes, codes = draw(records(max_size=16, distinct=True))
+    counts = st.lists(st.sampled_from([1, 1, 1, 2, 3, 9]), min_size=len(codes), max_size=len(codes))
+    return attributes, codes, np.array(draw(counts), dtype=np.int32)
+
+
+@given(copied_records(), st.integers(2, 6), st.data())
+def test_each_link_is_the_cheapest(drawn: Any, k: int, data: st.DataObject) -> None:
+    attributes, codes, copies = drawn
+    numbers = st.lists(st.integers(0, 96), min_size=len(codes), max_size=len(codes))
+    elsewhere = np.array(data.draw(numbers)) / 64
+    order = chain(codes, copies, elsewhere, attributes, k).tolist()
+    assert sorted(order) == list(range(len(codes)))
+    rows, tail, left = rows_of(codes), list[twins.Row](), set(order)
+    for record in order:
+        costs = {r: twins.chain_cost(attributes, tail, rows[r], k) - elsewhere[r] for r in left}
+        assert costs[record] == min(costs.values())
+        left.remove(record)
+        tail = [rows[record]] * int(copies[record]) + tail
+
+
+@given(copied_records(), st.integers(2, 6))
+def test_moves_lower_the_cost_as_claimed(drawn: Any, k: int) -> None:
+    attributes, codes, copies = drawn
+    k = min(k, int(copies.sum()))
+    if k < 2:
+        return
+    rows = rows_of(codes)
+
+    def true_cost(order: list[int]) -> float:
+        return twins.ring_cost(attributes, [rows[r] for r in order for _ in range(copies[r])], k)
+
+    ring = Ring(codes, copies, attributes, k)
+    assert ring.cost == true_cost(list(range(len(rows))))
+    for _ in range(100):
+        before = ring.cost
+        moved = ring.sweep()
+        order = ring.order.tolist()
+        assert sorted(order) == list(range(len(rows)))
+        assert ring.cost == true_cost(order)
+        assert (moved > 0) == (ring.cost < before)
+        if moved == 0:
+            break
+    assert moved == 0
+    # Nobody can gain by a move of up to k places.
+    for record in order:
+        others = int(copies.sum() - copies[record])
+        if others < k:
+            continue
+        at = order.index(record)
+        around = order[at + 1 :] + order[:at]  # the ring without the record, from its place on
+        passed = list(accumulate((int(copies[r]) for r in around), initial=0))
+        for place, distance in enumerate(passed):
+            if min(distance, others - distance) <= k:
+                event("a move was looked at")
+                assert true_cost([*around[:place], record, *around[place:]]) >= ring.cost
+
+
+@given(records(max_size=11), st.integers(2, 5))
+def test_no_other_cuts_cost_less(drawn: Any, k: int) -> None:
+    attributes, codes = drawn
+    if len(codes) < k:
+        return
+    starts = cut(codes, attributes, k).tolist()
+    ends = [*starts[1:], len(codes)]
+    rows = rows_of(codes)
+    sizes = [end - start for start, end in zip(starts, ends, strict=True)]
+    assert starts[0] == 0
+    assert all(k <= size < 2 * k for size in sizes)
+    cost = sum((e - s) * twins.box_cost(attributes, rows[s:e]) for s, e in zip(starts, ends, strict=True))
+    assert cost == twins.cheapest_cut(attributes, rows, k)
+
+
+def test_a_dear_record_goes_far() -> None:
+    """Two valleys, and a record of the one in the midst of the other: k places do not lead out of it."""
+    codes = np.array([*range(40), 90, *range(40, 60), *range(80, 90), *range(91, 120)], dtype=np.int32)[
+        :, None
+    ]
+    attributes = [Geometry(RANGE, 1.0, 128, np.arange(128) / 128)]
+    ring = Ring(codes, np.ones(len(codes), np.int32), attributes, 4)
+    while ring.sweep():
+        pass
+    order = codes[ring.order, 0].tolist()
+    assert {order[order.index(90) - 1], order[(order.index(90) + 1) % len(order)]} == {89, 91}
