@@ -15,6 +15,7 @@
 #include "assignment.hpp"
 #include "box_tree.hpp"
 #include "chain.hpp"
+#include "classes.hpp"
 #include "consistency.hpp"
 #include "cut.hpp"
 #include "grouping.hpp"
@@ -230,6 +231,33 @@ auto cut_py(const Matrix& codes, const std::vector<AttributeSpec>& specs, std::i
   return give(std::move(starts));
 }
 
+// Classes together with all that they refer to.
+class ClassesPy {
+ public:
+  ClassesPy(Matrix codes, std::vector<AttributeSpec> specs, const Array<std::int32_t>& class_of,
+            std::int32_t k)
+      : codes_(std::move(codes)), specs_(std::move(specs)) {
+    nb::gil_scoped_release release;
+    for (const auto& [kind, weight, size, table] : specs_)
+      attributes_.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+    const auto numbers = view(class_of);
+    classes_.emplace(view(codes_), attributes_, std::vector(numbers.begin(), numbers.end()), k);
+  }
+
+  std::int64_t sweep() {
+    nb::gil_scoped_release release;
+    return classes_->sweep();
+  }
+  double cost() const { return classes_->cost(); }
+  auto class_of() const { return give(std::vector(classes_->class_of())); }
+
+ private:
+  Matrix codes_;
+  std::vector<AttributeSpec> specs_;
+  std::vector<Attribute> attributes_;
+  std::optional<Classes> classes_;
+};
+
 // A ring together with all that it refers to.
 class RingPy {
  public:
@@ -298,6 +326,13 @@ NB_MODULE(_native, module) {
       .def("sweep", &shoal::RefinementPy::sweep)
       .def("cost", &shoal::RefinementPy::cost)
       .def("members", &shoal::RefinementPy::members);
+  nb::class_<shoal::ClassesPy>(module, "Classes")
+      .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Array<std::int32_t>&,
+                    std::int32_t>(),
+           "codes"_a, "attributes"_a, "class_of"_a, "k"_a)
+      .def("sweep", &shoal::ClassesPy::sweep)
+      .def("cost", &shoal::ClassesPy::cost)
+      .def("class_of", &shoal::ClassesPy::class_of);
   nb::class_<shoal::RingPy>(module, "Ring")
       .def(nb::init<shoal::Matrix, shoal::Array<std::int32_t>, std::vector<shoal::AttributeSpec>,
                     std::int32_t>(),

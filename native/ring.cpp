@@ -105,8 +105,7 @@ class Ring::Search {
 
   double price_at(std::size_t place) const { return prices_[place]; }
 
-  std::vector<std::pair<double, std::int32_t>> found;  // by find_runs: extra cost, run
-  std::vector<std::pair<double, std::int32_t>> stack;
+  UnionTree::Nearby nearby;
 
  private:
   // Gathers the codes of one attribute. Of sets also, for each place, where the same code stands before and
@@ -207,16 +206,17 @@ std::int64_t Ring::sweep() {
   const std::size_t n = next_.size();
   index();
   // Records that are looked at together stand far apart, so that the move of one seldom concerns another.
-  auto step = static_cast<std::size_t>(0.6180339887498949 * static_cast<double>(n)) | 1;
-  while (std::gcd(step, n) != 1) step += 2;
+  Scattered scattered(n);
   const std::size_t together = 1 + n / (16 * at(k_));
   std::int64_t made = 0;
   std::vector<std::int32_t> records;
   std::vector<Move> moves;
-  for (std::size_t seen = 0, place = 0; seen < n;) {
+  for (std::size_t seen = 0; seen < n;) {
     records.clear();
-    for (; records.size() < together && seen < n; ++seen, place = (place + step) % n)
-      if (due_[place]) records.push_back(static_cast<std::int32_t>(place));
+    for (; records.size() < together && seen < n; ++seen) {
+      const std::size_t record = scattered.next();
+      if (due_[record]) records.push_back(static_cast<std::int32_t>(record));
+    }
     moves.resize(records.size());
     share(records.size(), 2, [&] {
       return [&, search = Search(*this)](std::size_t i) mutable { moves[i] = best_move(records[i], search); };
@@ -242,8 +242,9 @@ Ring::Move Ring::best_move(std::int32_t record, Search& search) const {
   const double now = search.price_at(static_cast<std::size_t>(side));
   auto [least, before] = search.cheapest();
   if (now > kDear * static_cast<double>(copies) * cost_ / static_cast<double>(total_)) {
-    find_runs(record, least / static_cast<double>(k_), search);
-    for (const auto& [extra, run] : search.found) {
+    const std::int32_t* codes = codes_.data() + at(record) * attributes_.size();
+    runs_->nearest(codes, kRuns, least / static_cast<double>(k_), search.nearby);
+    for (const auto& [extra, run] : search.nearby.found) {
       if (extra * static_cast<double>(k_) >= least) continue;
       if (!search.read(heads_[at(run)], k_ - 1, 2 * k_ - 1, record)) continue;
       search.price(record);
@@ -305,47 +306,6 @@ void Ring::index() {
       runs_->set_leaf(node, runs[at(begin)]);
     else
       runs_->unite(node);
-  }
-}
-
-// The few runs that can take in a record at the least extra cost below the limit.
-void Ring::find_runs(std::int32_t record, double limit, Search& search) const {
-  const std::int32_t* codes = codes_.data() + at(record) * attributes_.size();
-  const auto reach = [&](std::int32_t node, double enough) {
-    double sum = 0.0;
-    for (std::size_t a = 0; a < attributes_.size() && sum < enough; ++a) {
-      const Attribute& attribute = attributes_[a];
-      const Cell cell = runs_->cells(node)[a];
-      if (attribute.kind == Kind::set) {
-        if (!cell.may_have(codes[a])) sum += attribute.weight * attribute.set_cost(2);
-      } else if (codes[a] < cell.low() || codes[a] > cell.high()) {
-        const double cost =
-            attribute.interval_cost(std::min(codes[a], cell.low()), std::max(codes[a], cell.high()));
-        sum += attribute.weight * (cost - attribute.interval_cost(cell.low(), cell.high()));
-      }
-    }
-    return sum;
-  };
-  auto& found = search.found;
-  auto& stack = search.stack;
-  found.clear();
-  stack.assign(1, {reach(0, limit), 0});
-  while (!stack.empty()) {
-    const auto [bound, index] = stack.back();
-    stack.pop_back();
-    if (bound >= limit) continue;
-    const auto& node = runs_->nodes()[at(index)];
-    if (node.left < 0) {
-      const std::pair run{bound, node.begin};
-      found.insert(std::upper_bound(found.begin(), found.end(), run), run);
-      if (found.size() > kRuns) found.pop_back();
-      if (found.size() == kRuns) limit = found.back().first;
-      continue;
-    }
-    std::pair near{reach(node.left, limit), node.left}, far{reach(node.left + 1, limit), node.left + 1};
-    if (far.first < near.first) std::swap(near, far);
-    if (far.first < limit) stack.push_back(far);
-    if (near.first < limit) stack.push_back(near);
   }
 }
 

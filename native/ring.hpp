@@ -40,7 +40,6 @@ class Ring {
   void make(const Move& move);
   void disturb(std::int32_t record);
   void index();
-  void find_runs(std::int32_t record, double limit, Search& search) const;
 
   std::span<const std::int32_t> codes_, copies_;
   const std::vector<Attribute>& attributes_;

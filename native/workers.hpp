@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <numeric>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -99,5 +100,18 @@ void share(std::size_t count, std::size_t grain, const MakeWorker& make_worker) 
   work();
   for (auto& thread : threads) thread.join();
 }
+
+// Numbers 0 .. n - 1 in an order in which neighbours are far apart.
+class Scattered {
+ public:
+  explicit Scattered(std::size_t n)
+      : n_(n), step_(static_cast<std::size_t>(0.618034 * static_cast<double>(n)) | 1) {
+    while (std::gcd(step_, n) != 1) step_ += 2;
+  }
+  std::size_t next() { return std::exchange(now_, (now_ + step_) % n_); }
+
+ private:
+  std::size_t n_, step_, now_ = 0;
+};
 
 }  // namespace shoal

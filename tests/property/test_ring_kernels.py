@@ -1,8 +1,8 @@
-"""Chains, rings and cuts: each link the cheapest, costs as claimed, nothing left to gain near by."""
+"""Chains, rings, cuts and classes: each link the cheapest, costs as claimed, nothing left to gain near by."""
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from spaces import records
 
-from shoal.kernels import RANGE, Geometry, Ring, chain, cut
+from shoal.kernels import RANGE, Classes, Geometry, Ring, chain, cut
 
 
 def rows_of(codes: NDArray[np.int32]) -> list[twins.Row]:
@@ -92,6 +92,57 @@ def test_no_other_cuts_cost_less(drawn: Any, k: int) -> None:
     assert all(k <= size < 2 * k for size in sizes)
     cost = sum((e - s) * twins.box_cost(attributes, rows[s:e]) for s, e in zip(starts, ends, strict=True))
     assert cost == twins.cheapest_cut(attributes, rows, k)
+
+
+@given(records(min_size=2, max_size=16), st.integers(2, 5), st.data())
+def test_moves_between_classes(drawn: Any, k: int, data: st.DataObject) -> None:
+    attributes, codes = drawn
+    n, k = len(codes), min(k, len(codes))
+    rows = rows_of(codes)
+    count = data.draw(st.integers(1, n // k))
+    numbers = np.array(data.draw(st.permutations([i % count for i in range(n)])))
+
+    def true_cost(class_of: NDArray[np.int64]) -> float:
+        members = [[rows[r] for r in np.flatnonzero(class_of == number)] for number in range(count)]
+        return sum(len(m) * twins.box_cost(attributes, m) for m in members)
+
+    classes = Classes(codes, attributes, numbers, k)
+    assert classes.cost == true_cost(numbers)
+    for _ in range(100):
+        before = classes.cost
+        moved = classes.sweep()
+        class_of = classes.class_of.astype(np.int64)
+        sizes = np.bincount(class_of, minlength=count)
+        assert len(sizes) == count
+        assert sizes.min() >= k
+        assert classes.cost == true_cost(class_of)
+        assert (moved > 0) == (classes.cost < before)
+        if moved == 0:
+            break
+    assert moved == 0
+    # With so few classes all are looked at that may pay: neither a move nor a change of places saves more.
+    members = [np.flatnonzero(class_of == number).tolist() for number in range(count)]
+
+    def box_cost(records: list[int]) -> float:
+        return twins.box_cost(attributes, [rows[r] for r in records])
+
+    for record, other in product(range(n), repeat=2):
+        here, there = members[class_of[record]], members[class_of[other]]
+        if here is there:
+            continue
+        without = [r for r in here if r != record]
+        saved = box_cost(here) - box_cost(without)
+        extra = box_cost([*there, record]) - box_cost(there)
+        if extra < 2 * saved and box_cost([*without, other]) < box_cost(here):
+            event("a change of places was looked at")
+            swapped = class_of.copy()
+            swapped[[record, other]] = class_of[[other, record]]
+            assert true_cost(swapped) >= classes.cost
+        if len(here) > k:
+            event("a move was looked at")
+            moved_away = class_of.copy()
+            moved_away[record] = class_of[other]
+            assert true_cost(moved_away) >= classes.cost
 
 
 def test_a_dear_record_goes_far() -> None:

@@ -179,6 +179,49 @@ class Refinement:
         return self._refinement.members().reshape(self._shape)
 
 
+class Classes:
+    """Classes of at least k records, and moves between them that lower their cost.
+
+    Parameters
+    ----------
+    codes, attributes
+        The records, and what it costs to cover several codes.
+    class_of
+        The class of each record, numbered 0, 1, 2, ...; near classes should have near numbers, or the search
+        takes long.
+    k
+        How many records a class has at least.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[Geometry],
+        class_of: NDArray[np.integer[Any]],
+        k: int,
+    ) -> None:
+        self._classes = _native.Classes(
+            np.ascontiguousarray(codes), _specs(attributes), class_of.astype(np.int32), k
+        )
+
+    @property
+    def cost(self) -> float:
+        """The cost of all classes, each times its size."""
+        return self._classes.cost()
+
+    @property
+    def class_of(self) -> NDArray[np.int32]:
+        """The class of each record."""
+        return self._classes.class_of()
+
+    def sweep(self) -> int:
+        """Let each record go to another class, or change places with a record there, if that saves anything.
+
+        Returns how many did. Each lowers the cost; only the few classes that fit a record best are looked at.
+        """
+        return self._classes.sweep()
+
+
 class Ring:
     """A cyclic order of distinct records, and moves that lower the cost of its windows of k neighbours.
 

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Iterable
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.methods.chain import chain
 from shoal.methods.contract import Circumstances, Method, Progress, silent
 from shoal.methods.freeform import sort_greedy
 from shoal.methods.mondrian import mondrian
@@ -11,7 +12,7 @@ from shoal.methods.ring import ring
 from shoal.models import Freeform, KAnonymity, Model
 
 METHODS: dict[type[Model], dict[str, Method]] = {
-    KAnonymity: {"mondrian": mondrian},
+    KAnonymity: {"mondrian": mondrian, "chain": chain},
     Freeform: {"sort_greedy": sort_greedy, "ring": ring},
 }
 """For each model, the methods that keep it; the first is the default."""
