@@ -1,4 +1,4 @@
-"""Rings on random tables: regular graphs, an audit that passes, and the order of rows does not matter."""
+"""Chains and rings on random tables: an audit that passes, and the order of rows does not matter."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import tables
 
-from shoal import Freeform, Hierarchy, InputError, Schema, anonymize
+from shoal import Freeform, Hierarchy, InputError, KAnonymity, Schema, anonymize
 from shoal.methods import Circumstances
-from shoal.methods.chain import expected_cost
+from shoal.methods.chain import chain, expected_cost
 from shoal.methods.ring import ring, ring_graph
 from shoal.recoding import Recoding, closure
 from shoal.table import Table
@@ -49,16 +49,32 @@ def test_ring_passes_the_audit(drawn: tuple[Any, Schema], data: st.DataObject) -
     assert nw.from_native(release.table)["secret"].to_list() == [secrets[i] for i in release.key]
 
 
+@given(tables(min_rows=2, max_rows=14, sensitive=True), st.data())
+def test_chain_passes_the_audit(drawn: tuple[Any, Schema], data: st.DataObject) -> None:
+    frame, schema = drawn
+    k = data.draw(st.integers(2, len(nw.from_native(frame))))
+    effort = data.draw(st.sampled_from(["fast", "balanced"]))
+    release = anonymize(frame, schema, KAnonymity(k=k), method="chain", effort=effort)
+    assert release.audit.holds
+    assert release.audit.k >= k
+    if effort == "fast":
+        assert np.bincount(release.recoding.box).max() < 2 * k
+
+
 @given(tables(flavours=("polars",), min_rows=2, max_rows=14), st.data())
 def test_the_order_of_rows_does_not_matter(drawn: tuple[Any, Schema], data: st.DataObject) -> None:
     frame, schema = drawn
     k = data.draw(st.integers(2, len(frame)))
-    whole = data.draw(st.booleans())
+    way = data.draw(st.sampled_from(["chain", "ring", "whole ring"]))
 
     def rows(records: pl.DataFrame) -> Counter[tuple[str, ...]]:
         table = Table.encode(records, schema)
-        recoding = ring(table, Freeform(k=k), Circumstances(), effort="fast", whole=whole)
-        return Counter(zip(*(values.texts() for values in recoding.values), strict=True))
+        if way == "chain":
+            recoding = chain(table, KAnonymity(k=k), Circumstances())
+        else:
+            recoding = ring(table, Freeform(k=k), Circumstances(), effort="fast", whole=way == "whole ring")
+        texts = list(zip(*(values.texts() for values in recoding.values), strict=True))
+        return Counter(texts[box] for box in recoding.box)
 
     other = frame[data.draw(st.permutations(range(len(frame))))]
     assert rows(frame) == rows(other)
@@ -133,6 +149,13 @@ def test_unknown_effort_and_k_above_n() -> None:
         anonymize(frame, schema, Freeform(k=4), method="ring")
     with pytest.raises(InputError, match="did you mean 'fast'"):
         anonymize(frame, schema, Freeform(k=2), method="ring", effort="fsat")
+
+
+def test_chain_promises_nothing_about_sensitive_values() -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3, 4], "secret": ["a", "b", "a", "b"]})
+    schema = Schema.infer(frame, quasi=["age"], sensitive=["secret"])
+    with pytest.raises(InputError, match="'mondrian'"):
+        anonymize(frame, schema, KAnonymity(k=2, l=2), method="chain")
 
 
 def test_whole_and_cut_cover_the_same_records() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from spaces import records
 
-from shoal.kernels import RANGE, Classes, Geometry, Ring, chain, cut
+from shoal.kernels import RANGE, SET, Classes, Geometry, Ring, chain, cut
 
 
 def rows_of(codes: NDArray[np.int32]) -> list[twins.Row]:
@@ -99,7 +99,7 @@ def test_moves_between_classes(drawn: Any, k: int, data: st.DataObject) -> None:
     attributes, codes = drawn
     n, k = len(codes), min(k, len(codes))
     rows = rows_of(codes)
-    count = data.draw(st.integers(1, n // k))
+    count = data.draw(st.integers(min(2, n // k), n // k))
     numbers = np.array(data.draw(st.permutations([i % count for i in range(n)])))
 
     def true_cost(class_of: NDArray[np.int64]) -> float:
@@ -156,3 +156,32 @@ def test_a_dear_record_goes_far() -> None:
         pass
     order = codes[ring.order, 0].tolist()
     assert {order[order.index(90) - 1], order[(order.index(90) + 1) % len(order)]} == {89, 91}
+
+
+def test_many_records_on_all_cores() -> None:
+    rng = np.random.default_rng(2)
+    attributes = [
+        Geometry(RANGE, 0.5, 64, np.arange(64) / 64),
+        Geometry(SET, 0.25, 5, np.array([5.0])),
+        Geometry(SET, 0.25, 200, np.array([257.0])),
+    ]
+    codes = np.column_stack([rng.integers(0, a.size, 3_000, dtype=np.int32) for a in attributes])
+    codes = rng.permutation(np.unique(codes, axis=0))
+    n, k = len(codes), 4
+    copies = np.ones(n, np.int32)
+    rings = [Ring(codes, copies, attributes, k) for _ in range(2)]
+    for _ in range(3):
+        assert rings[0].sweep() == rings[1].sweep() > 0  # whatever the threads do
+    order = rings[0].order
+    assert (order == rings[1].order).all()
+    rows = rows_of(codes[order])
+    assert rings[0].cost == twins.ring_cost(attributes, rows, k)
+    numbers = np.minimum(np.arange(n) // k, n // k - 1)
+    both = [Classes(codes[order], attributes, numbers, k) for _ in range(2)]
+    for _ in range(3):
+        assert both[0].sweep() == both[1].sweep() > 0
+    class_of = both[0].class_of
+    assert (class_of == both[1].class_of).all()
+    members = [[rows[r] for r in np.flatnonzero(class_of == number)] for number in range(n // k)]
+    assert min(map(len, members)) >= k
+    assert both[0].cost == sum(len(m) * twins.box_cost(attributes, m) for m in members)

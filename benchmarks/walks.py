@@ -1,0 +1,65 @@
+"""Closed walks against walks that backtrack: the work to decompose a ring graph into assignments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.harness import markdown_table, timed, write_page
+from shoal import kernels
+from shoal.randomness import Randomness
+
+ROWS = 50_000
+DEGREES = (4, 16, 64)
+PATIENCE = 60.0
+"""Seconds after which backtracking is given up."""
+
+
+def work(k: int, backtracking: bool) -> dict[str, float]:
+    """Decompose the ring graph through all rows into its k assignments."""
+    graph = ((np.arange(ROWS)[:, None] + np.arange(k)) % ROWS).astype(np.int32)
+    key = Randomness(k).words(4)
+    walked, seconds = timed(
+        kernels.walk, graph, k - 1, key, backtracking=backtracking, seconds=PATIENCE if backtracking else 0.0
+    )
+    share = walked.assigned / graph.size
+    return {"seconds": seconds, "steps": walked.steps / graph.size, "share": share}
+
+
+def main() -> None:
+    """Measure and write the results page."""
+    rows = []
+    for k in DEGREES:
+        closed, back = work(k, backtracking=False), work(k, backtracking=True)
+        ended = back["share"] == 1.0
+        more = "" if ended else "> "
+        rows.append(
+            (
+                k,
+                f"{closed['seconds']:.2f}",
+                f"{more}{back['seconds']:.2f}",
+                f"{more}{back['seconds'] / closed['seconds']:.1f}",
+                f"{closed['steps']:.1f}",
+                f"{back['steps']:.1f}",
+                f"{back['steps'] / closed['steps']:.1f}",
+                f"{back['share']:.1%}",
+            )
+        )
+    text = "\n\n".join(
+        (
+            "# Walks",
+            f"A ring graph with {ROWS:,} rows, each covering k neighbours, decomposed into all its k "
+            "assignments. Closed walks are what a release uses: a walk may come back to a record, forgets "
+            "the loop, and ends at any row that is free. Backtracking walks (Wong, Mamoulis and Cheung 2010) "
+            "never come twice to a record, take steps back at dead ends, and end where they began. Steps are "
+            "edges looked at and steps back, for each record and assignment. Backtracking is given up after "
+            f"{PATIENCE:.0f} seconds; the last column is the share of records that had got a row by then.",
+            markdown_table(
+                (
+                    *("k", "closed s", "backtracking s", "ratio"),
+                    *("closed steps", "backtracking steps", "ratio", "assigned"),
+                ),
+                rows,
+            ),
+        )
+    )
+    write_page("walks", text, {})
