@@ -229,6 +229,18 @@ void BoxTree::add_member(std::int32_t box, std::int32_t record) {
     boxes_[at(box) * d + a].unite(attributes_[a], Cell(attributes_[a], codes_[at(record) * d + a]));
 }
 
+void BoxTree::set_members(std::span<const std::int32_t> members) {
+  const std::size_t each = members.size() / at(rows_), d = attributes_.size();
+  for (std::int32_t box = 0; box < rows_; ++box) {
+    const std::int32_t first = members[at(box) * each];
+    for (std::size_t a = 0; a < d; ++a)
+      boxes_[at(box) * d + a] = Cell(attributes_[a], codes_[at(first) * d + a]);
+    counts_[at(box)] = 0;
+    for (std::size_t i = 0; i < each; ++i) add_member(box, members[at(box) * each + i]);
+  }
+  refresh();
+}
+
 void BoxTree::unite_below(std::int32_t node) {
   const std::size_t d = attributes_.size();
   const Node& n = nodes_[at(node)];

@@ -63,6 +63,9 @@ class BoxTree {
   BoxTree(std::span<const std::int32_t> codes, std::int32_t rows, const std::vector<Attribute>& attributes,
           std::int32_t room);
 
+  // Gives every box other members: `members` is row-major, boxes x their number.
+  void set_members(std::span<const std::int32_t> members);
+
   std::int32_t rows() const { return rows_; }
   const std::vector<std::int32_t>& order() const { return order_; }  // the record at each place
   const std::int32_t* codes(std::int32_t place) const {

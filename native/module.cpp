@@ -127,6 +127,11 @@ class BoxTreePy {
     tree_->refresh();
   }
 
+  void set_members(const Matrix& members) {
+    nb::gil_scoped_release release;
+    tree_->set_members(view(members));
+  }
+
   void set_limits(const Array<double>& limits) {
     nb::gil_scoped_release release;
     tree_->set_all_limits(view(limits));
@@ -185,9 +190,13 @@ class RefinementPy {
                         static_cast<std::int32_t>(graph.shape(1)));
   }
 
-  std::int64_t sweep() {
+  std::int64_t exchange() {
     nb::gil_scoped_release release;
-    return refinement_->sweep(random_);
+    return refinement_->exchange(random_);
+  }
+  std::int64_t reassign(std::int32_t times, double temperature) {
+    nb::gil_scoped_release release;
+    return refinement_->reassign(times, temperature, random_);
   }
   double cost() const { return refinement_->cost(); }
   auto members() const { return give(std::vector(refinement_->members())); }
@@ -226,6 +235,7 @@ NB_MODULE(_native, module) {
       .def("order", &shoal::BoxTreePy::order)
       .def("members", &shoal::BoxTreePy::members)
       .def("add", &shoal::BoxTreePy::add, "boxes"_a, "records"_a)
+      .def("set_members", &shoal::BoxTreePy::set_members, "members"_a)
       .def("set_limits", &shoal::BoxTreePy::set_limits, "limits"_a)
       .def("nearest_boxes", &shoal::BoxTreePy::nearest_boxes, "records"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
@@ -234,7 +244,8 @@ NB_MODULE(_native, module) {
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const shoal::Array<std::uint64_t>&>(),
            "codes"_a, "attributes"_a, "graph"_a, "key"_a)
-      .def("sweep", &shoal::RefinementPy::sweep)
+      .def("exchange", &shoal::RefinementPy::exchange)
+      .def("reassign", &shoal::RefinementPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &shoal::RefinementPy::cost)
       .def("members", &shoal::RefinementPy::members);
 }

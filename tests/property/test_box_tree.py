@@ -154,7 +154,7 @@ def test_exchanges_only_lower_the_cost(grown: Any, data: st.DataObject) -> None:
             for row in before
             for c, a in enumerate(attributes)
         )
-        exchanges = refinement.sweep()
+        exchanges = refinement.exchange()
         assert (exchanges == 0) == (refinement.graph == before).all()
         assert (refinement.cost < cost) == (exchanges > 0)
         assert all(len(set(row)) == k for row in refinement.graph.tolist())

@@ -164,9 +164,24 @@ class Refinement:
         self._shape = graph.shape
         self._refinement = _native.Refinement(codes, _specs(attributes), np.ascontiguousarray(graph), key)
 
-    def sweep(self) -> int:
-        """Let each row try to exchange each of its records with another row; return how often two did."""
-        return self._refinement.sweep()
+    def exchange(self) -> int:
+        """Let each row try to exchange each of its records with another row; return how often two did.
+
+        Each exchange lowers the cost.
+        """
+        return self._refinement.exchange()
+
+    def reassign(self, times: int, temperature: float = 0.0) -> int:
+        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
+
+        Parameters
+        ----------
+        times
+            How often.
+        temperature
+            How much costs are blurred: above zero, the graph may cost more afterwards, and leaves local minima.
+        """
+        return self._refinement.reassign(times, temperature)
 
     @property
     def cost(self) -> float:

@@ -75,7 +75,7 @@ def refined(table: Table, graph: NDArray[np.int32], circumstances: Circumstances
     for sweep in range(MOST_SWEEPS):
         circumstances.progress("exchanging records", sweep / MOST_SWEEPS)
         before = refinement.cost
-        if refinement.sweep() == 0 or before - refinement.cost < WORTHWHILE * before:
+        if refinement.exchange() == 0 or before - refinement.cost < WORTHWHILE * before:
             break
     circumstances.progress("exchanging records", 1.0)
     return refinement.graph
