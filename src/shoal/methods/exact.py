@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from itertools import accumulate
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,9 +31,9 @@ def exact(
 ) -> Recoding:
     """Return rows that lose the least that any regular graph can, in the sum of their penalties.
 
-    All possible rows are listed, and an integer program says how often each is used so that every record is
-    in k rows (HiGHS). The list grows as n^k / k!, so this is for small tables: 20 records at any k, 35 at k
-    = 5, 150 at k = 3, 1,400 at k = 2. Deterministic.
+    All possible rows are listed, and an integer program (HiGHS) says how often each is used so that every
+    record is in k rows. The list grows as n^k / k!, so this is for small tables: 20 records at any k, 35 if
+    k = 5, 150 if k = 3, 1,400 if k = 2. Deterministic, and exact to within `TOLERANCE`.
 
     Parameters
     ----------
@@ -49,7 +48,7 @@ def exact(
         If there are too many possible rows, or the proof was not complete in time; nothing is returned that
         is not proven.
     """
-    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not seconds > 0:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
         raise InputError(
             f"seconds = {seconds!r} is not possible; it must be a number above 0", reason=Reason.PARAMETER
         )
