@@ -248,6 +248,30 @@ def test_a_release_of_one_column_of_sets_is_read_back(tmp_path: Path) -> None:
     run(tmp_path, "audit", "jobs.csv", "out/release.csv", "--quasi", "job", "--k", "2")
 
 
+def test_the_optimum_is_proven_or_nothing_is_written(tmp_path: Path) -> None:
+    rows = "".join(f"{age},{age * age % 23}\n" for age in range(20))
+    (tmp_path / "t.csv").write_text("age,pay\n" + rows)
+    call = (
+        "anonymize",
+        "t.csv",
+        "--quasi",
+        "age,pay",
+        "--model",
+        "freeform",
+        "--k",
+        "4",
+        "-o",
+        "out",
+        "--json",
+    )
+    refused = run(tmp_path, *call, "--method", "exact", "--seconds", "1e-9", code=2)
+    assert json.loads(refused.stdout)["error"]["reason"] == "too-large"
+    assert not (tmp_path / "out").exists()
+    proven = json.loads(run(tmp_path, *call, "--method", "exact", "--seconds", "30").stdout)
+    assert proven["method"] == "exact"
+    assert proven["options"] == {"seconds": 30}
+
+
 def test_a_scan_that_fails_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("visit_date\n2025-02-30\n2025-02-27\n")
     run(tmp_path, "scan", "t.csv", code=2)

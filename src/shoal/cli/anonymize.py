@@ -35,6 +35,10 @@ def anonymize(
         str | None,
         typer.Option("--effort", help="sort_greedy: fast or balanced.", rich_help_panel="The promise"),
     ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", help="exact: how long the proof may take.", rich_help_panel="The promise"),
+    ] = None,
     relaxed: Annotated[
         bool,
         typer.Option(
@@ -65,6 +69,8 @@ def anonymize(
         choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
         if effort is not None:
             choices["effort"] = effort
+        if seconds is not None:
+            choices["seconds"] = seconds
         with progress(quiet or as_json) as report:
             release = engines.anonymize(
                 frame, described, promised, method=method, seed=seed, progress=report, **choices
