@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.methods.contract import Circumstances, Method, Progress, silent
 from shoal.methods.freeform import sort_greedy
+from shoal.methods.greedy import greedy
 from shoal.methods.mondrian import mondrian
 from shoal.models import Freeform, KAnonymity, Model
 
 METHODS: dict[type[Model], dict[str, Method]] = {
     KAnonymity: {"mondrian": mondrian},
-    Freeform: {"sort_greedy": sort_greedy},
+    Freeform: {"sort_greedy": sort_greedy, "greedy": greedy},
 }
 """For each model, the methods that keep it; the first is the default."""
 
