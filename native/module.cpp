@@ -15,6 +15,7 @@
 #include "assignment.hpp"
 #include "box_tree.hpp"
 #include "consistency.hpp"
+#include "greedy_matching.hpp"
 #include "grouping.hpp"
 #include "mondrian.hpp"
 #include "random_words.hpp"
@@ -105,6 +106,12 @@ auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& recor
   return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
 }
 
+// In the order of kernels.Matching.
+auto give_matching(Matching matching) {
+  return std::tuple(give(std::move(matching.box_of)), give(std::move(matching.exchanged)), matching.dead_ends,
+                    matching.queries, matching.visited);
+}
+
 // A box tree together with all that it refers to.
 class BoxTreePy {
  public:
@@ -165,8 +172,16 @@ class BoxTreePy {
         settled.emplace_back(settled_records.data()[i], settled_boxes.data()[i]);
       matching = shoal::match_cheapest_first(*tree_, {r.begin(), r.end()}, {b.begin(), b.end()}, settled);
     }
-    return std::tuple(give(std::move(matching.box_of)), matching.queries, matching.visited,
-                      matching.dead_ends);
+    return give_matching(std::move(matching));
+  }
+
+  auto match_in_order(const Array<std::int32_t>& records, const Array<std::int32_t>& costless) {
+    Matching matching;
+    {
+      nb::gil_scoped_release release;
+      matching = shoal::match_in_order(*tree_, view(records), view(costless));
+    }
+    return give_matching(std::move(matching));
   }
 
  private:
@@ -239,7 +254,8 @@ NB_MODULE(_native, module) {
       .def("set_limits", &shoal::BoxTreePy::set_limits, "limits"_a)
       .def("nearest_boxes", &shoal::BoxTreePy::nearest_boxes, "records"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
-           "settled_records"_a, "settled_boxes"_a);
+           "settled_records"_a, "settled_boxes"_a)
+      .def("match_in_order", &shoal::BoxTreePy::match_in_order, "records"_a, "costless"_a);
   nb::class_<shoal::RefinementPy>(module, "Refinement")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const shoal::Array<std::uint64_t>&>(),

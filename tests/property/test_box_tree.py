@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Sequence
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoal.kernels import RANGE, SET, TREE, BoxTree, Geometry, Refinement
+from shoal.kernels import RANGE, SET, TREE, BoxTree, Geometry, Matching, Refinement
 
 LARGE = 100_000
 
@@ -34,10 +35,13 @@ def geometries(draw: st.DrawFn) -> Geometry:
 
 
 @st.composite
-def grown_trees(draw: st.DrawFn) -> tuple[BoxTree, list[Geometry], NDArray[np.int32]]:
-    """Draw records and boxes that have taken in a few of them; return the records in the tree's order."""
+def grown_trees(draw: st.DrawFn, lacking: int = 0) -> tuple[BoxTree, list[Geometry], NDArray[np.int32]]:
+    """Draw records and boxes that have taken in a few of them; return the records in the tree's order.
+
+    Each box lacks at least so many records.
+    """
     attributes = draw(st.lists(geometries(), min_size=1, max_size=4))
-    n = draw(st.integers(1, 40))
+    n = draw(st.integers(1 + lacking, 8) | st.integers(1 + lacking, 40))
     columns = [
         draw(
             st.lists(
@@ -49,7 +53,7 @@ def grown_trees(draw: st.DrawFn) -> tuple[BoxTree, list[Geometry], NDArray[np.in
         for a in attributes
     ]
     codes = np.array(columns, dtype=np.int32).T.copy()
-    rounds = draw(st.integers(0, min(3, n - 1)))
+    rounds = draw(st.integers(0, min(5, n - 1 - lacking)))
     tree = BoxTree(codes, attributes, n)
     for turn in range(1, rounds + 1):  # the turn-th next record joins each box: near or far
         boxes = np.arange(n)
@@ -93,14 +97,13 @@ def test_the_nearest_box_is_a_true_minimum(grown: Any, data: st.DataObject) -> N
         assert box < 0 or expected[record, box] == costs[record]
 
 
-@given(grown_trees())
+@given(grown_trees(lacking=1))
 def test_everybody_is_matched_even_at_dead_ends(grown: Any) -> None:
     tree, attributes, codes = grown
     n = len(codes)
     costs = extra_cost(tree, attributes, codes)
-    if np.isinf(costs).all(axis=1).any():
-        return  # boxes that have every record can take in no more
-    box_of = tree.match_cheapest_first(np.arange(n), np.arange(n))
+    matching = tree.match_cheapest_first(np.arange(n), np.arange(n))
+    box_of = matching.box_of
     assert sorted(box_of) == list(range(n))
     paid = costs[np.arange(n), box_of]
     assert np.isfinite(paid).all()
@@ -111,6 +114,66 @@ def test_everybody_is_matched_even_at_dead_ends(grown: Any) -> None:
     blocking = (costs < paid[:, None]) & (costs < paid[holder][None, :])
     ties = len(np.unique(costs[np.isfinite(costs)])) < np.isfinite(costs).sum()
     assert stuck or ties or not blocking.any()
+    assert ties or matching.dead_ends == len(stuck)
+    if matching.dead_ends == 1 and len(matching.exchanged) == 2:
+        # What was before the one exchange follows from it: of all that were possible, it is the cheapest.
+        other, record = matching.exchanged
+        spare, holder_before = box_of[other], holder.copy()
+        holder_before[box_of[record]] = other
+        possible = [
+            costs[record, box] + costs[holder_before[box], spare] - costs[holder_before[box], box]
+            for box in range(n)
+            if box != spare
+        ]
+        assert paid[record] + paid[other] - costs[other, box_of[record]] == min(possible)
+
+
+@given(grown_trees(lacking=1), st.data())
+def test_records_choose_in_order(grown: Any, data: st.DataObject) -> None:
+    tree, attributes, codes = grown
+    costs = extra_cost(tree, attributes, codes)
+    order = data.draw(st.permutations(range(len(codes))))
+    costless = [data.draw(st.sampled_from([-1, *np.flatnonzero(costs[r] == 0).tolist()])) for r in order]
+    matching = matched_as_by_the_twin(tree, costs, order, costless)
+    event(f"{matching.dead_ends} dead ends, {len(matching.exchanged)} moves")
+
+
+def test_chains_of_exchanges() -> None:
+    """Each box lacks two records: whoever finds no box may have to wait for several others to move."""
+    n, moves = 6, set()
+    codes = np.arange(n, dtype=np.int32)[:, None]
+    attributes = [Geometry(RANGE, 1.0, n, codes[:, 0] / 64)]
+    tree = BoxTree(codes, attributes, n)
+    for turn in range(1, n - 2):
+        tree.add(np.arange(n), (np.arange(n) + turn) % n)
+    costs = extra_cost(tree, attributes, codes[tree.order])
+    for order in permutations(range(n)):
+        matching = matched_as_by_the_twin(tree, costs, order, [-1] * n)
+        moves.add((matching.dead_ends, len(matching.exchanged)))
+    assert (0, 0) in moves
+    assert (1, 2) in moves
+    assert max(moved for _, moved in moves) > 2
+
+
+def matched_as_by_the_twin(
+    tree: BoxTree, costs: NDArray[np.float64], order: Sequence[int], costless: Sequence[int]
+) -> Matching:
+    """Return how records choose in order, which must be as the twin says."""
+
+    def nearest(record: int, free: set[int]) -> int:
+        """Let the tree choose among equals, if its choice is a minimum."""
+        tree.set_limits(np.array([np.inf if box in free else -1.0 for box in range(len(order))]))
+        box = int(tree.nearest_boxes(np.array([record]))[0][0])
+        least = min(costs[record, b] for b in free)
+        assert np.isinf(least) if box < 0 else costs[record, box] == least
+        return box
+
+    expected, exchanged, dead_ends = twins.match_in_order(order, costless, costs.tolist(), nearest)
+    matching = tree.match_in_order(np.array(order), np.array(costless))
+    assert matching.box_of.tolist() == expected
+    assert matching.dead_ends == dead_ends
+    assert set(matching.exchanged.tolist()) == exchanged
+    return matching
 
 
 def left_over(costs: NDArray[np.float64]) -> set[int]:
@@ -130,7 +193,9 @@ def test_without_dead_ends_the_matching_is_stable(n: int, columns: int, random: 
     attributes = [Geometry(RANGE, 1.0, 50, np.arange(50) / 64) for _ in range(columns)]
     tree = BoxTree(codes, attributes, 2)
     records, boxes = np.arange(n), np.arange(n, 2 * n)
-    box_of = tree.match_cheapest_first(records, boxes)
+    matching = tree.match_cheapest_first(records, boxes)
+    assert matching.dead_ends == len(matching.exchanged) == 0
+    box_of = matching.box_of
     assert sorted(box_of[records]) == boxes.tolist()
     assert (box_of[boxes] == -1).all()
     costs = extra_cost(tree, attributes, codes[tree.order])[:n, n:]

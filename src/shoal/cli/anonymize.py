@@ -33,7 +33,9 @@ def anonymize(
     ] = None,
     effort: Annotated[
         str | None,
-        typer.Option("--effort", help="sort_greedy: fast or balanced.", rich_help_panel="The promise"),
+        typer.Option(
+            "--effort", help="sort_greedy, greedy: fast or balanced.", rich_help_panel="The promise"
+        ),
     ] = None,
     seconds: Annotated[
         float | None,

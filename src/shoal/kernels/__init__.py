@@ -73,6 +73,29 @@ def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.
     return _native.group_rows(np.ascontiguousarray(codes, dtype=np.int32))
 
 
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """Which record goes into which box, and what it took to find out.
+
+    Parameters
+    ----------
+    box_of
+        The box of each record, -1 for those that do not take part.
+    exchanged
+        Records whose box is not their own choice but that of an exchange at a dead end.
+    dead_ends
+        How many records found only boxes that have them already.
+    queries, visited
+        How many searches for a nearest box there were, and how many nodes of the tree they looked at.
+    """
+
+    box_of: NDArray[np.int32]
+    exchanged: NDArray[np.int32]
+    dead_ends: int
+    queries: int
+    visited: int
+
+
 class BoxTree:
     """Boxes that grow around records, and which of them takes in a record at the least extra cost.
 
@@ -119,7 +142,7 @@ class BoxTree:
         records: NDArray[np.integer[Any]],
         boxes: NDArray[np.integer[Any]],
         settled: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]] | None = None,
-    ) -> NDArray[np.int32]:
+    ) -> Matching:
         """Match records and as many boxes that do not have them yet, cheapest pair first, on all cores.
 
         Parameters
@@ -129,16 +152,25 @@ class BoxTree:
         settled
             Pairs of records and boxes that cost nothing and are taken beforehand; only where a record would
             be left without a box are they undone.
-
-        Returns
-        -------
-        NDArray
-            The box of each place, -1 for places that do not take part.
         """
         before = settled or (np.empty(0, np.int32), np.empty(0, np.int32))
         arrays = [array.astype(np.int32) for array in (records, boxes, *before)]
-        found, *_ = self._tree.match_cheapest_first(*arrays)
-        return found
+        return Matching(*self._tree.match_cheapest_first(*arrays))
+
+    def match_in_order(
+        self, records: NDArray[np.integer[Any]], costless: NDArray[np.integer[Any]]
+    ) -> Matching:
+        """Let one record after the other take the cheapest box that is still free and does not have it yet.
+
+        Parameters
+        ----------
+        records
+            All of them, in the order in which they choose.
+        costless
+            For each of these a box that costs it nothing, which it takes without a search if it is still
+            free; -1 if none is known.
+        """
+        return Matching(*self._tree.match_in_order(records.astype(np.int32), costless.astype(np.int32)))
 
 
 class Refinement:

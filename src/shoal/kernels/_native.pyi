@@ -24,7 +24,10 @@ class BoxTree:
         boxes: NDArray[np.int32],
         settled_records: NDArray[np.int32],
         settled_boxes: NDArray[np.int32],
-    ) -> tuple[NDArray[np.int32], int, int, int]: ...
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, int, int]: ...
+    def match_in_order(
+        self, records: NDArray[np.int32], costless: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, int, int]: ...
 
 class Refinement:
     def __init__(

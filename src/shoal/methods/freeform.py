@@ -10,6 +10,7 @@ from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.geometry import geometry
+from shoal.methods.growth import grow
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -37,23 +38,9 @@ def sort_greedy(
     effort
         ``fast`` (the paper's algorithm, deterministic) or ``balanced``.
     """
-    if effort not in EFFORTS:
-        raise InputError(
-            f"effort {effort!r} is unknown{did_you_mean(effort, EFFORTS)}; it is one of {listing(EFFORTS)}",
-            reason=Reason.PARAMETER,
-        )
+    require_effort(effort)
     require_feasible(table, model)
-    tree = kernels.BoxTree(table.codes, geometry(table), model.k)
-    copies = _Copies(table.codes[tree.order])
-    places = np.arange(len(table))
-    for turn in range(1, model.k):
-        circumstances.progress("letting rows take in records", (turn - 1) / (model.k - 1))
-        settled = copies.pairs(turn)
-        others = np.setdiff1d(places, settled[0], assume_unique=True)
-        tree.add(tree.match_cheapest_first(others, others, settled), places)
-    circumstances.progress("letting rows take in records", 1.0)
-    graph = np.empty((len(table), model.k), dtype=np.int32)
-    graph[tree.order] = tree.order[tree.members()]
+    graph = grow(table, model.k, circumstances, cheapest_first).graph
     if effort == "balanced":
         graph = refined(table, graph, circumstances)
     return Recoding.of_graph(table, graph)
@@ -81,20 +68,24 @@ def refined(table: Table, graph: NDArray[np.int32], circumstances: Circumstances
     return refinement.graph
 
 
-class _Copies:
-    """Equal records: as long as a record has a copy it is not paired with yet, that one costs nothing."""
+def require_effort(effort: str) -> None:
+    """Refuse an effort that there is not.
 
-    def __init__(self, codes: NDArray[np.int32]) -> None:
-        self._type, _ = kernels.group_rows(codes)
-        self._size = np.bincount(self._type)
-        self._by_type = np.argsort(self._type, kind="stable")
-        self._start = np.cumsum(self._size) - self._size
-        self._number = np.empty(len(codes), dtype=np.int64)
-        self._number[self._by_type] = np.arange(len(codes)) - self._start[self._type[self._by_type]]
+    Raises
+    ------
+    InputError
+        If it is unknown; the message names those there are.
+    """
+    if effort not in EFFORTS:
+        raise InputError(
+            f"effort {effort!r} is unknown{did_you_mean(effort, EFFORTS)}; it is one of {listing(EFFORTS)}",
+            reason=Reason.PARAMETER,
+        )
 
-    def pairs(self, turn: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the records with more than `turn` copies, and for each the box of its turn-th next copy."""
-        records = np.flatnonzero(self._size[self._type] > turn)
-        kind = self._type[records]
-        boxes = self._by_type[self._start[kind] + (self._number[records] + turn) % self._size[kind]]
-        return records, boxes
+
+def cheapest_first(
+    tree: kernels.BoxTree, copies: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> kernels.Matching:
+    """Match records and boxes, equal ones beforehand, then the cheapest pair first."""
+    others = np.setdiff1d(np.arange(len(tree.order)), copies[0], assume_unique=True)
+    return tree.match_cheapest_first(others, others, copies)
