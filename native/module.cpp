@@ -105,6 +105,26 @@ auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& recor
   return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
 }
 
+// What is found for each of some places: where each list begins, and all of them in a row.
+template <typename Find>
+auto lists(const Array<std::int32_t>& places, const Find& find) {
+  std::vector<std::int64_t> starts(1, 0);
+  std::vector<std::int32_t> all;
+  {
+    nb::gil_scoped_release release;
+    std::vector<std::vector<std::int32_t>> found(places.shape(0));
+    share(places.shape(0), 64, [&] {
+      return [&, search = BoxTree::Search{}](std::size_t i) mutable {
+        found[i] = find(places.data()[i], search);
+      };
+    });
+    for (const auto& list : found) starts.push_back(starts.back() + static_cast<std::int64_t>(list.size()));
+    all.reserve(static_cast<std::size_t>(starts.back()));
+    for (const auto& list : found) all.insert(all.end(), list.begin(), list.end());
+  }
+  return std::pair(give(std::move(starts)), give(std::move(all)));
+}
+
 // A box tree together with all that it refers to.
 class BoxTreePy {
  public:
@@ -146,6 +166,39 @@ class BoxTreePy {
       });
     }
     return std::pair(give(std::move(boxes)), give(std::move(costs)));
+  }
+
+  auto nearest_records(const Array<std::int32_t>& boxes, std::size_t count) const {
+    std::vector<std::int32_t> records(boxes.shape(0) * count, -1);
+    std::vector<double> costs(boxes.shape(0) * count, std::numeric_limits<double>::infinity());
+    {
+      nb::gil_scoped_release release;
+      share(boxes.shape(0), 64, [&] {
+        return [&, search = BoxTree::Search{}](std::size_t i) mutable {
+          std::size_t place = i * count;
+          for (const auto& [cost, record] : tree_->nearest_records(boxes.data()[i], count, search)) {
+            records[place] = record;
+            costs[place++] = cost;
+          }
+        };
+      });
+    }
+    return std::pair(give(std::move(records)), give(std::move(costs)));
+  }
+
+  auto records_in(const Array<std::int32_t>& boxes) const {
+    return lists(boxes, [&](std::int32_t box, auto& search) { return tree_->records_in(box, search); });
+  }
+  auto boxes_around(const Array<std::int32_t>& records) const {
+    return lists(records,
+                 [&](std::int32_t record, auto& search) { return tree_->boxes_around(record, search); });
+  }
+
+  void delete_records(const Array<std::int32_t>& records) {
+    for (const std::int32_t record : view(records)) tree_->delete_record(record);
+  }
+  void delete_boxes(const Array<std::int32_t>& boxes) {
+    for (const std::int32_t box : view(boxes)) tree_->delete_box(box);
   }
 
   auto match_cheapest_first(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
@@ -228,6 +281,11 @@ NB_MODULE(_native, module) {
       .def("add", &shoal::BoxTreePy::add, "boxes"_a, "records"_a)
       .def("set_limits", &shoal::BoxTreePy::set_limits, "limits"_a)
       .def("nearest_boxes", &shoal::BoxTreePy::nearest_boxes, "records"_a)
+      .def("nearest_records", &shoal::BoxTreePy::nearest_records, "boxes"_a, "count"_a)
+      .def("records_in", &shoal::BoxTreePy::records_in, "boxes"_a)
+      .def("boxes_around", &shoal::BoxTreePy::boxes_around, "records"_a)
+      .def("delete_records", &shoal::BoxTreePy::delete_records, "records"_a)
+      .def("delete_boxes", &shoal::BoxTreePy::delete_boxes, "boxes"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
            "settled_records"_a, "settled_boxes"_a);
   nb::class_<shoal::RefinementPy>(module, "Refinement")

@@ -1,4 +1,4 @@
-"""The box tree and what stands on it: true minima, stable matchings, regular graphs."""
+"""The box tree and what stands on it: true minima, containment, stable matchings, regular graphs."""
 
 from __future__ import annotations
 
@@ -93,6 +93,82 @@ def test_the_nearest_box_is_a_true_minimum(grown: Any, data: st.DataObject) -> N
         assert box < 0 or expected[record, box] == costs[record]
 
 
+def covered(tree: BoxTree, attributes: list[Geometry], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return whether each box (column) covers each record (row) as it is."""
+    members = tree.members()
+    n = len(codes)
+    inside = np.ones((n, n), dtype=np.bool_)
+    for record, box in product(range(n), range(n)):
+        for c, a in enumerate(attributes):
+            code, present = int(codes[record, c]), set(codes[members[box], c].tolist())
+            if a.kind == SET:
+                inside[record, box] &= code in present
+            elif a.kind == TREE:
+                inside[record, box] &= twins.cost(a, {*present, code}) == twins.cost(a, present)
+            else:
+                mixed = len(present) > 1 and max(present) == a.size - 1 and a.table[-1] > 1
+                inside[record, box] &= mixed or min(present) <= code <= max(present)
+    return inside
+
+
+def some(data: st.DataObject, n: int) -> NDArray[np.int32]:
+    """Draw some places of a tree, all of them now and then."""
+    return np.array(sorted(data.draw(st.sets(st.integers(0, n - 1)) | st.just(set(range(n))))), np.int32)
+
+
+@given(grown_trees(), st.data())
+def test_the_nearest_records_are_true_minima(grown: Any, data: st.DataObject) -> None:
+    tree, attributes, codes = grown
+    n = len(codes)
+    deleted = some(data, n)
+    tree.delete_records(deleted)
+    count = data.draw(st.integers(0, n + 1))
+    records, costs = tree.nearest_records(np.arange(n), count)
+    expected = extra_cost(tree, attributes, codes).T
+    expected[:, deleted] = np.inf
+    nearest = np.sort(np.hstack((expected, np.full((n, 1), np.inf))), axis=1)[:, :count]
+    assert costs.tolist() == nearest.tolist()
+    assert ((records < 0) == np.isinf(costs)).all()
+    for box in range(n):
+        found = records[box][records[box] >= 0]
+        assert len(set(found)) == len(found)
+        assert expected[box, found].tolist() == costs[box][: len(found)].tolist()
+
+
+@given(grown_trees(), st.data())
+def test_what_lies_in_what(grown: Any, data: st.DataObject) -> None:
+    tree, attributes, codes = grown
+    n = len(codes)
+    inside = covered(tree, attributes, codes)
+    left, open_boxes = np.ones(n, np.bool_), np.ones(n, np.bool_)
+    for _ in range(2):
+        starts, records = tree.records_in(np.arange(n))
+        for box, found in enumerate(np.split(records, starts[1:-1])):
+            assert found.tolist() == np.flatnonzero(inside[:, box] & left).tolist()
+        starts, boxes = tree.boxes_around(np.arange(n))
+        for record, found in enumerate(np.split(boxes, starts[1:-1])):
+            assert found.tolist() == np.flatnonzero(inside[record] & open_boxes).tolist()
+        deleted = some(data, n), some(data, n)
+        tree.delete_records(deleted[0])
+        tree.delete_boxes(deleted[1])
+        left[deleted[0]] = open_boxes[deleted[1]] = False
+
+
+@given(grown_trees(), st.data())
+def test_deleted_boxes_are_never_found_again(grown: Any, data: st.DataObject) -> None:
+    tree, attributes, codes = grown
+    n = len(codes)
+    expected = extra_cost(tree, attributes, codes)
+    deleted = some(data, n)
+    tree.delete_boxes(deleted)
+    expected[:, deleted] = np.inf
+    for _ in range(2):
+        boxes, costs = tree.nearest_boxes(np.arange(n))
+        assert costs.tolist() == expected.min(axis=1).tolist()
+        assert ((boxes < 0) == np.isinf(costs)).all()
+        tree.set_limits(np.full(n, np.inf))  # which does not bring them back
+
+
 @given(grown_trees())
 def test_everybody_is_matched_even_at_dead_ends(grown: Any) -> None:
     tree, attributes, codes = grown
@@ -169,3 +245,9 @@ def test_a_hundred_thousand_categories() -> None:
     _, costs = tree.nearest_boxes(np.arange(3_000))
     assert (costs == 0).sum() >= 2_000
     assert (costs[costs > 0] == 1 / (LARGE - 1)).all()
+    places = np.arange(3_000)
+    starts, boxes = tree.boxes_around(places)
+    assert len(boxes) == len(tree.records_in(places)[1]) >= 5_000
+    tree.delete_boxes(boxes[starts[:1_000]])
+    tree.delete_records(places[:2_999])
+    assert set(tree.nearest_records(places, 1)[0].ravel()) == {-1, 2_999}
