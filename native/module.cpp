@@ -15,6 +15,7 @@
 #include "assignment.hpp"
 #include "box_tree.hpp"
 #include "consistency.hpp"
+#include "crowd.hpp"
 #include "grouping.hpp"
 #include "mondrian.hpp"
 #include "random_words.hpp"
@@ -201,6 +202,16 @@ class BoxTreePy {
     for (const std::int32_t box : view(boxes)) tree_->delete_box(box);
   }
 
+  auto crowd_costs(const Array<std::int32_t>& records, const Array<std::int32_t>& copies, std::int64_t k,
+                   std::size_t horizon, std::size_t steps) const {
+    std::vector<double> costs;
+    {
+      nb::gil_scoped_release release;
+      costs = shoal::crowd_costs(*tree_, attributes_, view(copies), view(records), k, {horizon, steps});
+    }
+    return give(std::move(costs));
+  }
+
   auto match_cheapest_first(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
                             const Array<std::int32_t>& settled_records,
                             const Array<std::int32_t>& settled_boxes) {
@@ -286,6 +297,8 @@ NB_MODULE(_native, module) {
       .def("boxes_around", &shoal::BoxTreePy::boxes_around, "records"_a)
       .def("delete_records", &shoal::BoxTreePy::delete_records, "records"_a)
       .def("delete_boxes", &shoal::BoxTreePy::delete_boxes, "boxes"_a)
+      .def("crowd_costs", &shoal::BoxTreePy::crowd_costs, "records"_a, "copies"_a, "k"_a, "horizon"_a,
+           "steps"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
            "settled_records"_a, "settled_boxes"_a);
   nb::class_<shoal::RefinementPy>(module, "Refinement")

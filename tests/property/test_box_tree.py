@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import chain, combinations, product
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,10 @@ def geometries(draw: st.DrawFn) -> Geometry:
 
 
 @st.composite
-def grown_trees(draw: st.DrawFn) -> tuple[BoxTree, list[Geometry], NDArray[np.int32]]:
-    """Draw records and boxes that have taken in a few of them; return the records in the tree's order."""
+def records(draw: st.DrawFn, most: int) -> tuple[list[Geometry], NDArray[np.int32]]:
+    """Draw attributes and records with few different codes."""
     attributes = draw(st.lists(geometries(), min_size=1, max_size=4))
-    n = draw(st.integers(1, 40))
+    n = draw(st.integers(1, most))
     columns = [
         draw(
             st.lists(
@@ -48,7 +48,14 @@ def grown_trees(draw: st.DrawFn) -> tuple[BoxTree, list[Geometry], NDArray[np.in
         )
         for a in attributes
     ]
-    codes = np.array(columns, dtype=np.int32).T.copy()
+    return attributes, np.array(columns, dtype=np.int32).T.copy()
+
+
+@st.composite
+def grown_trees(draw: st.DrawFn) -> tuple[BoxTree, list[Geometry], NDArray[np.int32]]:
+    """Draw records and boxes that have taken in a few of them; return the records in the tree's order."""
+    attributes, codes = draw(records(40))
+    n = len(codes)
     rounds = draw(st.integers(0, min(3, n - 1)))
     tree = BoxTree(codes, attributes, n)
     for turn in range(1, rounds + 1):  # the turn-th next record joins each box: near or far
@@ -167,6 +174,42 @@ def test_deleted_boxes_are_never_found_again(grown: Any, data: st.DataObject) ->
         assert costs.tolist() == expected.min(axis=1).tolist()
         assert ((boxes < 0) == np.isinf(costs)).all()
         tree.set_limits(np.full(n, np.inf))  # which does not bring them back
+
+
+@given(records(9), st.data())
+def test_the_cheapest_crowd(drawn: Any, data: st.DataObject) -> None:
+    attributes, codes = drawn
+    tree = BoxTree(np.unique(codes, axis=0), attributes, 1)
+    codes = np.unique(codes, axis=0)[tree.order]
+    n = len(codes)
+    copies = np.array(data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)))
+    k = data.draw(st.integers(1, copies.sum()))
+
+    def cost(crowd: tuple[int, ...]) -> float:
+        return sum(a.weight * twins.cost(a, set(codes[list(crowd), c])) for c, a in enumerate(attributes))
+
+    crowds = chain.from_iterable(combinations(range(n), size) for size in range(1, n + 1))
+    costs = {crowd: cost(crowd) for crowd in crowds if copies[list(crowd)].sum() >= k}
+    cheapest = [min(costs[crowd] for crowd in costs if record in crowd) for record in range(n)]
+    found = tree.crowd_costs(np.arange(n), copies, k, horizon=n, steps=10_000)
+    assert found.tolist() == cheapest
+    # With less effort the bound is lower, but never below the k-th nearest record.
+    horizon = data.draw(st.integers(max(k - 1, 1), max(k - 1, n)))
+    steps = data.draw(st.integers(0, 5))
+    less = tree.crowd_costs(np.arange(n), copies, k, horizon=horizon, steps=steps)
+    assert (less <= found).all()
+    for record in range(n):
+        near = sorted((cost((record, other)), other) for other in range(n))
+        reached = np.cumsum(copies[[other for _, other in near]])
+        assert near[int(np.searchsorted(reached, k))][0] <= less[record]
+
+
+def test_a_crowd_with_numbers_and_the_missing_value_covers_everything() -> None:
+    positions = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 2.0])
+    tree = BoxTree(np.array([[1], [2], [3], [5]], np.int32), [Geometry(RANGE, 1.0, 6, positions)], 1)
+    costs = [tree.crowd_costs(np.arange(4), np.ones(4), k, horizon=4, steps=99) for k in (1, 2, 3, 4)]
+    by_code = np.array(costs)[:, np.argsort(tree.order)].tolist()
+    assert by_code == [[0, 0, 0, 0], [0.25, 0.25, 0.25, 1], [0.5, 0.5, 0.5, 1], [1, 1, 1, 1]]
 
 
 @given(grown_trees())

@@ -147,6 +147,33 @@ class BoxTree:
         """Let these boxes never be found again; they may still ask."""
         self._tree.delete_boxes(boxes.astype(np.int32))
 
+    def crowd_costs(
+        self,
+        records: NDArray[np.integer[Any]],
+        copies: NDArray[np.integer[Any]],
+        k: int,
+        *,
+        horizon: int,
+        steps: int,
+    ) -> NDArray[np.float64]:
+        """Return for each record what any box costs at least that covers it and k - 1 others, on all cores.
+
+        For a tree of different records whose boxes have not grown.
+
+        Parameters
+        ----------
+        records
+            Who asks.
+        copies
+            How many equal records each place stands for.
+        k
+            The size of a crowd.
+        horizon, steps
+            How many of the nearest records are looked at, and how many decisions are tried out, for each. The
+            more, the nearer the bound is to the cost of the cheapest such box; it is never above.
+        """
+        return self._tree.crowd_costs(records.astype(np.int32), copies.astype(np.int32), k, horizon, steps)
+
     def match_cheapest_first(
         self,
         records: NDArray[np.integer[Any]],

@@ -24,6 +24,14 @@ class BoxTree:
     def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
     def delete_records(self, records: NDArray[np.int32]) -> None: ...
     def delete_boxes(self, boxes: NDArray[np.int32]) -> None: ...
+    def crowd_costs(
+        self,
+        records: NDArray[np.int32],
+        copies: NDArray[np.int32],
+        k: int,
+        horizon: int,
+        steps: int,
+    ) -> NDArray[np.float64]: ...
     def match_cheapest_first(
         self,
         records: NDArray[np.int32],
