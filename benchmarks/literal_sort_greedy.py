@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import adult, adult_schema, markdown_table, timed
 from shoal.kernels import RANGE, SET, Geometry
+from shoal.measures.geometry import geometry
 from shoal.measures.loss import gcp
 from shoal.methods.contract import Circumstances
 from shoal.methods.freeform import sort_greedy
-from shoal.methods.geometry import geometry
 from shoal.methods.greedy import lexicographic_order
 from shoal.models import Freeform
 from shoal.recoding import Recoding

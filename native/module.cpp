@@ -15,6 +15,7 @@
 #include "assignment.hpp"
 #include "box_tree.hpp"
 #include "consistency.hpp"
+#include "crowd.hpp"
 #include "greedy_matching.hpp"
 #include "grouping.hpp"
 #include "mondrian.hpp"
@@ -112,6 +113,26 @@ auto give_matching(Matching matching) {
                     matching.queries, matching.visited);
 }
 
+// What is found for each of some places: where each list begins, and all of them in a row.
+template <typename Find>
+auto lists(const Array<std::int32_t>& places, const Find& find) {
+  std::vector<std::int64_t> starts(1, 0);
+  std::vector<std::int32_t> all;
+  {
+    nb::gil_scoped_release release;
+    std::vector<std::vector<std::int32_t>> found(places.shape(0));
+    share(places.shape(0), 64, [&] {
+      return [&, search = BoxTree::Search{}](std::size_t i) mutable {
+        found[i] = find(places.data()[i], search);
+      };
+    });
+    for (const auto& list : found) starts.push_back(starts.back() + static_cast<std::int64_t>(list.size()));
+    all.reserve(static_cast<std::size_t>(starts.back()));
+    for (const auto& list : found) all.insert(all.end(), list.begin(), list.end());
+  }
+  return std::pair(give(std::move(starts)), give(std::move(all)));
+}
+
 // A box tree together with all that it refers to.
 class BoxTreePy {
  public:
@@ -158,6 +179,49 @@ class BoxTreePy {
       });
     }
     return std::pair(give(std::move(boxes)), give(std::move(costs)));
+  }
+
+  auto nearest_records(const Array<std::int32_t>& boxes, std::size_t count) const {
+    std::vector<std::int32_t> records(boxes.shape(0) * count, -1);
+    std::vector<double> costs(boxes.shape(0) * count, std::numeric_limits<double>::infinity());
+    {
+      nb::gil_scoped_release release;
+      share(boxes.shape(0), 64, [&] {
+        return [&, search = BoxTree::Search{}](std::size_t i) mutable {
+          std::size_t place = i * count;
+          for (const auto& [cost, record] : tree_->nearest_records(boxes.data()[i], count, search)) {
+            records[place] = record;
+            costs[place++] = cost;
+          }
+        };
+      });
+    }
+    return std::pair(give(std::move(records)), give(std::move(costs)));
+  }
+
+  auto records_in(const Array<std::int32_t>& boxes) const {
+    return lists(boxes, [&](std::int32_t box, auto& search) { return tree_->records_in(box, search); });
+  }
+  auto boxes_around(const Array<std::int32_t>& records) const {
+    return lists(records,
+                 [&](std::int32_t record, auto& search) { return tree_->boxes_around(record, search); });
+  }
+
+  void delete_records(const Array<std::int32_t>& records) {
+    for (const std::int32_t record : view(records)) tree_->delete_record(record);
+  }
+  void delete_boxes(const Array<std::int32_t>& boxes) {
+    for (const std::int32_t box : view(boxes)) tree_->delete_box(box);
+  }
+
+  auto crowd_costs(const Array<std::int32_t>& records, const Array<std::int32_t>& copies, std::int64_t k,
+                   std::size_t horizon, std::size_t steps) const {
+    std::vector<double> costs;
+    {
+      nb::gil_scoped_release release;
+      costs = shoal::crowd_costs(*tree_, attributes_, view(copies), view(records), k, {horizon, steps});
+    }
+    return give(std::move(costs));
   }
 
   auto match_cheapest_first(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
@@ -253,6 +317,13 @@ NB_MODULE(_native, module) {
       .def("set_members", &shoal::BoxTreePy::set_members, "members"_a)
       .def("set_limits", &shoal::BoxTreePy::set_limits, "limits"_a)
       .def("nearest_boxes", &shoal::BoxTreePy::nearest_boxes, "records"_a)
+      .def("nearest_records", &shoal::BoxTreePy::nearest_records, "boxes"_a, "count"_a)
+      .def("records_in", &shoal::BoxTreePy::records_in, "boxes"_a)
+      .def("boxes_around", &shoal::BoxTreePy::boxes_around, "records"_a)
+      .def("delete_records", &shoal::BoxTreePy::delete_records, "records"_a)
+      .def("delete_boxes", &shoal::BoxTreePy::delete_boxes, "boxes"_a)
+      .def("crowd_costs", &shoal::BoxTreePy::crowd_costs, "records"_a, "copies"_a, "k"_a, "horizon"_a,
+           "steps"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
            "settled_records"_a, "settled_boxes"_a)
       .def("match_in_order", &shoal::BoxTreePy::match_in_order, "records"_a, "costless"_a);

@@ -1,9 +1,9 @@
-"""The box tree and what stands on it: true minima, stable matchings, regular graphs."""
+"""The box tree and what stands on it: true minima, containment, stable matchings, regular graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import permutations, product
+from itertools import chain, combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -35,13 +35,10 @@ def geometries(draw: st.DrawFn) -> Geometry:
 
 
 @st.composite
-def grown_trees(draw: st.DrawFn, lacking: int = 0) -> tuple[BoxTree, list[Geometry], NDArray[np.int32]]:
-    """Draw records and boxes that have taken in a few of them; return the records in the tree's order.
-
-    Each box lacks at least so many records.
-    """
+def records(draw: st.DrawFn, most: int, least: int = 1) -> tuple[list[Geometry], NDArray[np.int32]]:
+    """Draw attributes and records with few different codes."""
     attributes = draw(st.lists(geometries(), min_size=1, max_size=4))
-    n = draw(st.integers(1 + lacking, 8) | st.integers(1 + lacking, 40))
+    n = draw(st.integers(least, 8) | st.integers(least, most))
     columns = [
         draw(
             st.lists(
@@ -52,7 +49,17 @@ def grown_trees(draw: st.DrawFn, lacking: int = 0) -> tuple[BoxTree, list[Geomet
         )
         for a in attributes
     ]
-    codes = np.array(columns, dtype=np.int32).T.copy()
+    return attributes, np.array(columns, dtype=np.int32).T.copy()
+
+
+@st.composite
+def grown_trees(draw: st.DrawFn, lacking: int = 0) -> tuple[BoxTree, list[Geometry], NDArray[np.int32]]:
+    """Draw records and boxes that have taken in a few of them; return the records in the tree's order.
+
+    Each box lacks at least so many records.
+    """
+    attributes, codes = draw(records(40, 1 + lacking))
+    n = len(codes)
     rounds = draw(st.integers(0, min(5, n - 1 - lacking)))
     tree = BoxTree(codes, attributes, n)
     for turn in range(1, rounds + 1):  # the turn-th next record joins each box: near or far
@@ -95,6 +102,118 @@ def test_the_nearest_box_is_a_true_minimum(grown: Any, data: st.DataObject) -> N
     for record, box in enumerate(boxes):
         assert (box < 0) == np.isinf(costs[record])
         assert box < 0 or expected[record, box] == costs[record]
+
+
+def covered(tree: BoxTree, attributes: list[Geometry], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return whether each box (column) covers each record (row) as it is."""
+    members = tree.members()
+    n = len(codes)
+    inside = np.ones((n, n), dtype=np.bool_)
+    for record, box in product(range(n), range(n)):
+        for c, a in enumerate(attributes):
+            code, present = int(codes[record, c]), set(codes[members[box], c].tolist())
+            if a.kind == SET:
+                inside[record, box] &= code in present
+            elif a.kind == TREE:
+                inside[record, box] &= twins.cost(a, {*present, code}) == twins.cost(a, present)
+            else:
+                mixed = len(present) > 1 and max(present) == a.size - 1 and a.table[-1] > 1
+                inside[record, box] &= mixed or min(present) <= code <= max(present)
+    return inside
+
+
+def some(data: st.DataObject, n: int) -> NDArray[np.int32]:
+    """Draw some places of a tree, all of them now and then."""
+    return np.array(sorted(data.draw(st.sets(st.integers(0, n - 1)) | st.just(set(range(n))))), np.int32)
+
+
+@given(grown_trees(), st.data())
+def test_the_nearest_records_are_true_minima(grown: Any, data: st.DataObject) -> None:
+    tree, attributes, codes = grown
+    n = len(codes)
+    deleted = some(data, n)
+    tree.delete_records(deleted)
+    count = data.draw(st.integers(0, n + 1))
+    records, costs = tree.nearest_records(np.arange(n), count)
+    expected = extra_cost(tree, attributes, codes).T
+    expected[:, deleted] = np.inf
+    nearest = np.sort(np.hstack((expected, np.full((n, 1), np.inf))), axis=1)[:, :count]
+    assert costs.tolist() == nearest.tolist()
+    assert ((records < 0) == np.isinf(costs)).all()
+    for box in range(n):
+        found = records[box][records[box] >= 0]
+        assert len(set(found)) == len(found)
+        assert expected[box, found].tolist() == costs[box][: len(found)].tolist()
+
+
+@given(grown_trees(), st.data())
+def test_what_lies_in_what(grown: Any, data: st.DataObject) -> None:
+    tree, attributes, codes = grown
+    n = len(codes)
+    inside = covered(tree, attributes, codes)
+    left, open_boxes = np.ones(n, np.bool_), np.ones(n, np.bool_)
+    for _ in range(2):
+        starts, records = tree.records_in(np.arange(n))
+        for box, found in enumerate(np.split(records, starts[1:-1])):
+            assert found.tolist() == np.flatnonzero(inside[:, box] & left).tolist()
+        starts, boxes = tree.boxes_around(np.arange(n))
+        for record, found in enumerate(np.split(boxes, starts[1:-1])):
+            assert found.tolist() == np.flatnonzero(inside[record] & open_boxes).tolist()
+        deleted = some(data, n), some(data, n)
+        tree.delete_records(deleted[0])
+        tree.delete_boxes(deleted[1])
+        left[deleted[0]] = open_boxes[deleted[1]] = False
+
+
+@given(grown_trees(), st.data())
+def test_deleted_boxes_are_never_found_again(grown: Any, data: st.DataObject) -> None:
+    tree, attributes, codes = grown
+    n = len(codes)
+    expected = extra_cost(tree, attributes, codes)
+    deleted = some(data, n)
+    tree.delete_boxes(deleted)
+    expected[:, deleted] = np.inf
+    for _ in range(2):
+        boxes, costs = tree.nearest_boxes(np.arange(n))
+        assert costs.tolist() == expected.min(axis=1).tolist()
+        assert ((boxes < 0) == np.isinf(costs)).all()
+        tree.set_limits(np.full(n, np.inf))  # which does not bring them back
+
+
+@given(records(9), st.data())
+def test_the_cheapest_crowd(drawn: Any, data: st.DataObject) -> None:
+    attributes, codes = drawn
+    tree = BoxTree(np.unique(codes, axis=0), attributes, 1)
+    codes = np.unique(codes, axis=0)[tree.order]
+    n = len(codes)
+    copies = np.array(data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)))
+    k = data.draw(st.integers(1, copies.sum()))
+
+    def cost(crowd: tuple[int, ...]) -> float:
+        return sum(a.weight * twins.cost(a, set(codes[list(crowd), c])) for c, a in enumerate(attributes))
+
+    crowds = chain.from_iterable(combinations(range(n), size) for size in range(1, n + 1))
+    costs = {crowd: cost(crowd) for crowd in crowds if copies[list(crowd)].sum() >= k}
+    cheapest = [min(costs[crowd] for crowd in costs if record in crowd) for record in range(n)]
+    found = tree.crowd_costs(np.arange(n), copies, k, horizon=n, steps=10_000)
+    assert found.tolist() == cheapest
+    # With less effort the bound is lower, but never below the k-th nearest record.
+    horizon = data.draw(st.integers(max(k - 1, 1), max(k - 1, n)))
+    steps = data.draw(st.integers(0, 5))
+    less = tree.crowd_costs(np.arange(n), copies, k, horizon=horizon, steps=steps)
+    assert (less <= found).all()
+    for record in range(n):
+        near = sorted((cost((record, other)), other) for other in range(n))
+        reached = np.cumsum(copies[[other for _, other in near]])
+        assert near[int(np.searchsorted(reached, k))][0] <= less[record]
+
+
+def test_a_crowd_with_numbers_and_the_missing_value_covers_everything() -> None:
+    positions = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 2.0])
+    tree = BoxTree(np.array([[1], [2], [3], [5]], np.int32), [Geometry(RANGE, 1.0, 6, positions)], 1)
+    costs = [tree.crowd_costs(np.arange(4), np.ones(4), k, horizon=4, steps=99) for k in (1, 2, 3, 4)]
+    by_code = np.array(costs)[:, np.argsort(tree.order)].tolist()
+    assert by_code == [[0, 0, 0, 0], [0.25, 0.25, 0.25, 1], [0.5, 0.5, 0.5, 1], [1, 1, 1, 1]]
 
 
 @given(grown_trees(lacking=1))
@@ -234,3 +353,9 @@ def test_a_hundred_thousand_categories() -> None:
     _, costs = tree.nearest_boxes(np.arange(3_000))
     assert (costs == 0).sum() >= 2_000
     assert (costs[costs > 0] == 1 / (LARGE - 1)).all()
+    places = np.arange(3_000)
+    starts, boxes = tree.boxes_around(places)
+    assert len(boxes) == len(tree.records_in(places)[1]) >= 5_000
+    tree.delete_boxes(boxes[starts[:1_000]])
+    tree.delete_records(places[:2_999])
+    assert set(tree.nearest_records(places, 1)[0].ravel()) == {-1, 2_999}

@@ -19,9 +19,9 @@ from strategies import tables
 
 from shoal import Freeform, InputError, KAnonymity, Schema, anonymize
 from shoal.errors import Reason
+from shoal.measures.geometry import geometry
 from shoal.measures.loss import gcp
 from shoal.methods import METHODS, Circumstances
-from shoal.methods.geometry import geometry
 from shoal.table import Table
 
 module = importlib.import_module("shoal.methods.exact")  # the package has the function of the same name

@@ -21,10 +21,10 @@ from strategies import tables
 
 from benchmarks.literal_sort_greedy import extra_costs, literal_sort_greedy
 from shoal import Freeform, Schema, read_table
+from shoal.measures.geometry import geometry
 from shoal.measures.loss import gcp
 from shoal.methods.contract import Circumstances
 from shoal.methods.freeform import cheapest_first, sort_greedy
-from shoal.methods.geometry import geometry
 from shoal.methods.greedy import choosing_in, greedy, lexicographic_order
 from shoal.methods.growth import Growth, grow
 from shoal.recoding import Recoding, closure

@@ -52,7 +52,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_demo_ends_with_what_was_promised_found_and_lost(tmp_path: Path) -> None:
     shown = run(tmp_path, "demo").stdout
-    for words in ("promised", "audit found", "The promise holds", "lost", "release.csv"):
+    for words in ("promised", "audit found", "The promise holds", "lost", "at most", "release.csv"):
         assert words in shown
     assert (tmp_path / "shoal-demo" / "release" / "certificate.json").is_file()
     run(tmp_path, "demo")  # again, over the old one
@@ -88,7 +88,10 @@ def test_the_certificate_says_what_was_done(clinic: Path) -> None:
     assert certificate["seeded"] is False
     assert certificate["audit"]["holds"] is True
     assert certificate["audit"]["k"] >= 5
-    assert 0 < certificate["loss"]["gcp"] < 1
+    loss = certificate["loss"]
+    assert 0 < loss["bound"] < loss["gcp"] < 1
+    assert loss["ratio"] == loss["gcp"] / loss["bound"]
+    assert loss["bound_error"] == 0  # so few records are all asked
     assert certificate["rows"] == 1_000
     assert certificate["files"]["release.csv"]["sha256"]
 

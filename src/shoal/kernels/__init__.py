@@ -97,7 +97,7 @@ class Matching:
 
 
 class BoxTree:
-    """Boxes that grow around records, and which of them takes in a record at the least extra cost.
+    """Boxes that grow around records, which of them takes in a record at the least extra cost, and the like.
 
     Records and boxes are numbered by their place in the tree; `order` tells which record stands where. Box i
     starts as the record at place i.
@@ -136,6 +136,66 @@ class BoxTree:
         Only boxes whose limit is above the cost are found; -1 and infinity if there is none. On all cores.
         """
         return self._tree.nearest_boxes(records.astype(np.int32))
+
+    def nearest_records(
+        self, boxes: NDArray[np.integer[Any]], count: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return for each box the records that it takes in at the least extra cost, and that cost.
+
+        One row for each box with `count` records, nearest first; members are passed over, and where there are
+        too few others, -1 and infinity fill the row. On all cores.
+        """
+        records, costs = self._tree.nearest_records(boxes.astype(np.int32), count)
+        return records.reshape(len(boxes), count), costs.reshape(len(boxes), count)
+
+    def records_in(self, boxes: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return all records that each box covers, on all cores.
+
+        Returns
+        -------
+        tuple
+            ``starts, records``: those of the i-th box are ``records[starts[i]:starts[i + 1]]``, ascending.
+        """
+        return self._tree.records_in(boxes.astype(np.int32))
+
+    def boxes_around(self, records: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return all boxes that cover each record, as `records_in` does, whatever their limits."""
+        return self._tree.boxes_around(records.astype(np.int32))
+
+    def delete_records(self, records: NDArray[np.integer[Any]]) -> None:
+        """Let these records never be found again; boxes that have them keep them, and they may still ask."""
+        self._tree.delete_records(records.astype(np.int32))
+
+    def delete_boxes(self, boxes: NDArray[np.integer[Any]]) -> None:
+        """Let these boxes never be found again; they may still ask."""
+        self._tree.delete_boxes(boxes.astype(np.int32))
+
+    def crowd_costs(
+        self,
+        records: NDArray[np.integer[Any]],
+        copies: NDArray[np.integer[Any]],
+        k: int,
+        *,
+        horizon: int,
+        steps: int,
+    ) -> NDArray[np.float64]:
+        """Return for each record what any box costs at least that covers it and k - 1 others, on all cores.
+
+        For a tree of different records whose boxes have not grown.
+
+        Parameters
+        ----------
+        records
+            Who asks.
+        copies
+            How many equal records each place stands for.
+        k
+            The size of a crowd.
+        horizon, steps
+            How many of the nearest records are looked at, and how many decisions are tried out, for each. The
+            more, the nearer the bound is to the cost of the cheapest such box; it is never above.
+        """
+        return self._tree.crowd_costs(records.astype(np.int32), copies.astype(np.int32), k, horizon, steps)
 
     def match_cheapest_first(
         self,

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
-from shoal.methods.geometry import geometry
 from shoal.methods.growth import grow
 from shoal.models import Freeform
 from shoal.recoding import Recoding

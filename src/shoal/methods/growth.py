@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import BoxTree, Matching
+from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.methods.copies import Copies
-from shoal.methods.geometry import geometry
 from shoal.table import Table
 
 Round = Callable[[BoxTree, tuple[NDArray[np.int64], NDArray[np.int64]]], Matching]
