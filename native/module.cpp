@@ -14,6 +14,7 @@
 
 #include "assignment.hpp"
 #include "box_tree.hpp"
+#include "cheapest_matching.hpp"
 #include "consistency.hpp"
 #include "crowd.hpp"
 #include "greedy_matching.hpp"
@@ -22,6 +23,7 @@
 #include "random_words.hpp"
 #include "refinement.hpp"
 #include "space.hpp"
+#include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
 #include "workers.hpp"
 
@@ -239,6 +241,15 @@ class BoxTreePy {
     return give_matching(std::move(matching));
   }
 
+  auto match_cheapest_together(const Array<std::int32_t>& known, std::size_t candidates) const {
+    Matching matching;
+    {
+      nb::gil_scoped_release release;
+      matching = shoal::match_cheapest_together(*tree_, view(known), candidates);
+    }
+    return give_matching(std::move(matching));
+  }
+
   auto match_in_order(const Array<std::int32_t>& records, const Array<std::int32_t>& costless) {
     Matching matching;
     {
@@ -288,6 +299,18 @@ class RefinementPy {
   std::optional<Refinement> refinement_;
 };
 
+auto cheapest_assignment_py(const Array<std::int64_t>& starts, const Array<std::int32_t>& columns,
+                            const Array<double>& costs, std::int32_t count) {
+  std::vector<std::int32_t> column_of;
+  {
+    nb::gil_scoped_release release;
+    std::vector<Edge> edges(columns.shape(0));
+    for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = {columns.data()[i], costs.data()[i]};
+    column_of = SparseAssignment().solve(view(starts), edges, count);
+  }
+  return give(std::move(column_of));
+}
+
 auto random_assignment_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key) {
   std::vector<std::int32_t> assignment;
   {
@@ -307,6 +330,8 @@ NB_MODULE(_native, module) {
              "frequency_l"_a, "distinct"_a, "entropy"_a, "relaxed"_a);
   module.def("count_consistent", &shoal::count_consistent_py, "records"_a, "record_copies"_a, "boxes"_a,
              "box_copies"_a, "attributes"_a);
+  module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
+             "count"_a);
   module.def("random_assignment", &shoal::random_assignment_py, "members"_a, "which"_a, "key"_a);
   nb::class_<shoal::BoxTreePy>(module, "BoxTree")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, std::int32_t>(), "codes"_a,
@@ -326,6 +351,7 @@ NB_MODULE(_native, module) {
            "steps"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
            "settled_records"_a, "settled_boxes"_a)
+      .def("match_cheapest_together", &shoal::BoxTreePy::match_cheapest_together, "known"_a, "candidates"_a)
       .def("match_in_order", &shoal::BoxTreePy::match_in_order, "records"_a, "costless"_a);
   nb::class_<shoal::RefinementPy>(module, "Refinement")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -124,6 +124,10 @@ class BoxTree:
         """Let each box take in a record."""
         self._tree.add(boxes.astype(np.int32), records.astype(np.int32))
 
+    def set_members(self, members: NDArray[np.int32]) -> None:
+        """Give each box other members, one row for each; the places of boxes and records stay."""
+        self._tree.set_members(np.ascontiguousarray(members, dtype=np.int32))
+
     def set_limits(self, limits: NDArray[np.float64]) -> None:
         """Set below which extra cost each box may be found; infinite at first, a negative one hides it."""
         self._tree.set_limits(np.ascontiguousarray(limits))
@@ -217,6 +221,19 @@ class BoxTree:
         arrays = [array.astype(np.int32) for array in (records, boxes, *before)]
         return Matching(*self._tree.match_cheapest_first(*arrays))
 
+    def match_cheapest_together(self, known: Matching, candidates: int) -> Matching:
+        """Match all records and boxes, each with one that does not have it yet, at the least cost together.
+
+        Parameters
+        ----------
+        known
+            Any such matching; the result costs no more.
+        candidates
+            So many of its nearest records are looked at for each box, besides the one known. Exact on these.
+        """
+        found = Matching(*self._tree.match_cheapest_together(known.box_of, candidates))
+        return replace(found, queries=found.queries + known.queries, visited=found.visited + known.visited)
+
     def match_in_order(
         self, records: NDArray[np.integer[Any]], costless: NDArray[np.integer[Any]]
     ) -> Matching:
@@ -271,7 +288,8 @@ class Refinement:
         times
             How often.
         temperature
-            How much costs are blurred: above zero, the graph may cost more afterwards, and leaves local minima.
+            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
+            minima.
         """
         return self._refinement.reassign(times, temperature)
 
@@ -284,6 +302,33 @@ class Refinement:
     def graph(self) -> NDArray[np.int32]:
         """The records of each row."""
         return self._refinement.members().reshape(self._shape)
+
+
+def cheapest_assignment(
+    starts: NDArray[np.int64], columns: NDArray[np.int32], costs: NDArray[np.float64], count: int
+) -> NDArray[np.int32]:
+    """Assign rows to columns at the least sum of costs, where each row can take only some of them.
+
+    Parameters
+    ----------
+    starts
+        Row i can take ``columns[starts[i]:starts[i + 1]]``, at these `costs`; one entry more than rows.
+    columns, costs
+        No column twice in a row.
+    count
+        How many columns there are.
+
+    Returns
+    -------
+    NDArray
+        The column of each row; -1 for rows that could not be taken in besides the others.
+    """
+    return _native.cheapest_assignment(
+        np.ascontiguousarray(starts, dtype=np.int64),
+        np.ascontiguousarray(columns, dtype=np.int32),
+        np.ascontiguousarray(costs, dtype=np.float64),
+        count,
+    )
 
 
 def random_assignment(members: NDArray[np.int32], which: int, key: NDArray[np.uint64]) -> NDArray[np.int32]:

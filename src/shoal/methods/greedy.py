@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels import BoxTree, Matching
 from shoal.methods.contract import Circumstances
-from shoal.methods.feasibility import require_feasible
-from shoal.methods.freeform import refined, require_effort
-from shoal.methods.growth import Round, grow
+from shoal.methods.growth import Round, grown
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -23,22 +21,17 @@ def greedy(
     Each record takes the row that takes it in at the least extra cost, of those that no other record has
     taken in this round: first, for nothing, the records with a copy whose row they do not lie in yet, then
     the others in lexicographic order (the paper has all of them in that order). About O(k n log n) as long
-    as the box tree can leave out most rows, on one core. Unless `effort` is ``fast``, rows then exchange
-    records as long as that pays.
+    as the box tree can leave out most rows, on one core. Unless `effort` is ``fast``, rows exchange
+    records in between and at the end, as long as that pays.
 
     Parameters
     ----------
     table, model, circumstances
         As for every method.
     effort
-        ``fast`` (the paper's algorithm, deterministic) or ``balanced``.
+        ``fast`` (the paper's algorithm, deterministic), ``balanced`` or ``best``.
     """
-    require_effort(effort)
-    require_feasible(table, model)
-    graph = grow(table, model.k, circumstances, choosing_in(lexicographic_order(table.codes))).graph
-    if effort != "fast":
-        graph = refined(table, graph, circumstances)
-    return Recoding.of_graph(table, graph)
+    return grown(table, model, circumstances, effort, choosing_in(lexicographic_order(table.codes)))
 
 
 def lexicographic_order(codes: NDArray[np.int32]) -> NDArray[np.int64]:
