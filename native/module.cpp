@@ -280,9 +280,9 @@ class RefinementPy {
                         static_cast<std::int32_t>(graph.shape(1)));
   }
 
-  std::int64_t exchange() {
+  std::int64_t exchange(double foresight) {
     nb::gil_scoped_release release;
-    return refinement_->exchange(random_);
+    return refinement_->exchange(foresight, random_);
   }
   std::int64_t reassign(std::int32_t times, double temperature) {
     nb::gil_scoped_release release;
@@ -357,7 +357,7 @@ NB_MODULE(_native, module) {
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const shoal::Array<std::uint64_t>&>(),
            "codes"_a, "attributes"_a, "graph"_a, "key"_a)
-      .def("exchange", &shoal::RefinementPy::exchange)
+      .def("exchange", &shoal::RefinementPy::exchange, "foresight"_a)
       .def("reassign", &shoal::RefinementPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &shoal::RefinementPy::cost)
       .def("members", &shoal::RefinementPy::members);

@@ -273,12 +273,16 @@ class Refinement:
         self._shape = graph.shape
         self._refinement = _native.Refinement(codes, _specs(attributes), np.ascontiguousarray(graph), key)
 
-    def exchange(self) -> int:
+    def exchange(self, foresight: float = 0.0) -> int:
         """Let each row try to exchange each of its records with another row; return how often two did.
 
-        Each exchange lowers the cost.
+        Parameters
+        ----------
+        foresight
+            How much it counts what would become of a row without its outermost records, from 0 to 1. With 0,
+            each exchange lowers the cost; with more, the cost may rise at first and fall further then.
         """
-        return self._refinement.exchange()
+        return self._refinement.exchange(foresight)
 
     def reassign(self, times: int, temperature: float = 0.0) -> int:
         """Let all rows give away a record and assign these anew at the least cost; return how many moved.

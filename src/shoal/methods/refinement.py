@@ -13,6 +13,8 @@ from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.table import Table
 
+FORESIGHT = (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1)
+"""Of the first sweeps of exchanges over complete rows; those that follow look at what rows cost as they are."""
 MOST_SWEEPS = 20
 WORTHWHILE = 5e-4
 """Exchanges end when a sweep saves less than this share."""
@@ -30,20 +32,24 @@ class Effort:
 
     Parameters
     ----------
-    sweeps
-        Of exchanges, each time while rows grow.
+    growing
+        The foresight of each sweep of exchanges, each time while rows grow.
     reassignments
         Each time while rows grow: all rows give away one record, and these are assigned anew.
     last
         Reassignments when rows are complete; costs are blurred at first and less and less.
     """
 
-    sweeps: int
+    growing: tuple[float, ...]
     reassignments: int
     last: int
 
 
-EFFORTS = {"fast": None, "balanced": Effort(2, 0, 0), "best": Effort(4, 10, 200)}
+EFFORTS = {
+    "fast": None,
+    "balanced": Effort((0.5, 0.25), 0, 0),
+    "best": Effort((0.6, 0.4, 0.2, 0.1), 10, 200),
+}
 
 
 def effort_named(name: str) -> Effort | None:
@@ -90,8 +96,8 @@ class Refiner:
     def while_growing(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return a better graph for rows that are to grow further; rows near each other stand together."""
         refinement = self._refinement(graph)
-        for _ in range(self._effort.sweeps):
-            refinement.exchange()
+        for foresight in self._effort.growing:
+            refinement.exchange(foresight)
         if self._effort.reassignments:
             refinement.reassign(self._effort.reassignments)
         return self._in_order(refinement.graph)
@@ -100,7 +106,10 @@ class Refiner:
         """Return a graph in which no exchange that was tried saves anything more."""
         refinement = self._refinement(graph)
         progress = self._circumstances.progress
-        for sweep in range(MOST_SWEEPS):
+        for sweep, foresight in enumerate(FORESIGHT):
+            progress("exchanging records", sweep / MOST_SWEEPS)
+            refinement.exchange(foresight)
+        for sweep in range(len(FORESIGHT), MOST_SWEEPS):
             progress("exchanging records", sweep / MOST_SWEEPS)
             before = refinement.cost
             if refinement.exchange() == 0 or before - refinement.cost < WORTHWHILE * before:
