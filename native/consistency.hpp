@@ -6,24 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "extents.hpp"
 #include "live_tree.hpp"
 
 namespace shoal {
-
-// The generalized values of one attribute: intervals of codes, or sets of codes.
-struct Values {
-  bool sets;
-  std::int32_t size;                        // codes are 0 .. size - 1
-  std::span<const std::int32_t> low, high;  // intervals, both ends included
-  std::span<const std::int64_t> starts;     // set v is members[starts[v] .. starts[v + 1]), strictly rising
-  std::span<const std::int32_t> members;
-
-  bool contains(std::int32_t value, std::int32_t code) const;
-  std::span<const std::int32_t> set(std::size_t value) const {
-    return members.subspan(static_cast<std::size_t>(starts[value]),
-                           static_cast<std::size_t>(starts[value + 1] - starts[value]));
-  }
-};
 
 struct Counts {
   std::vector<std::int64_t> boxes_of_record;  // how many boxes, by their copies, contain each record
@@ -78,12 +64,13 @@ class ConsistencyGraph {
   // An extent within these holds only codes of the box.
   const Extent* inner_extents(std::int32_t box) const {
     if (doubtful_.empty()) return boxes_->extents(box);
-    return inner_.data() + static_cast<std::size_t>(box) * attributes_.size();
+    return inner_.data() + static_cast<std::size_t>(box) * columns_;
   }
 
   std::span<const std::int32_t> codes_, values_;
   const std::vector<Values>& attributes_;
-  std::vector<std::size_t> doubtful_;  // attributes with more different codes than an extent has bins
+  std::size_t columns_ = 0;
+  std::vector<std::size_t> doubtful_;
   std::vector<Extent> inner_;
   std::optional<LiveTree> records_, boxes_;
   std::vector<std::int64_t> record_copies_, box_copies_;
