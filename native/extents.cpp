@@ -143,8 +143,8 @@ class Builder {
       box_extent(box) = low <= high ? Extent::interval(low, high) : Extent::interval(values.size, -1);
       set_inner(box, box_extent(box));
     }
-    extents_.by_records.push_back(searches_for_intervals(extents_.records, values.size));
-    extents_.by_boxes.push_back(searches_for_intervals(extents_.boxes, values.size));
+    extents_.by_records.push_back(profile_of_intervals(extents_.records, values.size));
+    extents_.by_boxes.push_back(profile_of_intervals(extents_.boxes, values.size));
     ++column_;
   }
 
@@ -157,39 +157,39 @@ class Builder {
       box_extent(box) = bins[number(box, a)].some;
       set_inner(box, digits ? Extent::set(~std::uint64_t{0}) : bins[number(box, a)].only);
     }
-    extents_.by_records.push_back(searches_for_sets(extents_.records));
-    extents_.by_boxes.push_back(searches_for_sets(extents_.boxes));
+    extents_.by_records.push_back(profile_of_sets(extents_.records));
+    extents_.by_boxes.push_back(profile_of_sets(extents_.boxes));
     ++column_;
   }
 
-  Searches searches_for_intervals(const std::vector<Extent>& extents, std::int32_t size) const {
+  SearchProfile profile_of_intervals(const std::vector<Extent>& extents, std::int32_t size) const {
     std::vector<std::int64_t> begins(at(size), 0), ends(at(size), 0);
     for (std::size_t i = column_; i < extents.size(); i += extents_.columns) {
       if (extents[i].low() > extents[i].high()) continue;
       ++begins[at(extents[i].low())];
       ++ends[at(extents[i].high())];
     }
-    Searches searches{std::vector<float>(at(size)), std::vector<float>(at(size)), {}};
+    SearchProfile profile{std::vector<float>(at(size)), std::vector<float>(at(size)), {}};
     const float one = share_of_one(extents);
     std::int64_t below = 0, above = 0;
     for (std::size_t low = 0, high = at(size); low < at(size); ++low) {
-      searches.below[low] = static_cast<float>(below) * one;
+      profile.below[low] = static_cast<float>(below) * one;
       below += ends[low];
-      searches.above[--high] = static_cast<float>(above) * one;
+      profile.above[--high] = static_cast<float>(above) * one;
       above += begins[high];
     }
-    return searches;
+    return profile;
   }
 
-  Searches searches_for_sets(const std::vector<Extent>& extents) const {
+  SearchProfile profile_of_sets(const std::vector<Extent>& extents) const {
     std::array<std::int64_t, kBins> often{};
     for (std::size_t i = column_; i < extents.size(); i += extents_.columns)
       for (std::uint64_t bins = extents[i].bins(); bins != 0; bins &= bins - 1)
         ++often[at(std::countr_zero(bins))];
-    Searches searches;
+    SearchProfile profile;
     for (const std::int64_t count : often)
-      searches.with_bin.push_back(static_cast<float>(count) * share_of_one(extents));
-    return searches;
+      profile.with_bin.push_back(static_cast<float>(count) * share_of_one(extents));
+    return profile;
   }
 
   float share_of_one(const std::vector<Extent>& extents) const {

@@ -32,7 +32,7 @@ struct Values {
 struct Extents {
   std::size_t columns = 0;
   std::vector<Extent> records, boxes, inner;
-  std::vector<Searches> by_records, by_boxes;
+  std::vector<SearchProfile> by_records, by_boxes;
   std::vector<std::size_t> doubtful;  // attributes with sets that may meet without a code in common
 };
 

@@ -15,9 +15,9 @@ std::size_t at(std::int32_t i) {
   return static_cast<std::size_t>(i);
 }
 
-// Sorts the boxes of one attribute: intervals by where they begin or end, sets by their rarest bins.
+// Sorts boxes by one column: intervals by where they begin or end, sets by their rarest bins.
 struct Key {
-  std::size_t attribute;
+  std::size_t column;
   bool sets, ends;
 
   std::uint64_t operator()(Extent extent) const {
@@ -26,7 +26,7 @@ struct Key {
   }
 };
 
-// Several boxes in one attribute.
+// Several boxes in one column.
 struct Several {
   Extent whole;
   std::int64_t count = 0;
@@ -47,29 +47,29 @@ struct Several {
 // Finds where to cut a node, by a sample of its boxes.
 class Cutter {
  public:
-  Cutter(std::span<const Extent> extents, const std::vector<Searches>& attributes)
-      : extents_(extents), attributes_(attributes) {}
+  Cutter(std::span<const Extent> extents, const std::vector<SearchProfile>& columns)
+      : extents_(extents), columns_(columns) {}
 
   // Puts the boxes that go left first; returns how many do, 0 if they are all alike.
   std::size_t cut(std::span<std::int32_t> boxes) {
     best_ = 1e9;
-    for (std::size_t a = 0; a < attributes_.size(); ++a) {
+    for (std::size_t a = 0; a < columns_.size(); ++a) {
       sample_.clear();
       const std::size_t step = std::max<std::size_t>(1, boxes.size() / kSample);
       for (std::size_t i = 0; i < boxes.size(); i += step) sample_.push_back(extent(boxes[i], a));
-      const bool sets = !attributes_[a].intervals();
+      const bool sets = !columns_[a].intervals();
       consider({a, sets, false});
       if (!sets) consider({a, sets, true});
     }
     if (best_ >= 1e9) return 0;
     const auto middle = std::partition(boxes.begin(), boxes.end(), [&](std::int32_t box) {
-      return key_(extent(box, key_.attribute)) < pivot_;
+      return key_(extent(box, key_.column)) < pivot_;
     });
     return static_cast<std::size_t>(middle - boxes.begin());
   }
 
  private:
-  Extent extent(std::int32_t box, std::size_t a) const { return extents_[at(box) * attributes_.size() + a]; }
+  Extent extent(std::int32_t box, std::size_t a) const { return extents_[at(box) * columns_.size() + a]; }
 
   // The cuts below and above the median; what counts is how many searches have to look at how many boxes.
   void consider(const Key& key) {
@@ -95,9 +95,9 @@ class Cutter {
     if (left.count == 0 || right.count == 0) return;
     Several all = left;
     all.add(key.sets, right);
-    const Searches& searches = attributes_[key.attribute];
+    const SearchProfile& profile = columns_[key.column];
     const auto looks = [&](const Several& part) {
-      return static_cast<float>(part.count) * searches.share_meeting(part.whole);
+      return static_cast<float>(part.count) * profile.share_meeting(part.whole);
     };
     const float before = looks(all);
     const float after = before > 0 ? (looks(left) + looks(right)) / before : 1.0F;
@@ -108,7 +108,7 @@ class Cutter {
   }
 
   std::span<const Extent> extents_;
-  const std::vector<Searches>& attributes_;
+  const std::vector<SearchProfile>& columns_;
   std::vector<Extent> sample_;
   float best_ = 0;
   Key key_{};
@@ -117,7 +117,7 @@ class Cutter {
 
 }  // namespace
 
-float Searches::share_meeting(Extent extent) const {
+float SearchProfile::share_meeting(Extent extent) const {
   if (intervals()) {
     if (extent.low() > extent.high()) return 0;
     return 1.0F - below[at(extent.low())] - above[at(extent.high())];
@@ -129,24 +129,25 @@ float Searches::share_meeting(Extent extent) const {
 }
 
 LiveTree::LiveTree(std::span<const Extent> extents, std::size_t boxes,
-                   const std::vector<Searches>& attributes)
-    : attributes_(attributes.size()),
+                   const std::vector<SearchProfile>& columns)
+    : columns_(columns.size()),
       intervals_(static_cast<std::size_t>(
-          std::count_if(attributes.begin(), attributes.end(), [](const auto& a) { return a.intervals(); }))),
-      order_(boxes), leaf_of_(boxes), extents_(extents.size()), marks_(boxes) {
+          std::count_if(columns.begin(), columns.end(), [](const auto& a) { return a.intervals(); }))),
+      order_(boxes), places_(boxes), leaf_of_(boxes), extents_(extents.size()), marks_(boxes) {
   std::iota(order_.begin(), order_.end(), 0);
-  build(extents, attributes);
-  for (std::size_t place = 0; place < boxes; ++place)
-    std::copy_n(extents.data() + at(order_[place]) * attributes_, attributes_,
-                extents_.data() + place * attributes_);
-  unions_.resize(nodes_.size() * attributes_);
+  build(extents, columns);
+  for (std::size_t place = 0; place < boxes; ++place) {
+    places_[at(order_[place])] = static_cast<std::int32_t>(place);
+    std::copy_n(extents.data() + at(order_[place]) * columns_, columns_, extents_.data() + place * columns_);
+  }
+  unions_.resize(nodes_.size() * columns_);
   for (std::size_t node = nodes_.size(); node-- > 0;) unite_below(node);
   node_marks_.resize(nodes_.size());
   mark_all(1);
 }
 
-void LiveTree::build(std::span<const Extent> extents, const std::vector<Searches>& attributes) {
-  Cutter cutter(extents, attributes);
+void LiveTree::build(std::span<const Extent> extents, const std::vector<SearchProfile>& columns) {
+  Cutter cutter(extents, columns);
   nodes_.push_back({0, size()});
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node node = nodes_[i];
@@ -168,13 +169,13 @@ void LiveTree::unite_below(std::size_t index) {
   const Node& node = nodes_[index];
   if (node.begin == node.end) return;
   const bool leaf = node.left < 0;
-  const Extent* below = leaf ? extents(node.begin) : unions_.data() + at(node.left) * attributes_;
+  const Extent* below = leaf ? extents(node.begin) : unions_.data() + at(node.left) * columns_;
   const std::int32_t parts = leaf ? node.end - node.begin : 2;
-  for (std::size_t a = 0; a < attributes_; ++a) {
+  for (std::size_t a = 0; a < columns_; ++a) {
     Several whole;
     for (std::int32_t part = 0; part < parts; ++part)
-      whole.add(a >= intervals_, {below[at(part) * attributes_ + a], 1});
-    unions_[index * attributes_ + a] = whole.whole;
+      whole.add(a >= intervals_, {below[at(part) * columns_ + a], 1});
+    unions_[index * columns_ + a] = whole.whole;
   }
 }
 

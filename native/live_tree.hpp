@@ -11,8 +11,8 @@
 
 namespace shoal {
 
-// What a box spans in one attribute, in eight bytes: the lowest and the highest code of an interval, or one
-// bit for each bin of codes in a set. Boxes that do not meet in some attribute have no point in common.
+// What a box spans in one column, in eight bytes: the lowest and the highest code of an interval, or one bit
+// for each bin of codes in a set. Boxes that do not meet in some column have no point in common.
 class Extent {
  public:
   Extent() = default;
@@ -31,9 +31,9 @@ class Extent {
   std::uint64_t bits_ = 0;
 };
 
-// What searches look like in one attribute: the share of them whose interval ends below or begins above each
-// code, or whose set has each bin. A tree is cut where that spares most of them one side.
-struct Searches {
+// What is searched for in one column: the share of searches whose interval ends below or begins above each
+// code, or whose set has each bin. A tree is cut where that spares most searches one side.
+struct SearchProfile {
   std::vector<float> below, above;
   std::vector<float> with_bin;
 
@@ -43,14 +43,15 @@ struct Searches {
 
 class LiveTree {
  public:
-  // `extents` is row-major, boxes x attributes; attributes with intervals come before those with sets. The
-  // boxes are numbered anew by their place in the tree: neighbours in the tree are neighbours in memory.
-  LiveTree(std::span<const Extent> extents, std::size_t boxes, const std::vector<Searches>& attributes);
+  // `extents` is row-major, boxes x columns; intervals come before sets. The boxes are numbered anew by their
+  // place in the tree: neighbours in the tree are neighbours in memory.
+  LiveTree(std::span<const Extent> extents, std::size_t boxes, const std::vector<SearchProfile>& columns);
 
   std::int32_t size() const { return static_cast<std::int32_t>(order_.size()); }
   const std::vector<std::int32_t>& order() const { return order_; }  // the box at each place
+  std::int32_t place_of(std::int32_t box) const { return places_[static_cast<std::size_t>(box)]; }
   const Extent* extents(std::int32_t place) const {
-    return extents_.data() + static_cast<std::size_t>(place) * attributes_;
+    return extents_.data() + static_cast<std::size_t>(place) * columns_;
   }
 
   // Each box carries marks, and a search says which it looks for. A box without marks has been taken away.
@@ -64,7 +65,7 @@ class LiveTree {
     bool all = true;
     for (std::size_t a = 0; a < intervals_; ++a)
       all &= (x[a].low() <= y[a].high()) & (y[a].low() <= x[a].high());
-    for (std::size_t a = intervals_; a < attributes_; ++a) all &= (x[a].bins() & y[a].bins()) != 0;
+    for (std::size_t a = intervals_; a < columns_; ++a) all &= (x[a].bins() & y[a].bins()) != 0;
     return all;
   }
 
@@ -77,7 +78,7 @@ class LiveTree {
     while (!waiting_.empty()) {
       const auto index = static_cast<std::size_t>(waiting_.back());
       waiting_.pop_back();
-      if ((node_marks_[index] & marks) == 0 || !meet(unions_.data() + index * attributes_, wanted)) continue;
+      if ((node_marks_[index] & marks) == 0 || !meet(unions_.data() + index * columns_, wanted)) continue;
       ++visited_;
       const Node& node = nodes_[index];
       if (node.left >= 0) {
@@ -100,7 +101,7 @@ class LiveTree {
     while (!waiting.empty()) {
       const auto index = static_cast<std::size_t>(waiting.back());
       waiting.pop_back();
-      const Extent* whole = unions_.data() + index * attributes_;
+      const Extent* whole = unions_.data() + index * columns_;
       if (!meet(whole, wanted)) continue;
       const Node& node = nodes_[index];
       if (within(whole, inner)) {
@@ -129,16 +130,16 @@ class LiveTree {
     bool all = true;
     for (std::size_t a = 0; a < intervals_; ++a)
       all &= (y[a].low() <= x[a].low()) & (x[a].high() <= y[a].high());
-    for (std::size_t a = intervals_; a < attributes_; ++a) all &= (x[a].bins() & ~y[a].bins()) == 0;
+    for (std::size_t a = intervals_; a < columns_; ++a) all &= (x[a].bins() & ~y[a].bins()) == 0;
     return all;
   }
 
-  void build(std::span<const Extent> extents, const std::vector<Searches>& attributes);
+  void build(std::span<const Extent> extents, const std::vector<SearchProfile>& columns);
   void unite_below(std::size_t node);
   std::uint64_t marks_below(std::size_t node) const;
 
-  std::size_t attributes_, intervals_;
-  std::vector<std::int32_t> order_, leaf_of_, waiting_;
+  std::size_t columns_, intervals_;
+  std::vector<std::int32_t> order_, places_, leaf_of_, waiting_;
   std::vector<Node> nodes_;
   std::vector<Extent> extents_, unions_;
   std::vector<std::uint64_t> marks_, node_marks_;

@@ -14,9 +14,10 @@
 
 #include "assignment.hpp"
 #include "box_tree.hpp"
+#include "components.hpp"
 #include "consistency.hpp"
 #include "grouping.hpp"
-#include "matches.hpp"
+#include "maximum_matching.hpp"
 #include "mondrian.hpp"
 #include "random_words.hpp"
 #include "refinement.hpp"
