@@ -155,13 +155,13 @@ class Graph:
             self.attributes,
         )
 
-    def _pairs(self, key: NDArray[np.integer[Any]]) -> kernels.Matching:
+    def _pairs(self, key: NDArray[np.integer[Any]]) -> kernels.Matched:
         types = np.column_stack((self.record_type[key], self.row_type))
         pair, first = kernels.group_rows(types)
         records, boxes = np.ascontiguousarray(types[first].T)
-        return kernels.Matching(records, boxes, np.bincount(pair))
+        return kernels.Matched(records, boxes, np.bincount(pair))
 
-    def _rows_of_records(self, maximum: kernels.Matching) -> NDArray[np.int64]:
+    def _rows_of_records(self, maximum: kernels.Matched) -> NDArray[np.int64]:
         """Return which record gets which row: those of a type are interchangeable."""
         matched = np.full(len(self.record_type), -1, dtype=np.int64)
         records = _members(self.record_type, np.repeat(maximum.records, maximum.copies))
