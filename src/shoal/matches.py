@@ -51,7 +51,7 @@ class Matches:
 
     @property
     def perfect(self) -> bool:
-        """Whether each record can have a row of its own, and each row a record; else they do not belong."""
+        """Whether each record can have a row of its own, and each row a record."""
         return self.unmatched_records == 0 and self.unmatched_rows == 0
 
     @property
