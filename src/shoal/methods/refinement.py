@@ -18,7 +18,8 @@ WORTHWHILE = 5e-4
 """Exchanges end when a sweep saves less than this share."""
 
 HEAT = 0.06
-"""How much costs are blurred when the last reassignments begin, as a share of what a row costs."""
+"""How much costs are blurred when the last reassignments begin, as a share of what a row costs; less if there
+are too few of them for rows of many records to settle again."""
 PER_CUT = 5
 """So many reassignments are made before the rows are cut into other parts."""
 
@@ -105,7 +106,8 @@ class Refiner:
             if refinement.exchange() == 0 or before - refinement.cost < WORTHWHILE * before:
                 break
         progress("exchanging records", 1.0)
-        heat = HEAT * refinement.cost / len(graph)
+        settling = min(1.0, self._effort.last / (20 * graph.shape[1]))
+        heat = HEAT * settling**2 * refinement.cost / len(graph)
         for done in range(0, self._effort.last, PER_CUT):
             share = done / self._effort.last
             progress("assigning records anew", share)
