@@ -15,10 +15,12 @@
 #include "assignment.hpp"
 #include "box_tree.hpp"
 #include "cheapest_matching.hpp"
+#include "components.hpp"
 #include "consistency.hpp"
 #include "crowd.hpp"
 #include "greedy_matching.hpp"
 #include "grouping.hpp"
+#include "maximum_matching.hpp"
 #include "mondrian.hpp"
 #include "random_words.hpp"
 #include "refinement.hpp"
@@ -95,28 +97,8 @@ auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
 using ValuesSpec = std::tuple<bool, std::int32_t, Array<std::int32_t>, Array<std::int32_t>,
                               Array<std::int64_t>, Array<std::int32_t>>;
 
-auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& record_copies, const Matrix& boxes,
-                         const Array<std::int64_t>& box_copies, const std::vector<ValuesSpec>& attributes) {
-  rows_of(boxes);
-  std::vector<Values> values;
-  for (const auto& [sets, size, low, high, starts, members] : attributes)
-    values.push_back({sets, size, view(low), view(high), view(starts), view(members)});
-  Counts counts;
-  {
-    nb::gil_scoped_release release;
-    counts = count_consistent(view(records), view(record_copies), view(boxes), view(box_copies), values);
-  }
-  return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
-}
-
-// In the order of kernels.Matching.
-auto give_matching(Matching matching) {
-  return std::tuple(give(std::move(matching.box_of)), give(std::move(matching.exchanged)), matching.dead_ends,
-                    matching.queries, matching.visited);
-}
-
 // What is found for each of some places: where each list begins, and all of them in a row.
-template <typename Find>
+template <typename Search, typename Find>
 auto lists(const Array<std::int32_t>& places, const Find& find) {
   std::vector<std::int64_t> starts(1, 0);
   std::vector<std::int32_t> all;
@@ -124,15 +106,82 @@ auto lists(const Array<std::int32_t>& places, const Find& find) {
     nb::gil_scoped_release release;
     std::vector<std::vector<std::int32_t>> found(places.shape(0));
     share(places.shape(0), 64, [&] {
-      return [&, search = BoxTree::Search{}](std::size_t i) mutable {
-        found[i] = find(places.data()[i], search);
-      };
+      return [&, search = Search{}](std::size_t i) mutable { found[i] = find(places.data()[i], search); };
     });
     for (const auto& list : found) starts.push_back(starts.back() + static_cast<std::int64_t>(list.size()));
     all.reserve(static_cast<std::size_t>(starts.back()));
     for (const auto& list : found) all.insert(all.end(), list.begin(), list.end());
   }
   return std::pair(give(std::move(starts)), give(std::move(all)));
+}
+
+// A consistency graph together with all that it refers to.
+class ConsistencyGraphPy {
+ public:
+  ConsistencyGraphPy(Matrix records, const Array<std::int64_t>& record_copies, Matrix boxes,
+                     const Array<std::int64_t>& box_copies, std::vector<ValuesSpec> specs)
+      : records_(std::move(records)), boxes_(std::move(boxes)), specs_(std::move(specs)) {
+    rows_of(records_);
+    rows_of(boxes_);
+    for (const auto& [sets, size, low, high, starts, members] : specs_)
+      values_.push_back({sets, size, view(low), view(high), view(starts), view(members)});
+    nb::gil_scoped_release release;
+    graph_.emplace(view(records_), view(record_copies), view(boxes_), view(box_copies), values_);
+  }
+
+  auto count() const {
+    Counts counts;
+    {
+      nb::gil_scoped_release release;
+      counts = graph_->count();
+    }
+    return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
+  }
+
+  auto boxes_around(const Array<std::int32_t>& records) const {
+    return lists<std::vector<std::int32_t>>(
+        records, [&](std::int32_t record, auto& waiting) { return graph_->boxes_around(record, waiting); });
+  }
+
+  auto maximum_matching(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
+                        const Array<std::int64_t>& copies) {
+    MaximumMatching found;
+    {
+      nb::gil_scoped_release release;
+      found = shoal::maximum_matching(*graph_, matched(records, boxes, copies));
+    }
+    return std::tuple(give(std::move(found.matched.records)), give(std::move(found.matched.boxes)),
+                      give(std::move(found.matched.copies)), found.phases, found.searches, found.visited);
+  }
+
+  auto components(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
+                  const Array<std::int64_t>& copies) {
+    Components found;
+    {
+      nb::gil_scoped_release release;
+      found = shoal::components(*graph_, matched(records, boxes, copies));
+    }
+    return std::pair(give(std::move(found.of_record)), give(std::move(found.of_box)));
+  }
+
+ private:
+  static Matched matched(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
+                         const Array<std::int64_t>& copies) {
+    const auto r = view(records), b = view(boxes);
+    const auto c = view(copies);
+    return {{r.begin(), r.end()}, {b.begin(), b.end()}, {c.begin(), c.end()}};
+  }
+
+  Matrix records_, boxes_;
+  std::vector<ValuesSpec> specs_;
+  std::vector<Values> values_;
+  std::optional<ConsistencyGraph> graph_;
+};
+
+// In the order of kernels.Matching.
+auto give_matching(Matching matching) {
+  return std::tuple(give(std::move(matching.box_of)), give(std::move(matching.exchanged)), matching.dead_ends,
+                    matching.queries, matching.visited);
 }
 
 // A box tree together with all that it refers to.
@@ -202,11 +251,12 @@ class BoxTreePy {
   }
 
   auto records_in(const Array<std::int32_t>& boxes) const {
-    return lists(boxes, [&](std::int32_t box, auto& search) { return tree_->records_in(box, search); });
+    return lists<BoxTree::Search>(
+        boxes, [&](std::int32_t box, auto& search) { return tree_->records_in(box, search); });
   }
   auto boxes_around(const Array<std::int32_t>& records) const {
-    return lists(records,
-                 [&](std::int32_t record, auto& search) { return tree_->boxes_around(record, search); });
+    return lists<BoxTree::Search>(
+        records, [&](std::int32_t record, auto& search) { return tree_->boxes_around(record, search); });
   }
 
   void delete_records(const Array<std::int32_t>& records) {
@@ -328,11 +378,18 @@ NB_MODULE(_native, module) {
   module.def("group_rows", &shoal::group_rows_py, "codes"_a);
   module.def("mondrian", &shoal::mondrian_py, "codes"_a, "attributes"_a, "sensitive"_a, "k"_a,
              "frequency_l"_a, "distinct"_a, "entropy"_a, "relaxed"_a);
-  module.def("count_consistent", &shoal::count_consistent_py, "records"_a, "record_copies"_a, "boxes"_a,
-             "box_copies"_a, "attributes"_a);
   module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
              "count"_a);
   module.def("random_assignment", &shoal::random_assignment_py, "members"_a, "which"_a, "key"_a);
+  nb::class_<shoal::ConsistencyGraphPy>(module, "ConsistencyGraph")
+      .def(nb::init<shoal::Matrix, const shoal::Array<std::int64_t>&, shoal::Matrix,
+                    const shoal::Array<std::int64_t>&, std::vector<shoal::ValuesSpec>>(),
+           "records"_a, "record_copies"_a, "boxes"_a, "box_copies"_a, "attributes"_a)
+      .def("count", &shoal::ConsistencyGraphPy::count)
+      .def("boxes_around", &shoal::ConsistencyGraphPy::boxes_around, "records"_a)
+      .def("maximum_matching", &shoal::ConsistencyGraphPy::maximum_matching, "records"_a, "boxes"_a,
+           "copies"_a)
+      .def("components", &shoal::ConsistencyGraphPy::components, "records"_a, "boxes"_a, "copies"_a);
   nb::class_<shoal::BoxTreePy>(module, "BoxTree")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, std::int32_t>(), "codes"_a,
            "attributes"_a, "room"_a)

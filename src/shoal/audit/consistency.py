@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import kernels
 from shoal.audit.reading import ReleasedColumn
-from shoal.errors import InternalError
-from shoal.recoding import Generalized, Nodes, Ranges, Sets
+from shoal.matching import Graph
 from shoal.table import Table
 
 
@@ -75,29 +73,12 @@ def consistency_of(
     key
         For each released row, the record of the table it was made from, if that is known.
     """
-    record_type, first_record = kernels.group_rows(table.codes)
     cells = np.column_stack([column.cell for column in columns])
-    box_of_row, first_row = kernels.group_rows(cells)
-    rows, records = kernels.count_consistent(
-        table.codes[first_record],
-        np.bincount(record_type),
-        cells[first_row],
-        np.bincount(box_of_row),
-        [_for_kernel(column.values) for column in columns],
-    )
+    rows, records = Graph.of(table.codes, cells, [column.values for column in columns]).degrees()
     strayed = None
     if key is not None:
         covered = np.logical_and.reduce(
             [c.values.covers(c.cell, a.codes[key]) for c, a in zip(columns, table.attributes, strict=True)]
         )
         strayed = int((~covered).sum())
-    return Consistency(rows[record_type], records[box_of_row], strayed)
-
-
-def _for_kernel(values: Generalized) -> kernels.Intervals | kernels.Subsets:
-    match values:
-        case Ranges() | Nodes():
-            return kernels.Intervals(len(values.domain), values.low, values.high)
-        case Sets():
-            return kernels.Subsets(len(values.domain), values.starts, values.members)
-    raise InternalError(f"the auditor does not know {type(values).__name__}")
+    return Consistency(rows, records, strayed)

@@ -250,6 +250,105 @@ class BoxTree:
         return Matching(*self._tree.match_in_order(records.astype(np.int32), costless.astype(np.int32)))
 
 
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Copies of records matched with copies of boxes.
+
+    Parameters
+    ----------
+    records, boxes
+        The pairs; one may occur several times.
+    copies
+        How many copies of each pair's record are matched with copies of its box.
+    phases, searches, visited
+        The work it took: rounds of augmenting paths, searches in trees, nodes they looked at.
+    """
+
+    records: NDArray[np.int32]
+    boxes: NDArray[np.int32]
+    copies: NDArray[np.int64]
+    phases: int = 0
+    searches: int = 0
+    visited: int = 0
+
+
+class ConsistencyGraph:
+    """Records and boxes, and an edge wherever a record lies in a box; the edges are never listed.
+
+    Parameters
+    ----------
+    records
+        The codes of each distinct record.
+    record_copies
+        How many records each stands for.
+    boxes
+        For each distinct box and attribute, the number of a generalized value.
+    box_copies
+        How many released rows each stands for.
+    attributes
+        The generalized values of each attribute.
+    """
+
+    def __init__(
+        self,
+        records: NDArray[np.int32],
+        record_copies: NDArray[np.int64],
+        boxes: NDArray[np.int32],
+        box_copies: NDArray[np.int64],
+        attributes: Sequence[Intervals | Subsets],
+    ) -> None:
+        none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
+        specs = [
+            (False, a.size, np.ascontiguousarray(a.low), np.ascontiguousarray(a.high), none64, none32)
+            if isinstance(a, Intervals)
+            else (
+                *(True, a.size, none32, none32),
+                *(np.ascontiguousarray(a.starts), np.ascontiguousarray(a.members)),
+            )
+            for a in attributes
+        ]
+        self._graph = _native.ConsistencyGraph(
+            np.ascontiguousarray(records),
+            np.ascontiguousarray(record_copies),
+            np.ascontiguousarray(boxes),
+            np.ascontiguousarray(box_copies),
+            specs,
+        )
+
+    def count(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many copies of boxes contain each record, and of records lie in each box; all cores."""
+        return self._graph.count()
+
+    def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the boxes that contain each of some records, in no particular order; on all cores.
+
+        Returns
+        -------
+        tuple
+            The boxes around the i-th record are ``boxes[starts[i]:starts[i + 1]]``: `starts` and `boxes`.
+        """
+        return self._graph.boxes_around(np.ascontiguousarray(records, dtype=np.int32))
+
+    def maximum_matching(self, start: Matched | None = None) -> Matched:
+        """Match as many copies of records with copies of boxes around them as possible.
+
+        Parameters
+        ----------
+        start
+            Pairs to start from; those that are no edge, or more than there are copies, are left out.
+        """
+        before = start or Matched(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64))
+        return Matched(*self._graph.maximum_matching(before.records, before.boxes, before.copies))
+
+    def components(self, maximum: Matched) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the component of each record and of each box, 0, 1, 2, ..., given a maximum matching.
+
+        Some maximum matching uses an edge if and only if its ends are in the same component. No record lies in
+        a box of a component with a lower number than its own.
+        """
+        return self._graph.components(maximum.records, maximum.boxes, maximum.copies)
+
+
 class Refinement:
     """A regular graph of rows and the records they cover, and exchanges that lower its cost.
 
@@ -398,36 +497,15 @@ def count_consistent(
 
     Parameters
     ----------
-    records
-        The codes of each distinct record.
-    record_copies
-        How many records each stands for.
-    boxes
-        For each distinct box and attribute, the number of a generalized value.
-    box_copies
-        How many released rows each stands for.
-    attributes
-        The generalized values of each attribute.
+    records, record_copies, boxes, box_copies, attributes
+        As for `ConsistencyGraph`.
 
     Returns
     -------
     tuple
         How many released rows contain each record, and how many records lie in each box.
     """
-    none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
-    specs = [
-        (False, a.size, np.ascontiguousarray(a.low), np.ascontiguousarray(a.high), none64, none32)
-        if isinstance(a, Intervals)
-        else (True, a.size, none32, none32, np.ascontiguousarray(a.starts), np.ascontiguousarray(a.members))
-        for a in attributes
-    ]
-    return _native.count_consistent(
-        np.ascontiguousarray(records),
-        np.ascontiguousarray(record_copies),
-        np.ascontiguousarray(boxes),
-        np.ascontiguousarray(box_copies),
-        specs,
-    )
+    return ConsistencyGraph(records, record_copies, boxes, box_copies, attributes).count()
 
 
 def _specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:

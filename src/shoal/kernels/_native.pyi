@@ -47,6 +47,26 @@ class BoxTree:
         self, records: NDArray[np.int32], costless: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, int, int]: ...
 
+class ConsistencyGraph:
+    def __init__(
+        self,
+        records: NDArray[np.int32],
+        record_copies: NDArray[np.int64],
+        boxes: NDArray[np.int32],
+        box_copies: NDArray[np.int64],
+        attributes: Sequence[
+            tuple[bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
+        ],
+    ) -> None: ...
+    def count(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+    def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+    def maximum_matching(
+        self, records: NDArray[np.int32], boxes: NDArray[np.int32], copies: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], int, int, int]: ...
+    def components(
+        self, records: NDArray[np.int32], boxes: NDArray[np.int32], copies: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+
 class Refinement:
     def __init__(
         self,
@@ -77,12 +97,3 @@ def mondrian(
     entropy: float,
     relaxed: bool,
 ) -> NDArray[np.int32]: ...
-def count_consistent(
-    records: NDArray[np.int32],
-    record_copies: NDArray[np.int64],
-    boxes: NDArray[np.int32],
-    box_copies: NDArray[np.int64],
-    attributes: Sequence[
-        tuple[bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
-    ],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
