@@ -206,7 +206,7 @@ class TreeDistance(LinearDistance):
         steps = np.zeros(len(tree.labels), dtype=np.int64)
         for node in range(len(steps) - 1, 0, -1):
             steps[tree.parent[node]] = max(steps[tree.parent[node]], steps[node] + 1)
-        return steps / max(steps[0], 1)
+        return np.asarray(steps / max(steps[0], 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +228,7 @@ class Least(Distance):
         return len(self.codes)
 
     def between(self, first: Values, second: Values) -> NDArray[np.float64]:
-        return np.minimum.reduce(_by_part(self.parts, self.codes, first, second))
+        return np.asarray(np.minimum.reduce(_by_part(self.parts, self.codes, first, second)))
 
     @property
     def diameter(self) -> float:
@@ -241,7 +241,8 @@ class Least(Distance):
     def close(self, first: Values, second: Values, epsilon: float) -> NDArray[np.bool_]:
         """Return whether each pair is within `epsilon` in some component, as that component sees it."""
         columns = zip(self.parts, self.codes.T, strict=True)
-        return np.logical_or.reduce([p.close(c[first], c[second], epsilon) for p, c in columns])
+        near = [part.close(codes[first], codes[second], epsilon) for part, codes in columns]
+        return np.asarray(np.logical_or.reduce(near))
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +295,7 @@ class Norm(Distance):
             for part, distance in zip(self.parts, distances, strict=True)
         ]
         if np.isinf(self.power):
-            return np.maximum.reduce(shares)
+            return np.asarray(np.maximum.reduce(shares))
         weights = np.ones(len(self.parts)) if self.weights is None else np.asarray(self.weights, dtype=float)
         terms = [w * share**self.power for w, share in zip(weights / weights.sum(), shares, strict=True)]
         return np.asarray(np.add.reduce(terms) ** (1 / self.power))
@@ -366,9 +367,7 @@ def _by_part(
     return [part.between(column[first], column[second]) for part, column in columns]
 
 
-def _first_where(
-    size: int, holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-) -> NDArray[np.int64]:
+def _first_where(size: int, holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> NDArray[np.int64]:
     """Return for each of `size` places the first that `holds` of, as it then does of all later ones."""
     low, high = np.zeros(size, dtype=np.int64), np.full(size, size)
     while (low < high).any():
