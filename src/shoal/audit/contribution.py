@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.audit.consistency import Consistency
 from shoal.audit.reading import ReleasedColumn
+from shoal.audit.risks import Attack
 from shoal.matching import Graph
 from shoal.table import Table
 
@@ -18,8 +19,8 @@ from shoal.table import Table
 class Contribution:
     """How well a release hides everybody from somebody who does not know one quasi-identifier.
 
-    Both figures are at least as large as they are for somebody who knows all quasi-identifiers; the more they
-    exceed these, the more of the risk is due to this one.
+    Somebody who knows all quasi-identifiers finds no more rows and records that fit; the more there are
+    without this one, the more of the risk is due to it.
 
     Parameters
     ----------
@@ -30,11 +31,15 @@ class Contribution:
         some.
     records_per_row
         The least number of records that any row is consistent with in the others.
+    mean_risk
+        The mean over records, those without a row aside, of the chance to pick their row among those that are
+        consistent in the others: the marketer's risk.
     """
 
     column: str
     rows_per_record: int
     records_per_row: int
+    mean_risk: float
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
@@ -59,5 +64,7 @@ def contributions_of(columns: Sequence[ReleasedColumn], table: Table) -> tuple[C
         others = [a for a in range(len(columns)) if a != unknown]
         graph = Graph.of(table.codes[:, others], cells[:, others], [columns[a].values for a in others])
         left = Consistency(*graph.degrees(), None)
-        found.append(Contribution(column.name, left.rows_per_record, int(left.records_of_row.min())))
+        risk = Attack(left.rows_of_record).mean
+        least = int(left.records_of_row.min())
+        found.append(Contribution(column.name, left.rows_per_record, least, risk))
     return tuple(found)

@@ -16,7 +16,7 @@ from shoal.matching import Graph
 from shoal.table import Table
 
 PAIRS = 1 << 22
-"""So many pairs of a record and a row that could be its own are listed at a time, roughly."""
+"""So many pairs, of a record and a row or of two values, are listed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +101,24 @@ def crowds_of_records(
     copies = np.bincount(graph.record_type)
     carried = Histograms.of(len(graph.boxes), graph.row_type, values, np.ones(len(values), dtype=np.int64))
     begins = np.searchsorted(carried.crowd, np.arange(len(graph.boxes) + 1))
-    step = max(PAIRS // max(len(carried.crowd), 1), 256)  # even if all of them were consistent
-    for begin in range(0, len(copies), step):
-        types = np.arange(begin, min(begin + step, len(copies)))
+    largest = np.zeros(len(copies), dtype=np.int64)
+    largest[graph.record_type] = graph.degrees()[0]
+    for begin, end in stretches(largest):
+        types = np.arange(begin, end)
         starts, boxes = graph.crowds(types)
         crowd = np.repeat(np.arange(len(types)), np.diff(starts))
         many = begins[boxes + 1] - begins[boxes]
         place = np.arange(many.sum()) + np.repeat(begins[boxes] - (np.cumsum(many) - many), many)
         pairs = np.repeat(crowd, many), carried.value[place], carried.count[place]
         yield copies[types], Histograms.of(len(types), *pairs)
+
+
+def stretches(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield the ends of stretches of lists that together have `PAIRS` entries at most, or are single."""
+    ends = np.cumsum(sizes)
+    begin = 0
+    while begin < len(sizes):
+        before = ends[begin - 1] if begin else 0
+        end = max(int(np.searchsorted(ends, before + PAIRS, side="right")), begin + 1)
+        yield begin, end
+        begin = end

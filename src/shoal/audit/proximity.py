@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.classes import Classes
-from shoal.audit.crowds import PAIRS, Histograms, crowds_of_classes, crowds_of_records
+from shoal.audit.crowds import Histograms, crowds_of_classes, crowds_of_records, stretches
 from shoal.audit.reading import ReleasedColumn
 from shoal.distances import Distance, LinearDistance
 from shoal.errors import InputError, Reason
@@ -112,7 +113,8 @@ def proximity_of_classes(
     """
     _check(epsilon, delta)
     crowds = crowds_of_classes(classes, values)
-    return Proximity(column, epsilon, delta, _risks(crowds, distance, epsilon), np.ones_like(crowds.sizes))
+    risks = _measure(distance, epsilon)(crowds)
+    return Proximity(column, epsilon, delta, risks, np.ones(len(risks), dtype=np.int64))
 
 
 def proximity_of_records(
@@ -149,9 +151,10 @@ def proximity_of_records(
         If epsilon is negative, or delta is not between 0 and 1.
     """
     _check(epsilon, delta)
+    measure = _measure(distance, epsilon)
     risks, weights = [], []
     for copies, crowds in crowds_of_records(columns, table, values):
-        risks.append(_risks(crowds, distance, epsilon))
+        risks.append(measure(crowds))
         weights.append(copies[crowds.sizes > 0])
     return Proximity(column, epsilon, delta, np.concatenate(risks), np.concatenate(weights))
 
@@ -163,43 +166,47 @@ def _check(epsilon: float, delta: float | None) -> None:
         raise InputError(f"delta = {delta!r} is no share; give 0 to 1", reason=Reason.PARAMETER)
 
 
-def _risks(crowds: Histograms, distance: Distance, epsilon: float) -> NDArray[np.float64]:
-    """Return the risk of each crowd that is not empty."""
+def _measure(distance: Distance, epsilon: float) -> Callable[[Histograms], NDArray[np.float64]]:
+    """Return what tells the risk of each crowd that is not empty."""
     if isinstance(distance, LinearDistance):
-        close = _close_by_rank(crowds, distance, epsilon)
+        close = partial(_close_by_rank, distance.rank, *distance.reach(epsilon))
     else:
-        close = _close_by_pairs(crowds, distance, epsilon)
-    filled = np.flatnonzero(np.diff(crowds.crowd, prepend=-1))
-    most = np.maximum.reduceat(close, filled) if len(filled) else close
-    sizes = crowds.sizes[crowds.sizes > 0]
-    return np.where(sizes > 1, (most - 1) / np.maximum(sizes - 1, 1), 1.0)
+        close = partial(_close_by_pairs, distance, epsilon)
+
+    def risks(crowds: Histograms) -> NDArray[np.float64]:
+        first = np.flatnonzero(np.diff(crowds.crowd, prepend=-1))
+        if not len(first):
+            return np.empty(0)
+        most = np.maximum.reduceat(close(crowds), first)
+        sizes = crowds.sizes[crowds.sizes > 0]
+        return np.where(sizes > 1, (most - 1) / np.maximum(sizes - 1, 1), 1.0)
+
+    return risks
 
 
-def _close_by_rank(crowds: Histograms, distance: LinearDistance, epsilon: float) -> NDArray[np.int64]:
+def _close_by_rank(
+    rank: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64], crowds: Histograms
+) -> NDArray[np.int64]:
     """Return for each entry how many members of its crowd are close to it, itself included."""
-    keys = crowds.crowd * len(distance) + distance.rank[crowds.value]
+    base = crowds.crowd * len(rank)
+    keys = base + rank[crowds.value]
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     before = np.concatenate(([0], np.cumsum(crowds.count[order])))
-    low, high = (crowds.crowd * len(distance) + end[crowds.value] for end in distance.reach(epsilon))
-    return before[np.searchsorted(keys, high, side="right")] - before[np.searchsorted(keys, low)]
+    ends = np.searchsorted(keys, base + high[crowds.value], side="right")
+    return before[ends] - before[np.searchsorted(keys, base + low[crowds.value])]
 
 
-def _close_by_pairs(crowds: Histograms, distance: Distance, epsilon: float) -> NDArray[np.int64]:
-    """As `_close_by_rank`, for distances that must be asked about each pair of different values."""
-    entries = np.arange(len(crowds.crowd))
+def _close_by_pairs(distance: Distance, epsilon: float, crowds: Histograms) -> NDArray[np.int64]:
+    """Return the same for distances that must be asked about each pair of different values in a crowd."""
     first = np.searchsorted(crowds.crowd, crowds.crowd)
-    last = np.searchsorted(crowds.crowd, crowds.crowd, side="right")
-    ends = np.cumsum(last - first)
-    close = np.zeros(len(entries), dtype=np.int64)
-    begin = 0
-    while begin < len(entries):
-        done = ends[begin - 1] if begin else 0
-        end = max(int(np.searchsorted(ends, done + PAIRS, side="right")), begin + 1)
-        many = (last - first)[begin:end]
-        entry = np.repeat(entries[begin:end], many)
-        other = np.arange(many.sum()) + np.repeat(first[begin:end] - (np.cumsum(many) - many), many)
-        near = distance.close(crowds.value[entry], crowds.value[other], epsilon)
-        close[begin:end] = np.add.reduceat(np.where(near, crowds.count[other], 0), np.cumsum(many) - many)
-        begin = end
+    others = np.searchsorted(crowds.crowd, crowds.crowd, side="right") - first
+    close = np.zeros(len(first), dtype=np.int64)
+    for begin, end in stretches(others):
+        many = others[begin:end]
+        starts = np.cumsum(many) - many
+        one = np.repeat(np.arange(begin, end), many)
+        other = np.arange(many.sum()) + np.repeat(first[begin:end] - starts, many)
+        near = distance.close(crowds.value[one], crowds.value[other], epsilon)
+        close[begin:end] = np.add.reduceat(np.where(near, crowds.count[other], 0), starts)
     return close

@@ -32,7 +32,7 @@ class Attack:
     """
 
     crowds: NDArray[np.int64]
-    threshold: float
+    threshold: float = THRESHOLD
 
     @property
     def risks(self) -> NDArray[np.float64]:
