@@ -11,7 +11,7 @@ import numpy as np
 from shoal.audit.consistency import Consistency
 from shoal.audit.reading import ReleasedColumn
 from shoal.audit.risks import Attack
-from shoal.matching import Graph
+from shoal.matches import Graph
 from shoal.table import Table
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.classes import Classes
 from shoal.audit.reading import ReleasedColumn
-from shoal.matching import Graph
+from shoal.matches import Graph
 from shoal.table import Table
 
 PAIRS = 1 << 22

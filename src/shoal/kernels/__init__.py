@@ -343,8 +343,8 @@ class ConsistencyGraph:
     def components(self, maximum: Matched) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the component of each record and of each box, 0, 1, 2, ..., given a maximum matching.
 
-        Some maximum matching uses an edge if and only if its ends are in the same component. No record lies in
-        a box of a component with a lower number than its own.
+        Some maximum matching uses an edge if and only if its ends are in the same component. No record lies
+        in a box of a component with a lower number than its own.
         """
         return self._graph.components(maximum.records, maximum.boxes, maximum.copies)
 

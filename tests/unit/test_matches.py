@@ -11,7 +11,7 @@ from shoal import Schema, kernels
 from shoal.audit.reading import read_release
 from shoal.hierarchy import Hierarchy
 from shoal.kernels import RANGE, SET, Geometry, Intervals, Subsets
-from shoal.matching import Graph, Matches
+from shoal.matches import Graph, Matches
 from shoal.recoding import Ranges
 from shoal.schema import as_frame
 from shoal.table import Table

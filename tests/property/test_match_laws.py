@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoal.kernels import Intervals, Subsets
-from shoal.matching import Graph, Matches
+from shoal.matches import Graph, Matches
 
 SIZES = (2, 6, 30, 100, 100_000)
 """How many codes an attribute may have: also more than an extent has bins for."""
@@ -188,7 +188,7 @@ def test_two_copies_of_a_table_have_twice_the_matches(graph: Graph) -> None:
 
 @given(st.integers(1, 400), st.booleans(), st.integers(0, 2**32))
 def test_a_path_through_everything(n: int, closed: bool, seed: int) -> None:
-    """Row i covers records i and i + 1, the last only its own: from a key that is one off, all have to move."""
+    """Row i covers records i and i + 1, the last only its own: if the key is one off, all have to move."""
     rng = np.random.default_rng(seed)
     low = np.arange(n, dtype=np.int32)
     high = np.minimum(low + 1, n - 1).astype(np.int32)

@@ -27,8 +27,8 @@ class Matches:
     matched
         A maximum matching: the row of each record, or -1.
     component_of_record, component_of_row
-        Components 0, 1, 2, ... A row is a match of a record if and only if they are consistent and in the same
-        one. A record is consistent with no row of a component that has a lower number than its own.
+        Components 0, 1, 2, ... A row is a match of a record if and only if the two are consistent and in the
+        same one. A record is consistent with no row of a component that has a lower number than its own.
     matches_of_record, matches_of_row
         How many matches each has.
     """
@@ -41,17 +41,17 @@ class Matches:
 
     @property
     def unmatched_records(self) -> int:
-        """How many records no maximum matching has a row for at the same time as for all the others."""
+        """How many records are left without a row when as many as possible have one."""
         return int((self.matched < 0).sum())
 
     @property
     def unmatched_rows(self) -> int:
-        """How many rows are left over."""
+        """How many rows are left without a record."""
         return len(self.matches_of_row) - len(self.matched) + self.unmatched_records
 
     @property
     def perfect(self) -> bool:
-        """Whether each record can have a row of its own and each row a record: the release can be its table's."""
+        """Whether each record can have a row of its own, and each row a record; else they do not belong."""
         return self.unmatched_records == 0 and self.unmatched_rows == 0
 
     @property
