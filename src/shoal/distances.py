@@ -37,7 +37,7 @@ class Distance(ABC):
     @property
     @abstractmethod
     def diameter(self) -> float:
-        """The largest finite distance there can be, at least 0."""
+        """What no finite distance exceeds, at least 0."""
 
     @property
     def rounding(self) -> float:
@@ -232,7 +232,7 @@ class Least(Distance):
 
     @property
     def diameter(self) -> float:
-        return min(part.diameter for part in self.parts)
+        return max(part.diameter for part in self.parts)  # a part may be infinite where it would be less
 
     @property
     def rounding(self) -> float:
@@ -306,7 +306,8 @@ class Norm(Distance):
 
     @property
     def rounding(self) -> float:
-        return 1e-12  # of sums and roots; shares that are told apart differ by more
+        # A norm moves no more than the component that moves most; sums and roots add the rest.
+        return 1e-12 + max((p.rounding / p.diameter for p in self.parts if p.diameter > 0), default=0.0)
 
 
 def distance_of(values: pl.Series, column: Column) -> LinearDistance:

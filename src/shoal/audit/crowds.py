@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class Histograms:
         return np.bincount(self.crowd, self.count, self.crowds).astype(np.int64)
 
 
-def crowds_of_classes(classes: Classes, values: NDArray[np.int32]) -> Histograms:
+def crowds_of_classes(classes: Classes, values: NDArray[np.integer[Any]]) -> Histograms:
     """Return what each class of equal rows carries.
 
     Parameters
@@ -75,12 +76,12 @@ def crowds_of_classes(classes: Classes, values: NDArray[np.int32]) -> Histograms
 
 
 def crowds_of_records(
-    columns: Sequence[ReleasedColumn], table: Table, values: NDArray[np.int32]
+    columns: Sequence[ReleasedColumn], table: Table, values: NDArray[np.integer[Any]]
 ) -> Iterator[tuple[NDArray[np.int64], Histograms]]:
     """Yield what the crowds of some records carry, until all had their turn.
 
-    The crowd of a record is the rows that are consistent with it. Equal records have the same; there, one
-    stands for all. Memory does not grow with the number of consistent pairs, time does.
+    The crowd of a record is the rows that are consistent with it. Records with the same crowd share it, equal
+    or not. Memory does not grow with the number of consistent pairs, time does.
 
     Parameters
     ----------
@@ -94,23 +95,44 @@ def crowds_of_records(
     Yields
     ------
     tuple
-        How many records each crowd stands for, and the crowds.
+        How many records have each crowd, and the crowds.
     """
     cells = np.column_stack([column.cell for column in columns])
     graph = Graph.of(table.codes, cells, [column.values for column in columns])
-    copies = np.bincount(graph.record_type)
+    sizes = np.zeros(len(graph.records), dtype=np.int64)
+    sizes[graph.record_type] = graph.degrees()[0]
+    types, members = _different(graph, sizes)
     carried = Histograms.of(len(graph.boxes), graph.row_type, values, np.ones(len(values), dtype=np.int64))
     begins = np.searchsorted(carried.crowd, np.arange(len(graph.boxes) + 1))
-    largest = np.zeros(len(copies), dtype=np.int64)
-    largest[graph.record_type] = graph.degrees()[0]
-    for begin, end in stretches(largest):
-        types = np.arange(begin, end)
-        starts, boxes = graph.crowds(types)
-        crowd = np.repeat(np.arange(len(types)), np.diff(starts))
+    for begin, end in stretches(sizes[types]):
+        starts, boxes = graph.crowds(types[begin:end])
+        crowd = np.repeat(np.arange(end - begin), np.diff(starts))
         many = begins[boxes + 1] - begins[boxes]
         place = np.arange(many.sum()) + np.repeat(begins[boxes] - (np.cumsum(many) - many), many)
         pairs = np.repeat(crowd, many), carried.value[place], carried.count[place]
-        yield copies[types], Histograms.of(len(types), *pairs)
+        yield members[begin:end], Histograms.of(end - begin, *pairs)
+
+
+def _different(graph: Graph, sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a type of record for each different crowd, and how many records have that crowd.
+
+    Parameters
+    ----------
+    graph
+        Which rows could be whose.
+    sizes
+        How large the crowd of each type is.
+    """
+    number: dict[bytes, int] = {}
+    crowd_of = np.empty(len(sizes), dtype=np.int64)
+    for begin, end in stretches(sizes):
+        starts, boxes = graph.crowds(np.arange(begin, end))
+        for i in range(end - begin):
+            # Lists can be long, and many; equal digests of different ones will not occur.
+            digest = blake2b(boxes[starts[i] : starts[i + 1]].tobytes(), digest_size=16).digest()
+            crowd_of[begin + i] = number.setdefault(digest, len(number))
+    _, first = np.unique(crowd_of, return_index=True)
+    return first, np.bincount(crowd_of[graph.record_type], minlength=len(number))
 
 
 def stretches(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

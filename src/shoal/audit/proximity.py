@@ -112,8 +112,8 @@ def proximity_of_classes(
         If epsilon is negative, or delta is not between 0 and 1.
     """
     _check(epsilon, delta)
-    crowds = crowds_of_classes(classes, values)
-    risks = _measure(distance, epsilon)(crowds)
+    carried, measure = _prepared(values, distance, epsilon)
+    risks = measure(crowds_of_classes(classes, carried))
     return Proximity(column, epsilon, delta, risks, np.ones(len(risks), dtype=np.int64))
 
 
@@ -151,11 +151,11 @@ def proximity_of_records(
         If epsilon is negative, or delta is not between 0 and 1.
     """
     _check(epsilon, delta)
-    measure = _measure(distance, epsilon)
+    carried, measure = _prepared(values, distance, epsilon)
     risks, weights = [], []
-    for copies, crowds in crowds_of_records(columns, table, values):
+    for members, crowds in crowds_of_records(columns, table, carried):
         risks.append(measure(crowds))
-        weights.append(copies[crowds.sizes > 0])
+        weights.append(members[crowds.sizes > 0])
     return Proximity(column, epsilon, delta, np.concatenate(risks), np.concatenate(weights))
 
 
@@ -166,33 +166,34 @@ def _check(epsilon: float, delta: float | None) -> None:
         raise InputError(f"delta = {delta!r} is no share; give 0 to 1", reason=Reason.PARAMETER)
 
 
-def _measure(distance: Distance, epsilon: float) -> Callable[[Histograms], NDArray[np.float64]]:
-    """Return what tells the risk of each crowd that is not empty."""
+def _prepared(
+    values: NDArray[np.int32], distance: Distance, epsilon: float
+) -> tuple[NDArray[np.int64], Callable[[Histograms], NDArray[np.float64]]]:
+    """Return the values renumbered, and what then tells the risk of each crowd that is not empty."""
     if isinstance(distance, LinearDistance):
-        close = partial(_close_by_rank, distance.rank, *distance.reach(epsilon))
-    else:
-        close = partial(_close_by_pairs, distance, epsilon)
-
-    def risks(crowds: Histograms) -> NDArray[np.float64]:
-        first = np.flatnonzero(np.diff(crowds.crowd, prepend=-1))
-        if not len(first):
-            return np.empty(0)
-        most = np.maximum.reduceat(close(crowds), first)
-        sizes = crowds.sizes[crowds.sizes > 0]
-        return np.where(sizes > 1, (most - 1) / np.maximum(sizes - 1, 1), 1.0)
-
-    return risks
+        by_rank = np.argsort(distance.rank)
+        low, high = (end[by_rank] for end in distance.reach(epsilon))
+        return distance.rank[values], partial(_risks, partial(_close_by_rank, low, high))
+    return values.astype(np.int64), partial(_risks, partial(_close_by_pairs, distance, epsilon))
 
 
-def _close_by_rank(
-    rank: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64], crowds: Histograms
-) -> NDArray[np.int64]:
-    """Return for each entry how many members of its crowd are close to it, itself included."""
-    base = crowds.crowd * len(rank)
-    keys = base + rank[crowds.value]
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    before = np.concatenate(([0], np.cumsum(crowds.count[order])))
+def _risks(close: Callable[[Histograms], NDArray[np.int64]], crowds: Histograms) -> NDArray[np.float64]:
+    first = np.flatnonzero(np.diff(crowds.crowd, prepend=-1))
+    if not len(first):
+        return np.empty(0)
+    most = np.maximum.reduceat(close(crowds), first)
+    sizes = crowds.sizes[crowds.sizes > 0]
+    return np.where(sizes > 1, (most - 1) / np.maximum(sizes - 1, 1), 1.0)
+
+
+def _close_by_rank(low: NDArray[np.int64], high: NDArray[np.int64], crowds: Histograms) -> NDArray[np.int64]:
+    """Return for each entry how many members of its crowd are close to it, itself included.
+
+    Values are ranks; those close to value v are low[v] to high[v].
+    """
+    base = crowds.crowd * len(low)
+    keys = base + crowds.value
+    before = np.concatenate(([0], np.cumsum(crowds.count)))
     ends = np.searchsorted(keys, base + high[crowds.value], side="right")
     return before[ends] - before[np.searchsorted(keys, base + low[crowds.value])]
 
