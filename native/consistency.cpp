@@ -57,6 +57,20 @@ bool ConsistencyGraph::in_doubtful_sets(std::int32_t record, std::int32_t box) c
                      [&](std::size_t a) { return attributes_[a].contains(values[a], codes[a]); });
 }
 
+std::vector<std::int32_t> ConsistencyGraph::boxes_around(std::int32_t record,
+                                                         std::vector<std::int32_t>& waiting) const {
+  std::vector<std::int32_t> found;
+  const std::int32_t point = records_->place_of(record);
+  const Extent* wanted = records_->extents(point);
+  boxes_->search_stretches(
+      wanted, wanted, waiting, [](std::int32_t) { return true; },
+      [&](std::int32_t begin, std::int32_t end) {
+        for (std::int32_t box = begin; box < end; ++box)
+          if (has_edge(point, box)) found.push_back(boxes_->order()[at(box)]);
+      });
+  return found;
+}
+
 // Counts for one thread. What a box adds to a whole stretch of records is noted at its two ends only.
 class ConsistencyGraph::Counter {
  public:

@@ -50,6 +50,10 @@ class ConsistencyGraph {
                      [&](std::int32_t record) { return in_sets(record, box) && visit(record); });
   }
 
+  // The boxes around a record, both by the order in which they came in. Many may ask at the same time, each
+  // with its own list of nodes that wait.
+  std::vector<std::int32_t> boxes_around(std::int32_t record, std::vector<std::int32_t>& waiting) const;
+
   // All edges, counted at both ends, in the order in which records and boxes came in. On all cores.
   Counts count() const;
 

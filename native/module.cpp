@@ -97,6 +97,24 @@ auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
 using ValuesSpec = std::tuple<bool, std::int32_t, Array<std::int32_t>, Array<std::int32_t>,
                               Array<std::int64_t>, Array<std::int32_t>>;
 
+// What is found for each of some places: where each list begins, and all of them in a row.
+template <typename Search, typename Find>
+auto lists(const Array<std::int32_t>& places, const Find& find) {
+  std::vector<std::int64_t> starts(1, 0);
+  std::vector<std::int32_t> all;
+  {
+    nb::gil_scoped_release release;
+    std::vector<std::vector<std::int32_t>> found(places.shape(0));
+    share(places.shape(0), 64, [&] {
+      return [&, search = Search{}](std::size_t i) mutable { found[i] = find(places.data()[i], search); };
+    });
+    for (const auto& list : found) starts.push_back(starts.back() + static_cast<std::int64_t>(list.size()));
+    all.reserve(static_cast<std::size_t>(starts.back()));
+    for (const auto& list : found) all.insert(all.end(), list.begin(), list.end());
+  }
+  return std::pair(give(std::move(starts)), give(std::move(all)));
+}
+
 // A consistency graph together with all that it refers to.
 class ConsistencyGraphPy {
  public:
@@ -118,6 +136,11 @@ class ConsistencyGraphPy {
       counts = graph_->count();
     }
     return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
+  }
+
+  auto boxes_around(const Array<std::int32_t>& records) const {
+    return lists<std::vector<std::int32_t>>(
+        records, [&](std::int32_t record, auto& waiting) { return graph_->boxes_around(record, waiting); });
   }
 
   auto maximum_matching(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
@@ -159,26 +182,6 @@ class ConsistencyGraphPy {
 auto give_matching(Matching matching) {
   return std::tuple(give(std::move(matching.box_of)), give(std::move(matching.exchanged)), matching.dead_ends,
                     matching.queries, matching.visited);
-}
-
-// What is found for each of some places: where each list begins, and all of them in a row.
-template <typename Find>
-auto lists(const Array<std::int32_t>& places, const Find& find) {
-  std::vector<std::int64_t> starts(1, 0);
-  std::vector<std::int32_t> all;
-  {
-    nb::gil_scoped_release release;
-    std::vector<std::vector<std::int32_t>> found(places.shape(0));
-    share(places.shape(0), 64, [&] {
-      return [&, search = BoxTree::Search{}](std::size_t i) mutable {
-        found[i] = find(places.data()[i], search);
-      };
-    });
-    for (const auto& list : found) starts.push_back(starts.back() + static_cast<std::int64_t>(list.size()));
-    all.reserve(static_cast<std::size_t>(starts.back()));
-    for (const auto& list : found) all.insert(all.end(), list.begin(), list.end());
-  }
-  return std::pair(give(std::move(starts)), give(std::move(all)));
 }
 
 // A box tree together with all that it refers to.
@@ -248,11 +251,12 @@ class BoxTreePy {
   }
 
   auto records_in(const Array<std::int32_t>& boxes) const {
-    return lists(boxes, [&](std::int32_t box, auto& search) { return tree_->records_in(box, search); });
+    return lists<BoxTree::Search>(
+        boxes, [&](std::int32_t box, auto& search) { return tree_->records_in(box, search); });
   }
   auto boxes_around(const Array<std::int32_t>& records) const {
-    return lists(records,
-                 [&](std::int32_t record, auto& search) { return tree_->boxes_around(record, search); });
+    return lists<BoxTree::Search>(
+        records, [&](std::int32_t record, auto& search) { return tree_->boxes_around(record, search); });
   }
 
   void delete_records(const Array<std::int32_t>& records) {
@@ -382,6 +386,7 @@ NB_MODULE(_native, module) {
                     const shoal::Array<std::int64_t>&, std::vector<shoal::ValuesSpec>>(),
            "records"_a, "record_copies"_a, "boxes"_a, "box_copies"_a, "attributes"_a)
       .def("count", &shoal::ConsistencyGraphPy::count)
+      .def("boxes_around", &shoal::ConsistencyGraphPy::boxes_around, "records"_a)
       .def("maximum_matching", &shoal::ConsistencyGraphPy::maximum_matching, "records"_a, "boxes"_a,
            "copies"_a)
       .def("components", &shoal::ConsistencyGraphPy::components, "records"_a, "boxes"_a, "copies"_a);

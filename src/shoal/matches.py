@@ -121,6 +121,21 @@ class Graph:
         rows, records = self._kernel.count()
         return rows[self.record_type], records[self.row_type]
 
+    def crowds(self, types: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the types of row that are consistent with each of some types of record.
+
+        Parameters
+        ----------
+        types
+            The types of record.
+
+        Returns
+        -------
+        tuple
+            Those of the i-th type are ``rows[starts[i]:starts[i + 1]]``, in no order: `starts` and `rows`.
+        """
+        return self._kernel.boxes_around(types.astype(np.int32))
+
     def matches(self, key: NDArray[np.integer[Any]] | None = None) -> Matches:
         """Find all matches, without listing the edges.
 

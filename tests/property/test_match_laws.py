@@ -205,3 +205,14 @@ def test_a_path_through_everything(n: int, closed: bool, seed: int) -> None:
         assert found.matched.tolist() == row_of.tolist()
         assert found.components == n
         assert (found.matches_of_record == 1).all()
+
+
+@given(graphs(most=40), st.data())
+def test_crowds_are_all_edges(graph: Graph, data: st.DataObject) -> None:
+    types = data.draw(st.lists(st.integers(0, len(graph.records) - 1)) if len(graph.records) else st.just([]))
+    starts, boxes = graph.crowds(np.array(types, dtype=np.int64))
+    edges = twins.consistent(graph.records.tolist(), graph.boxes.tolist(), graph.attributes)
+    assert len(starts) == len(types) + 1
+    for i, record in enumerate(types):
+        found = boxes[starts[i] : starts[i + 1]].tolist()
+        assert sorted(found) == [box for box, inside in enumerate(edges[record]) if inside]

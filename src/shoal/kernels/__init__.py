@@ -319,6 +319,16 @@ class ConsistencyGraph:
         """Return how many copies of boxes contain each record, and of records lie in each box; all cores."""
         return self._graph.count()
 
+    def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the boxes that contain each of some records, in no particular order; on all cores.
+
+        Returns
+        -------
+        tuple
+            The boxes around the i-th record are ``boxes[starts[i]:starts[i + 1]]``: `starts` and `boxes`.
+        """
+        return self._graph.boxes_around(np.ascontiguousarray(records, dtype=np.int32))
+
     def maximum_matching(self, start: Matched | None = None) -> Matched:
         """Match as many copies of records with copies of boxes around them as possible.
 
