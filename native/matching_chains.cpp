@@ -1,0 +1,198 @@
+#include "matching_chains.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "workers.hpp"
+
+namespace shoal {
+namespace {
+
+std::size_t at(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+constexpr std::int64_t kStepsPerLook = 4096;  // at the clock
+
+}  // namespace
+
+MatchingChains::MatchingChains(const Neighbourhoods& graph, const Parts& components, std::size_t chains,
+                               std::span<const std::uint64_t> key)
+    : chains_(chains), box_copies_(graph.box_copies.begin(), graph.box_copies.end()),
+      component_starts_(components.starts.begin(), components.starts.end()),
+      component_boxes_(components.boxes.begin(), components.boxes.end()),
+      starts_(graph.starts.begin(), graph.starts.end()) {
+  std::vector<std::uint32_t> copies_before{0};
+  for (const std::int64_t copies : graph.record_copies) {
+    const auto record = static_cast<std::int32_t>(copies_before.size() - 1);
+    record_of_.insert(record_of_.end(), static_cast<std::size_t>(copies), record);
+    copies_before.push_back(static_cast<std::uint32_t>(record_of_.size()));
+  }
+  for (std::size_t box = 0; box < box_copies_.size(); ++box) {
+    std::uint32_t inside = 0;
+    for (auto i = static_cast<std::size_t>(starts_[box]); i < static_cast<std::size_t>(starts_[box + 1]);
+         ++i) {
+      first_.push_back(copies_before[at(graph.begins[i])]);
+      before_.push_back(inside);
+      inside += copies_before[at(graph.ends[i])] - first_.back();
+    }
+    inside_.push_back(inside);
+  }
+  box_of_.assign(chains, std::vector<std::int32_t>(record_of_.size(), -1));
+  times_.assign(chains, std::vector<Times>(record_of_.size()));
+  const std::size_t count = component_starts_.size() - 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<std::uint32_t> members;
+    for (auto b = component_starts_[i]; b < component_starts_[i + 1]; ++b) {
+      const std::int32_t box = component_boxes_[static_cast<std::size_t>(b)];
+      for (auto s = graph.starts[at(box)]; s < graph.starts[at(box) + 1]; ++s) {
+        const auto stretch = static_cast<std::size_t>(s);
+        for (std::uint32_t copy = copies_before[at(graph.begins[stretch])];
+             copy < copies_before[at(graph.ends[stretch])]; ++copy)
+          // Each copy once: the first box that has it says so for all chains.
+          if (std::exchange(box_of_[0][copy], 0) < 0) members.push_back(copy);
+      }
+    }
+    members_.push_back(std::move(members));
+  }
+  std::fill(box_of_[0].begin(), box_of_[0].end(), -1);
+  states_.reserve(count * chains);
+  for (std::size_t i = 0; i < count * chains; ++i)
+    states_.push_back({RandomWords(key.subspan(4 * i, 4)), false, 0, {}});
+}
+
+// One chain of one component at work.
+class MatchingChains::Walker {
+ public:
+  Walker(const MatchingChains& all, Chain& chain, std::vector<std::int32_t>& box_of,
+         std::vector<Times>& times, const std::vector<std::uint32_t>& members, Clock::time_point deadline)
+      : all_(all), chain_(chain), box_of_(box_of), times_(times), members_(members), deadline_(deadline) {}
+
+  // Gives every record a box; false if there was no time for it.
+  bool start(std::span<const std::int32_t> boxes) {
+    for (const std::uint32_t copy : members_) box_of_[copy] = -1;
+    for (const std::int32_t box : boxes)
+      for (std::int64_t i = 0; i < all_.box_copies_[at(box)]; ++i)
+        for (std::int32_t lacking = box; lacking >= 0;) {
+          if (late()) return false;
+          lacking = std::exchange(box_of_[draw(lacking)], lacking);
+        }
+    return true;
+  }
+
+  // False if time was up before all walks were closed.
+  bool walk(std::int64_t walks) {
+    for (const std::uint32_t copy : members_) times_[copy] = {};
+    for (now_ = 0; now_ < walks; ++now_)
+      if (!close_one()) return false;
+    for (const std::uint32_t copy : members_) note(copy, box_of_[copy]);
+    return true;
+  }
+
+ private:
+  bool late() { return ++chain_.steps % kStepsPerLook == 0 && Clock::now() > deadline_; }
+
+  std::uint32_t draw(std::int32_t box) {
+    const std::uint32_t number = chain_.random.below(all_.inside_[at(box)]);
+    const auto begin = all_.before_.begin() + all_.starts_[at(box)];
+    const auto end = all_.before_.begin() + all_.starts_[at(box) + 1];
+    const auto stretch = std::upper_bound(begin, end, number) - 1;
+    return all_.first_[static_cast<std::size_t>(stretch - all_.before_.begin())] + (number - *stretch);
+  }
+
+  bool close_one() {
+    moved_.clear();
+    const std::uint32_t out = members_[chain_.random.below(static_cast<std::uint32_t>(members_.size()))];
+    std::int32_t lacking = box_of_[out];
+    for (std::uint32_t drawn = out + 1; drawn != out;) {
+      if (late()) {
+        for (const auto& [copy, before] : moved_) box_of_[copy] = before;
+        return false;
+      }
+      drawn = draw(lacking);
+      if (std::exchange(times_[drawn].walk, now_) != now_) moved_.emplace_back(drawn, box_of_[drawn]);
+      lacking = std::exchange(box_of_[drawn], lacking);
+    }
+    for (const auto& [copy, before] : moved_)
+      if (box_of_[copy] != before) note(copy, before);
+    return true;
+  }
+
+  // The copy had the box up to now.
+  void note(std::uint32_t copy, std::int32_t box) {
+    const std::int64_t walks = now_ - std::exchange(times_[copy].since, now_);
+    if (walks == 0) return;
+    const auto record = static_cast<std::uint64_t>(all_.record_of_[copy]);
+    chain_.seen[record << 32U | static_cast<std::uint64_t>(box)] += walks;
+  }
+
+  const MatchingChains& all_;
+  Chain& chain_;
+  std::vector<std::int32_t>& box_of_;
+  std::vector<Times>& times_;
+  const std::vector<std::uint32_t>& members_;
+  Clock::time_point deadline_;
+  std::int64_t now_ = 0;                                       // walks closed
+  std::vector<std::pair<std::uint32_t, std::int32_t>> moved_;  // on this walk, and the box before it
+};
+
+bool MatchingChains::walk(std::int32_t component, std::size_t number, std::int64_t walks,
+                          Clock::time_point deadline) {
+  Chain& chain = this->chain(component, number);
+  Walker walker(*this, chain, box_of_[number], times_[number], members_[at(component)], deadline);
+  if (!chain.started) {
+    const auto begin = static_cast<std::size_t>(component_starts_[at(component)]);
+    const auto end = static_cast<std::size_t>(component_starts_[at(component) + 1]);
+    chain.started = walker.start(std::span(component_boxes_).subspan(begin, end - begin));
+    if (!chain.started) return false;
+  }
+  chain.seen.clear();
+  return walker.walk(walks);
+}
+
+SeenLinks MatchingChains::run(std::span<const std::int32_t> components, std::int64_t walks, double seconds) {
+  const auto deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  SeenLinks all;
+  all.complete.assign(components.size(), 1);
+  std::vector<std::uint8_t> done(components.size() * chains_);
+  WorkStack<std::size_t> tasks(0);
+  for (std::size_t task = 1; task < done.size(); ++task) tasks.push(task);
+  const auto make_worker = [&] {
+    return [&](std::size_t task) {
+      done[task] = walk(components[task / chains_], task % chains_, walks, deadline) ? 1 : 0;
+    };
+  };
+  if (!done.empty()) tasks.run(make_worker, static_cast<std::int64_t>(done.size()));
+
+  struct Entry {
+    std::uint64_t link;
+    std::size_t chain;
+    std::int64_t walks;
+  };
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    entries.clear();
+    for (std::size_t c = 0; c < chains_; ++c) {
+      Chain& each = chain(components[i], c);
+      all.steps += std::exchange(each.steps, 0);
+      if (done[i * chains_ + c] == 0) all.complete[i] = 0;
+      for (const auto& [link, count] : each.seen) entries.push_back({link, c, count});
+    }
+    if (all.complete[i] == 0) continue;
+    std::sort(entries.begin(), entries.end(), [](const Entry& x, const Entry& y) { return x.link < y.link; });
+    for (std::size_t e = 0; e < entries.size(); ++e) {
+      if (e == 0 || entries[e].link != entries[e - 1].link) {
+        all.records.push_back(static_cast<std::int32_t>(entries[e].link >> 32U));
+        all.boxes.push_back(static_cast<std::int32_t>(entries[e].link));
+        all.shares.resize(all.shares.size() + chains_, 0.0);
+      }
+      all.shares[all.shares.size() - chains_ + entries[e].chain] =
+          static_cast<double>(entries[e].walks) / static_cast<double>(walks);
+    }
+  }
+  return all;
+}
+
+}  // namespace shoal
