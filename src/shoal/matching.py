@@ -145,6 +145,40 @@ class Graph:
             records[self.row_type],
         )
 
+    def within(self, matches: Matches, components: NDArray[np.bool_]) -> Within:
+        """Return the graph within some components: its edges are the matches there.
+
+        Parameters
+        ----------
+        matches
+            The matches of this graph.
+        components
+            Which components are wanted.
+        """
+        of_record = np.empty(len(self.records), dtype=np.int32)
+        of_record[self.record_type] = matches.component_of_record
+        of_box = np.empty(len(self.boxes), dtype=np.int32)
+        of_box[self.row_type] = matches.component_of_row
+        records, boxes = np.flatnonzero(components[of_record]), np.flatnonzero(components[of_box])
+        copies = np.bincount(self.record_type)[records], np.bincount(self.row_type)[boxes]
+        # A component is one more attribute, in which every box is a single code.
+        number = np.arange(len(components), dtype=np.int32)
+        kernel = kernels.ConsistencyGraph(
+            np.column_stack((self.records, of_record))[records],
+            copies[0],
+            np.column_stack((self.boxes, of_box))[boxes],
+            copies[1],
+            [*self.attributes, kernels.Intervals(len(number), number, number)],
+        )
+        order, *stretches = kernel.stretches()
+        return Within(
+            records[order],
+            boxes,
+            of_record[records[order]],
+            of_box[boxes],
+            kernels.Neighbourhoods(copies[0][order], copies[1], *stretches),
+        )
+
     @cached_property
     def _kernel(self) -> kernels.ConsistencyGraph:
         return kernels.ConsistencyGraph(
@@ -183,6 +217,27 @@ class Graph:
             np.bincount(self.row_type),
             [*self.attributes, kernels.Intervals(len(number), number, number)],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """The part of a consistency graph that lies within some components.
+
+    Parameters
+    ----------
+    records, boxes
+        The types of records and rows that are in it, in the order of `neighbourhoods`.
+    component_of_record, component_of_box
+        The component of each.
+    neighbourhoods
+        The records in each box, by their places.
+    """
+
+    records: NDArray[np.int64]
+    boxes: NDArray[np.int64]
+    component_of_record: NDArray[np.int32]
+    component_of_box: NDArray[np.int32]
+    neighbourhoods: kernels.Neighbourhoods
 
 
 def _members(type_of: NDArray[np.int32], types: NDArray[np.int32]) -> NDArray[np.int64]:

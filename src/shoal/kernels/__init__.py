@@ -315,7 +315,9 @@ class MatchingChains:
         Four random words for each chain of each component.
     """
 
-    def __init__(self, graph: Neighbourhoods, components: Parts, chains: int, key: NDArray[np.uint64]) -> None:
+    def __init__(
+        self, graph: Neighbourhoods, components: Parts, chains: int, key: NDArray[np.uint64]
+    ) -> None:
         self._chains = chains
         self._native = _native.MatchingChains(
             graph._arrays, (components.starts, components.boxes), chains, key
