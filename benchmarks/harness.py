@@ -127,14 +127,14 @@ def growth(module: str, sizes: Sequence[int], **arguments: Any) -> str:
     )
 
 
-def loss_chart(points: Sequence[dict[str, Any]], title: str) -> alt.Chart:
-    """Return a chart of GCP against k, a line for each method."""
+def loss_chart(points: Sequence[dict[str, Any]], title: str, value: str = "GCP") -> alt.Chart:
+    """Return a chart of GCP, or another value, against k, a line for each method."""
     return (
         alt.Chart(pl.DataFrame(points), title=title)
         .mark_line(point=True)
         .encode(
             x=alt.X("k:Q", scale=alt.Scale(type="log")),
-            y=alt.Y("GCP:Q"),
+            y=alt.Y(f"{value}:Q", scale=alt.Scale(zero=value == "GCP")),
             color=alt.Color("method:N", title=None),
         )
         .properties(width=480, height=280)

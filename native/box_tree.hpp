@@ -1,9 +1,11 @@
-// The box tree: which box takes in a record at the least extra cost, found without looking at most of them.
+// The box tree: which box takes in a record at the least extra cost, which records are nearest to a box, and
+// which lie in which, found without looking at most of them.
 //
 // A binary tree over the records, cut where they differ most, and never through the middle of one value.
 // Every record has a box that starts as the record itself and grows around it. A node keeps, for each
 // attribute, the union of the boxes below it: what it costs to reach the union is a lower bound for each of
-// them, so a search that goes to the nearer child first can leave out most of the tree.
+// them, so a search that goes to the nearer child first can leave out most of the tree. It keeps the union of
+// the records below it, too, for the same questions the other way round.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +30,7 @@ class Cell {
   std::int32_t low() const { return static_cast<std::int32_t>(bits_ & 0xffffffffU); }
   std::int32_t high() const { return static_cast<std::int32_t>(bits_ >> 32); }
   bool may_have(std::int32_t code) const { return (bits_ & bit(code)) != 0; }
+  bool may_share(Cell other) const { return (bits_ & other.bits_) != 0; }
 
   // Grows to the smallest cell around both. An interval of numbers and the missing value is everything.
   void unite(const Attribute& attribute, Cell other) {
@@ -56,12 +59,21 @@ struct Nearest {
   double cost = std::numeric_limits<double>::infinity();
 };
 
+struct NearRecord {
+  double cost;
+  std::int32_t record;
+  auto operator<=>(const NearRecord&) const = default;
+};
+
 // Boxes and records are numbered by their place in the tree: neighbours in the tree are neighbours in memory.
 class BoxTree {
  public:
   // `codes` is row-major, rows x attributes. Each box has room for `room` members and starts with its record.
   BoxTree(std::span<const std::int32_t> codes, std::int32_t rows, const std::vector<Attribute>& attributes,
           std::int32_t room);
+
+  // Gives every box other members: `members` is row-major, boxes x their number.
+  void set_members(std::span<const std::int32_t> members);
 
   std::int32_t rows() const { return rows_; }
   const std::vector<std::int32_t>& order() const { return order_; }  // the record at each place
@@ -103,6 +115,22 @@ class BoxTree {
   // above that cost. Many may ask at the same time.
   Nearest nearest_box(std::int32_t record, Search& search) const;
 
+  // The records that cost a box least in addition, `count` of them if there are as many, nearest first; its
+  // members do not count.
+  std::vector<NearRecord> nearest_records(std::int32_t box, std::size_t count, Search& search) const;
+
+  // Whether a box covers a record as it is. In a tree, that is every leaf that does not make it dearer.
+  bool covers(std::int32_t box, const std::int32_t* record) const;
+
+  // All records that a box covers, and all boxes that cover a record, in ascending order.
+  std::vector<std::int32_t> records_in(std::int32_t box, Search& search) const;
+  std::vector<std::int32_t> boxes_around(std::int32_t record, Search& search) const;
+
+  // What is deleted is never found again, and where nothing is left no search goes. A deleted record stays in
+  // the boxes that have it. Nobody may ask at the same time.
+  void delete_record(std::int32_t record);
+  void delete_box(std::int32_t box);
+
  private:
   struct Node {
     std::int32_t begin, end;  // of the places below it
@@ -120,6 +148,14 @@ class BoxTree {
                      a];
   }
   double reach(std::int32_t node, const std::int32_t* record, double enough) const;
+  double reach_records(std::int32_t node, std::int32_t box, double enough) const;
+  bool may_cover(const Cell* cells, const std::int32_t* record) const;
+  bool may_lie_below(std::int32_t node, std::int32_t box) const;
+  template <typename Reach, typename Enough, typename Look>
+  void visit_nearer_first(Search& search, const Reach& reach, const Enough& enough, const Look& look) const;
+  template <typename Enter, typename Look>
+  void visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
+             const Look& look) const;
   double extra_cost(std::int32_t box, const std::int32_t* record, double enough) const;
   bool has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const;
   void unite_below(std::int32_t node);
@@ -131,8 +167,10 @@ class BoxTree {
   std::size_t room_;
   std::vector<std::int32_t> order_, codes_, members_, counts_, leaf_of_;
   std::vector<Node> nodes_;
-  std::vector<Cell> boxes_, unions_;
+  std::vector<Cell> boxes_, unions_, record_unions_;
   std::vector<double> limits_, node_limits_;
+  std::vector<std::uint8_t> record_deleted_, box_deleted_;
+  std::vector<std::int32_t> records_left_, boxes_left_;  // below each node
 };
 
 }  // namespace shoal

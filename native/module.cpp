@@ -14,9 +14,12 @@
 
 #include "assignment.hpp"
 #include "box_tree.hpp"
+#include "cheapest_matching.hpp"
 #include "components.hpp"
 #include "consistency.hpp"
 #include "exact_links.hpp"
+#include "crowd.hpp"
+#include "greedy_matching.hpp"
 #include "grouping.hpp"
 #include "matching_chains.hpp"
 #include "maximum_matching.hpp"
@@ -24,6 +27,7 @@
 #include "random_words.hpp"
 #include "refinement.hpp"
 #include "space.hpp"
+#include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
 #include "workers.hpp"
 
@@ -204,6 +208,32 @@ class MatchingChainsPy {
   MatchingChains chains_;
 };
 
+// In the order of kernels.Matching.
+auto give_matching(Matching matching) {
+  return std::tuple(give(std::move(matching.box_of)), give(std::move(matching.exchanged)), matching.dead_ends,
+                    matching.queries, matching.visited);
+}
+
+// What is found for each of some places: where each list begins, and all of them in a row.
+template <typename Find>
+auto lists(const Array<std::int32_t>& places, const Find& find) {
+  std::vector<std::int64_t> starts(1, 0);
+  std::vector<std::int32_t> all;
+  {
+    nb::gil_scoped_release release;
+    std::vector<std::vector<std::int32_t>> found(places.shape(0));
+    share(places.shape(0), 64, [&] {
+      return [&, search = BoxTree::Search{}](std::size_t i) mutable {
+        found[i] = find(places.data()[i], search);
+      };
+    });
+    for (const auto& list : found) starts.push_back(starts.back() + static_cast<std::int64_t>(list.size()));
+    all.reserve(static_cast<std::size_t>(starts.back()));
+    for (const auto& list : found) all.insert(all.end(), list.begin(), list.end());
+  }
+  return std::pair(give(std::move(starts)), give(std::move(all)));
+}
+
 // A box tree together with all that it refers to.
 class BoxTreePy {
  public:
@@ -224,6 +254,11 @@ class BoxTreePy {
     nb::gil_scoped_release release;
     for (std::size_t i = 0; i < boxes.shape(0); ++i) tree_->add_member(boxes.data()[i], records.data()[i]);
     tree_->refresh();
+  }
+
+  void set_members(const Matrix& members) {
+    nb::gil_scoped_release release;
+    tree_->set_members(view(members));
   }
 
   void set_limits(const Array<double>& limits) {
@@ -247,6 +282,49 @@ class BoxTreePy {
     return std::pair(give(std::move(boxes)), give(std::move(costs)));
   }
 
+  auto nearest_records(const Array<std::int32_t>& boxes, std::size_t count) const {
+    std::vector<std::int32_t> records(boxes.shape(0) * count, -1);
+    std::vector<double> costs(boxes.shape(0) * count, std::numeric_limits<double>::infinity());
+    {
+      nb::gil_scoped_release release;
+      share(boxes.shape(0), 64, [&] {
+        return [&, search = BoxTree::Search{}](std::size_t i) mutable {
+          std::size_t place = i * count;
+          for (const auto& [cost, record] : tree_->nearest_records(boxes.data()[i], count, search)) {
+            records[place] = record;
+            costs[place++] = cost;
+          }
+        };
+      });
+    }
+    return std::pair(give(std::move(records)), give(std::move(costs)));
+  }
+
+  auto records_in(const Array<std::int32_t>& boxes) const {
+    return lists(boxes, [&](std::int32_t box, auto& search) { return tree_->records_in(box, search); });
+  }
+  auto boxes_around(const Array<std::int32_t>& records) const {
+    return lists(records,
+                 [&](std::int32_t record, auto& search) { return tree_->boxes_around(record, search); });
+  }
+
+  void delete_records(const Array<std::int32_t>& records) {
+    for (const std::int32_t record : view(records)) tree_->delete_record(record);
+  }
+  void delete_boxes(const Array<std::int32_t>& boxes) {
+    for (const std::int32_t box : view(boxes)) tree_->delete_box(box);
+  }
+
+  auto crowd_costs(const Array<std::int32_t>& records, const Array<std::int32_t>& copies, std::int64_t k,
+                   std::size_t horizon, std::size_t steps) const {
+    std::vector<double> costs;
+    {
+      nb::gil_scoped_release release;
+      costs = shoal::crowd_costs(*tree_, attributes_, view(copies), view(records), k, {horizon, steps});
+    }
+    return give(std::move(costs));
+  }
+
   auto match_cheapest_first(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
                             const Array<std::int32_t>& settled_records,
                             const Array<std::int32_t>& settled_boxes) {
@@ -259,8 +337,25 @@ class BoxTreePy {
         settled.emplace_back(settled_records.data()[i], settled_boxes.data()[i]);
       matching = shoal::match_cheapest_first(*tree_, {r.begin(), r.end()}, {b.begin(), b.end()}, settled);
     }
-    return std::tuple(give(std::move(matching.box_of)), matching.queries, matching.visited,
-                      matching.dead_ends);
+    return give_matching(std::move(matching));
+  }
+
+  auto match_cheapest_together(const Array<std::int32_t>& known, std::size_t candidates) const {
+    Matching matching;
+    {
+      nb::gil_scoped_release release;
+      matching = shoal::match_cheapest_together(*tree_, view(known), candidates);
+    }
+    return give_matching(std::move(matching));
+  }
+
+  auto match_in_order(const Array<std::int32_t>& records, const Array<std::int32_t>& costless) {
+    Matching matching;
+    {
+      nb::gil_scoped_release release;
+      matching = shoal::match_in_order(*tree_, view(records), view(costless));
+    }
+    return give_matching(std::move(matching));
   }
 
  private:
@@ -284,9 +379,13 @@ class RefinementPy {
                         static_cast<std::int32_t>(graph.shape(1)));
   }
 
-  std::int64_t sweep() {
+  std::int64_t exchange() {
     nb::gil_scoped_release release;
-    return refinement_->sweep(random_);
+    return refinement_->exchange(random_);
+  }
+  std::int64_t reassign(std::int32_t times, double temperature) {
+    nb::gil_scoped_release release;
+    return refinement_->reassign(times, temperature, random_);
   }
   double cost() const { return refinement_->cost(); }
   auto members() const { return give(std::vector(refinement_->members())); }
@@ -298,6 +397,18 @@ class RefinementPy {
   std::vector<Attribute> attributes_;
   std::optional<Refinement> refinement_;
 };
+
+auto cheapest_assignment_py(const Array<std::int64_t>& starts, const Array<std::int32_t>& columns,
+                            const Array<double>& costs, std::int32_t count) {
+  std::vector<std::int32_t> column_of;
+  {
+    nb::gil_scoped_release release;
+    std::vector<Edge> edges(columns.shape(0));
+    for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = {columns.data()[i], costs.data()[i]};
+    column_of = SparseAssignment().solve(view(starts), edges, count);
+  }
+  return give(std::move(column_of));
+}
 
 auto random_assignment_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key) {
   std::vector<std::int32_t> assignment;
@@ -322,6 +433,8 @@ NB_MODULE(_native, module) {
                     const shoal::Array<std::uint64_t>&>(),
            "graph"_a, "components"_a, "chains"_a, "key"_a)
       .def("run", &shoal::MatchingChainsPy::run, "components"_a, "walks"_a, "seconds"_a);
+  module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
+             "count"_a);
   module.def("random_assignment", &shoal::random_assignment_py, "members"_a, "which"_a, "key"_a);
   nb::class_<shoal::ConsistencyGraphPy>(module, "ConsistencyGraph")
       .def(nb::init<shoal::Matrix, const shoal::Array<std::int64_t>&, shoal::Matrix,
@@ -338,15 +451,26 @@ NB_MODULE(_native, module) {
       .def("order", &shoal::BoxTreePy::order)
       .def("members", &shoal::BoxTreePy::members)
       .def("add", &shoal::BoxTreePy::add, "boxes"_a, "records"_a)
+      .def("set_members", &shoal::BoxTreePy::set_members, "members"_a)
       .def("set_limits", &shoal::BoxTreePy::set_limits, "limits"_a)
       .def("nearest_boxes", &shoal::BoxTreePy::nearest_boxes, "records"_a)
+      .def("nearest_records", &shoal::BoxTreePy::nearest_records, "boxes"_a, "count"_a)
+      .def("records_in", &shoal::BoxTreePy::records_in, "boxes"_a)
+      .def("boxes_around", &shoal::BoxTreePy::boxes_around, "records"_a)
+      .def("delete_records", &shoal::BoxTreePy::delete_records, "records"_a)
+      .def("delete_boxes", &shoal::BoxTreePy::delete_boxes, "boxes"_a)
+      .def("crowd_costs", &shoal::BoxTreePy::crowd_costs, "records"_a, "copies"_a, "k"_a, "horizon"_a,
+           "steps"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
-           "settled_records"_a, "settled_boxes"_a);
+           "settled_records"_a, "settled_boxes"_a)
+      .def("match_cheapest_together", &shoal::BoxTreePy::match_cheapest_together, "known"_a, "candidates"_a)
+      .def("match_in_order", &shoal::BoxTreePy::match_in_order, "records"_a, "costless"_a);
   nb::class_<shoal::RefinementPy>(module, "Refinement")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const shoal::Array<std::uint64_t>&>(),
            "codes"_a, "attributes"_a, "graph"_a, "key"_a)
-      .def("sweep", &shoal::RefinementPy::sweep)
+      .def("exchange", &shoal::RefinementPy::exchange)
+      .def("reassign", &shoal::RefinementPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &shoal::RefinementPy::cost)
       .def("members", &shoal::RefinementPy::members);
 }

@@ -237,3 +237,55 @@ def cost(attribute: Geometry, codes: Sequence[int] | set[int]) -> float:
     if attribute.kind == RANGE:
         return min(1.0, float(attribute.table[high] - attribute.table[low]))
     return float(attribute.table[low:high].max(initial=0.0))
+
+
+def match_in_order(
+    order: Sequence[int],
+    costless: Sequence[int],
+    costs: Sequence[Sequence[float]],
+    nearest: Callable[[int, set[int]], int],
+) -> tuple[list[int], set[int], int]:
+    """Return the box of each record, who got it by an exchange, and how many found only boxes that had them.
+
+    `costs` are those of each record in each box, infinite where the box has it; `nearest` tells which of some
+    boxes a record prefers, or -1.
+    """
+    n = len(order)
+    box_of, free = [-1] * n, set(range(n))
+    exchanged: set[int] = set()
+    dead_ends = 0
+
+    def may(record: int, box: int) -> bool:
+        return costs[record][box] < math.inf
+
+    def exchange(record: int, before: Sequence[int]) -> list[tuple[int, int]]:
+        for other in before:
+            spares = [box for box in sorted(free) if may(other, box)]
+            if may(record, box_of[other]) and spares:
+                return [(other, min(spares, key=lambda box: costs[other][box])), (record, box_of[other])]
+        chains = [[(record, box)] for box in range(n) if may(record, box)]
+        seen = {box for ((_, box),) in chains}
+        for moves in chains:
+            last = moves[-1][1]
+            if last in free:
+                return moves
+            holder = box_of.index(last)
+            for box in range(n):
+                if box not in seen and may(holder, box):
+                    seen.add(box)
+                    chains.append([*moves, (holder, box)])
+        raise AssertionError("no chain of exchanges")
+
+    for i, record in enumerate(order):
+        box = costless[i]
+        if box not in free or not may(record, box):
+            box = nearest(record, free)
+        moves = [(record, box)]
+        if box < 0:
+            dead_ends += 1
+            moves = exchange(record, order[:i][::-1])
+            exchanged.update(mover for mover, _ in moves)
+        for mover, target in moves:
+            box_of[mover] = target
+        free = set(range(n)) - set(box_of)
+    return box_of, exchanged, dead_ends

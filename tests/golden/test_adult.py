@@ -1,4 +1,4 @@
-"""Mondrian on Adult: audited, and never worse than the best Mondrian among other tools."""
+"""Adult: releases are audited, Mondrian is never worse than that of other tools, and what must be lost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from shoal import Freeform, Hierarchy, KAnonymity, Schema, anonymize, read_table
+from shoal.measures import lower_bound
+from shoal.table import Table
 
 QUASI = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country"]
 
@@ -47,6 +49,29 @@ def test_freeform_on_adult(adult: pl.DataFrame) -> None:
     assert balanced.loss.gcp <= 0.93 * release.loss.gcp
 
 
+def test_greedy_on_adult(adult: pl.DataFrame) -> None:
+    schema = Schema.infer(adult, quasi=QUASI, sensitive=["income"])
+    release = anonymize(adult, schema, Freeform(k=5), method="greedy", effort="fast")
+    assert release.audit.holds
+    assert release.audit.consistency.rows_per_record >= 5
+    assert release.audit.consistency.records_of_row.min() >= 5
+    assert release.loss.gcp == pytest.approx(0.02450, abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("k", "nearest", "exact", "reached"),  # reached by freeform releases
+    [(5, 0.006109, 0.008276, 0.0159), (10, 0.008480, 0.012442, 0.0307)],
+)
+def test_what_must_be_lost(adult: pl.DataFrame, k: int, nearest: float, exact: float, reached: float) -> None:
+    table = Table.encode(adult, Schema.infer(adult, quasi=QUASI))
+    bound = lower_bound(table, k, sample=len(table))
+    assert bound.error == 0
+    assert bound.value == pytest.approx(exact, abs=1e-6)
+    assert 1.3 * nearest < bound.value < reached  # well above what the k-th nearest record alone would show
+    estimate = lower_bound(table, k)
+    assert abs(estimate.value - exact) < 3 * estimate.error < 0.06 * exact
+
+
 def test_relaxed_loses_no_more_than_strict(adult: pl.DataFrame) -> None:
     schema = Schema.infer(adult, quasi=QUASI, sensitive=["income"])
     release = anonymize(adult, schema, KAnonymity(k=10), relaxed=True)
@@ -72,3 +97,5 @@ def test_hierarchies_of_adult(adult: pl.DataFrame, shared_data: Path) -> None:
     release = anonymize(adult, schema, KAnonymity(k=10))
     assert release.audit.holds
     assert release.loss.gcp == pytest.approx(0.09994, abs=1e-5)
+    assert lower_bound(release.recoding.table, 10, sample=30_162).value == pytest.approx(0.045731, abs=1e-6)
+    assert 2 < release.loss["ratio"] < 2.4

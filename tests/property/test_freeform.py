@@ -14,14 +14,17 @@ from strategies import tables
 
 from shoal import Freeform, InputError, Schema, anonymize
 
+METHODS = pytest.mark.parametrize("method", ["sort_greedy", "greedy"])
 
-@given(tables(min_rows=2, max_rows=14, sensitive=True), st.data())
-def test_sort_greedy_passes_the_audit(drawn: tuple[Any, Schema], data: st.DataObject) -> None:
+
+@METHODS
+@given(drawn=tables(min_rows=2, max_rows=14, sensitive=True), data=st.data())
+def test_growing_rows_pass_the_audit(method: str, drawn: tuple[Any, Schema], data: st.DataObject) -> None:
     frame, schema = drawn
     n = len(nw.from_native(frame))
     k = data.draw(st.integers(2, n))
     effort = data.draw(st.sampled_from(["fast", "balanced"]))
-    release = anonymize(frame, schema, Freeform(k=k), effort=effort)
+    release = anonymize(frame, schema, Freeform(k=k), method=method, effort=effort)
     graph = release.recoding.graph
     assert graph is not None
     assert graph.shape == (n, k)
@@ -38,17 +41,20 @@ def test_sort_greedy_passes_the_audit(drawn: tuple[Any, Schema], data: st.DataOb
     assert nw.from_native(release.table)["secret"].to_list() == [secrets[i] for i in release.key]
 
 
-@given(st.integers(2, 6), st.integers(1, 5))
-def test_copies_cost_nothing(k: int, kinds: int) -> None:
+@METHODS
+@given(k=st.integers(2, 6), kinds=st.integers(1, 5))
+def test_copies_cost_nothing(method: str, k: int, kinds: int) -> None:
     frame = pl.DataFrame({"age": [v for v in range(kinds) for _ in range(k)], "sex": ["f", "m"][k % 2]})
-    release = anonymize(frame, Schema.infer(frame, quasi=["age", "sex"]), Freeform(k=k))
+    schema = Schema.infer(frame, quasi=["age", "sex"])
+    release = anonymize(frame, schema, Freeform(k=k), method=method, effort="fast")
     assert release.loss.gcp == 0
 
 
+@METHODS
 @pytest.mark.parametrize(("n", "k"), [(3, 3), (4, 3), (12, 11), (40, 7)])
-def test_small_tables_and_large_k(n: int, k: int) -> None:
+def test_small_tables_and_large_k(method: str, n: int, k: int) -> None:
     frame = pl.DataFrame({"age": list(range(n)), "job": [f"j{i % 5}" for i in range(n)]})
-    release = anonymize(frame, Schema.infer(frame, quasi=["age", "job"]), Freeform(k=k))
+    release = anonymize(frame, Schema.infer(frame, quasi=["age", "job"]), Freeform(k=k), method=method)
     assert release.audit.holds
 
 
@@ -65,5 +71,6 @@ def test_diversity_is_refused_and_so_is_k_above_n() -> None:
     frame = pl.DataFrame({"age": [1, 2, 3]})
     with pytest.raises(InputError, match="k = 4"):
         anonymize(frame, Schema.infer(frame, quasi=["age"]), Freeform(k=4))
-    with pytest.raises(InputError, match="did you mean 'fast'"):
-        anonymize(frame, Schema.infer(frame, quasi=["age"]), Freeform(k=2), effort="fsat")
+    for method in ("sort_greedy", "greedy"):
+        with pytest.raises(InputError, match="did you mean 'fast'"):
+            anonymize(frame, Schema.infer(frame, quasi=["age"]), Freeform(k=2), method=method, effort="fsat")

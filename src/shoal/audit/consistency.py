@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.reading import ReleasedColumn
-from shoal.matching import Graph
+from shoal.matches import Graph
 from shoal.table import Table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,8 +73,31 @@ def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.
     return _native.group_rows(np.ascontiguousarray(codes, dtype=np.int32))
 
 
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """Which record goes into which box, and what it took to find out.
+
+    Parameters
+    ----------
+    box_of
+        The box of each record, -1 for those that do not take part.
+    exchanged
+        Records whose box is not their own choice but that of an exchange at a dead end.
+    dead_ends
+        How many records found only boxes that have them already.
+    queries, visited
+        How many searches for a nearest box there were, and how many nodes of the tree they looked at.
+    """
+
+    box_of: NDArray[np.int32]
+    exchanged: NDArray[np.int32]
+    dead_ends: int
+    queries: int
+    visited: int
+
+
 class BoxTree:
-    """Boxes that grow around records, and which of them takes in a record at the least extra cost.
+    """Boxes that grow around records, which of them takes in a record at the least extra cost, and the like.
 
     Records and boxes are numbered by their place in the tree; `order` tells which record stands where. Box i
     starts as the record at place i.
@@ -101,6 +124,10 @@ class BoxTree:
         """Let each box take in a record."""
         self._tree.add(boxes.astype(np.int32), records.astype(np.int32))
 
+    def set_members(self, members: NDArray[np.int32]) -> None:
+        """Give each box other members, one row for each; the places of boxes and records stay."""
+        self._tree.set_members(np.ascontiguousarray(members, dtype=np.int32))
+
     def set_limits(self, limits: NDArray[np.float64]) -> None:
         """Set below which extra cost each box may be found; infinite at first, a negative one hides it."""
         self._tree.set_limits(np.ascontiguousarray(limits))
@@ -114,12 +141,72 @@ class BoxTree:
         """
         return self._tree.nearest_boxes(records.astype(np.int32))
 
+    def nearest_records(
+        self, boxes: NDArray[np.integer[Any]], count: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return for each box the records that it takes in at the least extra cost, and that cost.
+
+        One row for each box with `count` records, nearest first; members are passed over, and where there are
+        too few others, -1 and infinity fill the row. On all cores.
+        """
+        records, costs = self._tree.nearest_records(boxes.astype(np.int32), count)
+        return records.reshape(len(boxes), count), costs.reshape(len(boxes), count)
+
+    def records_in(self, boxes: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return all records that each box covers, on all cores.
+
+        Returns
+        -------
+        tuple
+            ``starts, records``: those of the i-th box are ``records[starts[i]:starts[i + 1]]``, ascending.
+        """
+        return self._tree.records_in(boxes.astype(np.int32))
+
+    def boxes_around(self, records: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return all boxes that cover each record, as `records_in` does, whatever their limits."""
+        return self._tree.boxes_around(records.astype(np.int32))
+
+    def delete_records(self, records: NDArray[np.integer[Any]]) -> None:
+        """Let these records never be found again; boxes that have them keep them, and they may still ask."""
+        self._tree.delete_records(records.astype(np.int32))
+
+    def delete_boxes(self, boxes: NDArray[np.integer[Any]]) -> None:
+        """Let these boxes never be found again; they may still ask."""
+        self._tree.delete_boxes(boxes.astype(np.int32))
+
+    def crowd_costs(
+        self,
+        records: NDArray[np.integer[Any]],
+        copies: NDArray[np.integer[Any]],
+        k: int,
+        *,
+        horizon: int,
+        steps: int,
+    ) -> NDArray[np.float64]:
+        """Return for each record what any box costs at least that covers it and k - 1 others, on all cores.
+
+        For a tree of different records whose boxes have not grown.
+
+        Parameters
+        ----------
+        records
+            Who asks.
+        copies
+            How many equal records each place stands for.
+        k
+            The size of a crowd.
+        horizon, steps
+            How many of the nearest records are looked at, and how many decisions are tried out, for each. The
+            more, the nearer the bound is to the cost of the cheapest such box; it is never above.
+        """
+        return self._tree.crowd_costs(records.astype(np.int32), copies.astype(np.int32), k, horizon, steps)
+
     def match_cheapest_first(
         self,
         records: NDArray[np.integer[Any]],
         boxes: NDArray[np.integer[Any]],
         settled: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]] | None = None,
-    ) -> NDArray[np.int32]:
+    ) -> Matching:
         """Match records and as many boxes that do not have them yet, cheapest pair first, on all cores.
 
         Parameters
@@ -129,20 +216,42 @@ class BoxTree:
         settled
             Pairs of records and boxes that cost nothing and are taken beforehand; only where a record would
             be left without a box are they undone.
-
-        Returns
-        -------
-        NDArray
-            The box of each place, -1 for places that do not take part.
         """
         before = settled or (np.empty(0, np.int32), np.empty(0, np.int32))
         arrays = [array.astype(np.int32) for array in (records, boxes, *before)]
-        found, *_ = self._tree.match_cheapest_first(*arrays)
-        return found
+        return Matching(*self._tree.match_cheapest_first(*arrays))
+
+    def match_cheapest_together(self, known: Matching, candidates: int) -> Matching:
+        """Match all records and boxes, each with one that does not have it yet, at the least cost together.
+
+        Parameters
+        ----------
+        known
+            Any such matching; the result costs no more.
+        candidates
+            So many of its nearest records are looked at for each box, besides the one known. Exact on these.
+        """
+        found = Matching(*self._tree.match_cheapest_together(known.box_of, candidates))
+        return replace(found, queries=found.queries + known.queries, visited=found.visited + known.visited)
+
+    def match_in_order(
+        self, records: NDArray[np.integer[Any]], costless: NDArray[np.integer[Any]]
+    ) -> Matching:
+        """Let one record after the other take the cheapest box that is still free and does not have it yet.
+
+        Parameters
+        ----------
+        records
+            All of them, in the order in which they choose.
+        costless
+            For each of these a box that costs it nothing, which it takes without a search if it is still
+            free; -1 if none is known.
+        """
+        return Matching(*self._tree.match_in_order(records.astype(np.int32), costless.astype(np.int32)))
 
 
 @dataclass(frozen=True, eq=False)
-class Matching:
+class Matched:
     """Copies of records matched with copies of boxes.
 
     Parameters
@@ -210,7 +319,7 @@ class ConsistencyGraph:
         """Return how many copies of boxes contain each record, and of records lie in each box; all cores."""
         return self._graph.count()
 
-    def maximum_matching(self, start: Matching | None = None) -> Matching:
+    def maximum_matching(self, start: Matched | None = None) -> Matched:
         """Match as many copies of records with copies of boxes around them as possible.
 
         Parameters
@@ -218,14 +327,14 @@ class ConsistencyGraph:
         start
             Pairs to start from; those that are no edge, or more than there are copies, are left out.
         """
-        before = start or Matching(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64))
-        return Matching(*self._graph.maximum_matching(before.records, before.boxes, before.copies))
+        before = start or Matched(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64))
+        return Matched(*self._graph.maximum_matching(before.records, before.boxes, before.copies))
 
-    def components(self, maximum: Matching) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def components(self, maximum: Matched) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the component of each record and of each box, 0, 1, 2, ..., given a maximum matching.
 
-        Some maximum matching uses an edge if and only if its ends are in the same component. No record lies in
-        a box of a component with a lower number than its own.
+        Some maximum matching uses an edge if and only if its ends are in the same component. No record lies
+        in a box of a component with a lower number than its own.
         """
         return self._graph.components(maximum.records, maximum.boxes, maximum.copies)
 
@@ -371,9 +480,25 @@ class Refinement:
         self._shape = graph.shape
         self._refinement = _native.Refinement(codes, _specs(attributes), np.ascontiguousarray(graph), key)
 
-    def sweep(self) -> int:
-        """Let each row try to exchange each of its records with another row; return how often two did."""
-        return self._refinement.sweep()
+    def exchange(self) -> int:
+        """Let each row try to exchange each of its records with another row; return how often two did.
+
+        Each exchange lowers the cost.
+        """
+        return self._refinement.exchange()
+
+    def reassign(self, times: int, temperature: float = 0.0) -> int:
+        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
+
+        Parameters
+        ----------
+        times
+            How often.
+        temperature
+            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
+            minima.
+        """
+        return self._refinement.reassign(times, temperature)
 
     @property
     def cost(self) -> float:
@@ -384,6 +509,33 @@ class Refinement:
     def graph(self) -> NDArray[np.int32]:
         """The records of each row."""
         return self._refinement.members().reshape(self._shape)
+
+
+def cheapest_assignment(
+    starts: NDArray[np.int64], columns: NDArray[np.int32], costs: NDArray[np.float64], count: int
+) -> NDArray[np.int32]:
+    """Assign rows to columns at the least sum of costs, where each row can take only some of them.
+
+    Parameters
+    ----------
+    starts
+        Row i can take ``columns[starts[i]:starts[i + 1]]``, at these `costs`; one entry more than rows.
+    columns, costs
+        No column twice in a row.
+    count
+        How many columns there are.
+
+    Returns
+    -------
+    NDArray
+        The column of each row; -1 for rows that could not be taken in besides the others.
+    """
+    return _native.cheapest_assignment(
+        np.ascontiguousarray(starts, dtype=np.int64),
+        np.ascontiguousarray(columns, dtype=np.int32),
+        np.ascontiguousarray(costs, dtype=np.float64),
+        count,
+    )
 
 
 def random_assignment(members: NDArray[np.int32], which: int, key: NDArray[np.uint64]) -> NDArray[np.int32]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
-import pytest
 import twins
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoal.kernels import Intervals, Subsets
-from shoal.matching import Graph, Matches
+from shoal.matches import Graph, Matches
 
 SIZES = (2, 6, 30, 100, 100_000)
 """How many codes an attribute may have: also more than an extent has bins for."""
@@ -144,3 +143,65 @@ def test_matches(graph: Graph) -> None:
     found = graph.matches()
     remember(found)
     check(found, edges_of(graph))
+
+
+@given(graphs(most=30), st.integers(0, 2**32), st.booleans())
+def test_a_key_changes_nothing_even_if_it_is_wrong(graph: Graph, seed: int, random: bool) -> None:
+    records, rows = len(graph.record_type), len(graph.row_type)
+    if records == 0:
+        return
+    rng = np.random.default_rng(seed)
+    key = rng.integers(0, records, rows) if random else rng.permutation(records)[np.arange(rows) % records]
+    check(graph.matches(key), edges_of(graph))
+
+
+@given(graphs(most=25), st.integers(0, 2**32))
+def test_the_order_of_records_and_rows_does_not_matter(graph: Graph, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    record, row = rng.permutation(len(graph.record_type)), rng.permutation(len(graph.row_type))
+    one = graph.matches()
+    codes, cells = graph.records[graph.record_type], graph.boxes[graph.row_type]
+    two = graph_of(codes[record], cells[row], list(graph.attributes)).matches()
+    assert one.matches_of_record[record].tolist() == two.matches_of_record.tolist()
+    assert one.matches_of_row[row].tolist() == two.matches_of_row.tolist()
+    assert one.unmatched_records == two.unmatched_records
+    together = [
+        (int(a), int(b))
+        for a, b in zip(
+            [*one.component_of_record[record], *one.component_of_row[row]],
+            [*two.component_of_record, *two.component_of_row],
+            strict=True,
+        )
+    ]
+    assert len(set(together)) == one.components == two.components
+
+
+@given(graphs(most=12))
+def test_two_copies_of_a_table_have_twice_the_matches(graph: Graph) -> None:
+    codes, cells = graph.records[graph.record_type], graph.boxes[graph.row_type]
+    twice = graph_of(np.tile(codes, (2, 1)), np.tile(cells, (2, 1)), list(graph.attributes)).matches()
+    once = graph.matches()
+    assert twice.unmatched_records == 2 * once.unmatched_records
+    assert twice.matches_of_record.tolist() == [*2 * once.matches_of_record] * 2
+    assert twice.matches_of_row.tolist() == [*2 * once.matches_of_row] * 2
+
+
+@given(st.integers(1, 400), st.booleans(), st.integers(0, 2**32))
+def test_a_path_through_everything(n: int, closed: bool, seed: int) -> None:
+    """Row i covers records i and i + 1, the last only its own: if the key is one off, all have to move."""
+    rng = np.random.default_rng(seed)
+    low = np.arange(n, dtype=np.int32)
+    high = np.minimum(low + 1, n - 1).astype(np.int32)
+    if closed:
+        low[-1] = 0  # a suppressed row closes the ring
+    codes, cells = np.arange(n, dtype=np.int32)[:, None], rng.permutation(n).astype(np.int32)[:, None]
+    found = graph_of(codes, cells, [Intervals(n, low, high)]).matches(np.minimum(cells[:, 0] + 1, n - 1))
+    assert found.perfect
+    row_of = np.argsort(cells[:, 0])
+    if closed:
+        assert found.components == 1
+        assert found.matches_of_row[row_of].tolist() == [2] * (n - 1) + [n]
+    else:
+        assert found.matched.tolist() == row_of.tolist()
+        assert found.components == n
+        assert (found.matches_of_record == 1).all()

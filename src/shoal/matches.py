@@ -27,8 +27,8 @@ class Matches:
     matched
         A maximum matching: the row of each record, or -1.
     component_of_record, component_of_row
-        Components 0, 1, 2, ... A row is a match of a record if and only if they are consistent and in the same
-        one. A record is consistent with no row of a component that has a lower number than its own.
+        Components 0, 1, 2, ... A row is a match of a record if and only if the two are consistent and in the
+        same one. A record is consistent with no row of a component that has a lower number than its own.
     matches_of_record, matches_of_row
         How many matches each has.
     """
@@ -41,17 +41,17 @@ class Matches:
 
     @property
     def unmatched_records(self) -> int:
-        """How many records no maximum matching has a row for at the same time as for all the others."""
+        """How many records are left without a row when as many as possible have one."""
         return int((self.matched < 0).sum())
 
     @property
     def unmatched_rows(self) -> int:
-        """How many rows are left over."""
+        """How many rows are left without a record."""
         return len(self.matches_of_row) - len(self.matched) + self.unmatched_records
 
     @property
     def perfect(self) -> bool:
-        """Whether each record can have a row of its own and each row a record: the release can be its table's."""
+        """Whether each record can have a row of its own, and each row a record; else they do not belong."""
         return self.unmatched_records == 0 and self.unmatched_rows == 0
 
     @property
@@ -189,13 +189,13 @@ class Graph:
             self.attributes,
         )
 
-    def _pairs(self, key: NDArray[np.integer[Any]]) -> kernels.Matching:
+    def _pairs(self, key: NDArray[np.integer[Any]]) -> kernels.Matched:
         types = np.column_stack((self.record_type[key], self.row_type))
         pair, first = kernels.group_rows(types)
         records, boxes = np.ascontiguousarray(types[first].T)
-        return kernels.Matching(records, boxes, np.bincount(pair))
+        return kernels.Matched(records, boxes, np.bincount(pair))
 
-    def _rows_of_records(self, maximum: kernels.Matching) -> NDArray[np.int64]:
+    def _rows_of_records(self, maximum: kernels.Matched) -> NDArray[np.int64]:
         """Return which record gets which row: those of a type are interchangeable."""
         matched = np.full(len(self.record_type), -1, dtype=np.int64)
         records = _members(self.record_type, np.repeat(maximum.records, maximum.copies))
