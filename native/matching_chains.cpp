@@ -122,9 +122,7 @@ class MatchingChains::Walker {
   // The copy had the box up to now.
   void note(std::uint32_t copy, std::int32_t box) {
     const std::int64_t walks = now_ - std::exchange(times_[copy].since, now_);
-    if (walks == 0) return;
-    const auto record = static_cast<std::uint64_t>(all_.record_of_[copy]);
-    chain_.seen[record << 32U | static_cast<std::uint64_t>(box)] += walks;
+    if (walks > 0) chain_.seen.add(all_.record_of_[copy], box, walks);
   }
 
   const MatchingChains& all_;
@@ -178,7 +176,8 @@ SeenLinks MatchingChains::run(std::span<const std::int32_t> components, std::int
       Chain& each = chain(components[i], c);
       all.steps += std::exchange(each.steps, 0);
       if (done[i * chains_ + c] == 0) all.complete[i] = 0;
-      for (const auto& [link, count] : each.seen) entries.push_back({link, c, count});
+      each.seen.visit_all(
+          [&](std::uint64_t link, std::int64_t count) { entries.push_back({link, c, count}); });
     }
     if (all.complete[i] == 0) continue;
     std::sort(entries.begin(), entries.end(), [](const Entry& x, const Entry& y) { return x.link < y.link; });

@@ -4,13 +4,56 @@
 #include <chrono>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "exact_links.hpp"
 #include "random_words.hpp"
 
 namespace shoal {
+
+// Sums by pairs of a record and a box: a hash table that is never more than half full.
+class LinkSums {
+ public:
+  LinkSums() { clear(); }
+
+  void clear() {
+    slots_.assign(64, {kNone, 0});
+    used_ = 0;
+  }
+  void add(std::int32_t record, std::int32_t box, std::int64_t sum) {
+    const auto link = static_cast<std::uint64_t>(record) << 32U | static_cast<std::uint64_t>(box);
+    auto& [key, total] = slots_[slot_of(link)];
+    total += sum;
+    if (std::exchange(key, link) == kNone && 2 * ++used_ > slots_.size()) grow();
+  }
+
+  // Calls visit(link, sum) for each, where a link is the record and the box in 32 bits each.
+  template <typename Visit>
+  void visit_all(const Visit& visit) const {
+    for (const auto& [link, sum] : slots_)
+      if (link != kNone) visit(link, sum);
+  }
+
+ private:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  std::size_t slot_of(std::uint64_t link) const {
+    const std::size_t mask = slots_.size() - 1;
+    auto slot = static_cast<std::size_t>(link * 0x9E3779B97F4A7C15U >> 32U) & mask;
+    while (slots_[slot].first != link && slots_[slot].first != kNone) slot = (slot + 1) & mask;
+    return slot;
+  }
+  void grow() {
+    const auto before = std::exchange(
+        slots_, std::vector<std::pair<std::uint64_t, std::int64_t>>(2 * slots_.size(), {kNone, 0}));
+    for (const auto& slot : before)
+      if (slot.first != kNone) slots_[slot_of(slot.first)] = slot;
+  }
+
+  std::vector<std::pair<std::uint64_t, std::int64_t>> slots_;
+  std::size_t used_ = 0;
+};
 
 // What the last walks of several chains saw. The i-th pair was seen by the c-th chain in a share of
 // shares[i * chains + c] of the time, by copies.
@@ -56,7 +99,7 @@ class MatchingChains {
     RandomWords random;
     bool started = false;
     std::int64_t steps = 0;
-    std::unordered_map<std::uint64_t, std::int64_t> seen;  // record and box, copies times walks
+    LinkSums seen;  // copies times walks
   };
 
   // When a copy came into its box, and the last walk it was drawn in, in walks since the run began.

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InputError, Reason
-from shoal.matching import Graph, Matches, Within
+from shoal.matches import Graph, Matches, Within
 from shoal.randomness import Randomness
 
-CHAINS = 4
+CHAINS = 8
+"""Of two groups of matchings that no walk leads between, one hides from all chains once in 128 times."""
 FIRST_WALKS = 16
 LEAST_DRAWS = 100
 """Chains that are worth fewer independent draws of a matching than this have not mixed."""
@@ -30,8 +31,8 @@ class Links:
     Parameters
     ----------
     record, target
-        The pairs: the type of the record, and what it is linked with. Targets are the types of rows, and after
-        them the components: one in which every row fits every record is a target as a whole.
+        The pairs: the type of the record, and what it is linked with. Targets are the types of rows, and then
+        the components: one in which every row fits every record is a target as a whole.
     expected
         How many records of the type have a row of the target, on average over all perfect matchings; twice
         for each pair, as two halves of all chains saw it. Both are the same where it was counted.
@@ -42,8 +43,8 @@ class Links:
     error
         The standard error of the probability of each type's likeliest row; 0 where it was counted.
     draws, spread
-        Of the component that was sampled worst: how many independent draws of a matching its chains are worth,
-        and how far they differ, 1 being not at all (as R-hat does); nan if none was sampled and not refused.
+        Of the component that was sampled worst: how many independent draws of a matching its chains are
+        worth, and how far they differ, 1 being not at all (as R-hat does); nan if there is none.
     steps
         The work it took: how often a box drew a record.
     """
@@ -82,8 +83,8 @@ def links_of(
     Parameters
     ----------
     graph, matches
-        The consistency graph and its matches. Records may be left over, each choice of them being as likely as
-        any other; rows may not.
+        The consistency graph and its matches. Records may be left over, and every matching of the others is
+        as likely; rows may not.
     seconds
         How long chains may take.
     draws
@@ -95,8 +96,8 @@ def links_of(
     """
     if matches.unmatched_rows:
         raise InputError(
-            f"{matches.unmatched_rows} released rows have no record of their own, so the release cannot be one "
-            "of this table, and nobody can say whose its rows are",
+            f"{matches.unmatched_rows} released rows have no record of their own: the release cannot be of "
+            "this table, and nobody can say whose its rows are",
             reason=Reason.PARAMETER,
         )
     records_of = np.bincount(graph.record_type)
@@ -147,7 +148,8 @@ def _complete(matches: Matches) -> NDArray[np.bool_]:
     records, rows = matches.records_of_component, matches.rows_of_component
     fewest = np.full(matches.components, np.iinfo(np.int64).max)
     np.minimum.at(fewest, matches.component_of_record, matches.matches_of_record)
-    return (records == rows) & (fewest == rows)
+    complete: NDArray[np.bool_] = (records == rows) & (fewest == rows)
+    return complete
 
 
 def _with_spare(part: Within, matches: Matches) -> Within:
@@ -186,7 +188,8 @@ def _small(part: Within, components: int, most_states: int) -> NDArray[np.bool_]
     copies = np.bincount(part.component_of_record, around.record_copies, components)
     few = states.min(axis=0) <= np.log2(max(most_states, 1)) + 1e-9
     short = copies * np.log2(np.maximum(types.max(axis=0), 1)) <= MOST_POWER
-    return few & short & (types[0] > 0)
+    small: NDArray[np.bool_] = few & short & (types[0] > 0)
+    return small
 
 
 def _parts(part: Within, components: NDArray[np.int64]) -> kernels.Parts:
@@ -293,9 +296,11 @@ class _Sampling:
             np.bincount(place, copies * variance, minlength=len(self._components))
             for variance in (of_draw, of_chains)
         )
-        most = CHAINS * self._walks
         # Chains in which nobody ever moved agree, and say nothing.
-        return np.where(one > 0, np.minimum(CHAINS * one / np.maximum(between, one * 1e-12), most), 0.0)
+        draws = np.zeros(len(self._components))
+        np.divide(CHAINS * one, between, out=draws, where=between > 0)
+        draws[(between == 0) & (one > 0)] = np.inf
+        return np.minimum(draws, CHAINS * self._walks)
 
     def quality(self) -> _Quality:
         """Return what the chains are worth."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.links import Links, links_of
 from shoal.encoding import sensitive as encode_sensitive
-from shoal.matching import Graph, Matches
+from shoal.matches import Graph, Matches
 from shoal.randomness import Randomness
 from shoal.table import Table
 
@@ -64,6 +64,7 @@ class Distribution:
         """Return the distribution of some probabilities; None if there are none."""
         if not len(chances):
             return None
+        chances = np.minimum(chances, 1.0)  # sums may be rounded up
         values = np.quantile(chances, QUANTILES)
         # A probability of 1/20 that rounding has made a little more is still one.
         counts, _ = np.histogram(np.clip(np.ceil(chances * BINS - 1e-9), 1, BINS), np.arange(1, BINS + 2))
@@ -153,14 +154,16 @@ class Posterior:
     seconds: float
 
     @property
-    def mixed(self) -> bool:
-        """Whether nothing was refused."""
-        return self.refused == 0
+    def status(self) -> str:
+        """``complete`` if nothing was refused, ``partial`` if some records were, else ``not mixed``."""
+        if self.refused == 0:
+            return "complete"
+        return "partial" if self.refused < self.records else "not mixed"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data, for JSON."""
         return {
-            "status": "complete" if self.mixed else "not mixed",
+            "status": self.status,
             "records": self.records,
             "counted": self.counted,
             "sampled": self.sampled,
@@ -319,7 +322,7 @@ def _disclosure(graph: Graph, matches: Matches, links: Links, labels: Labels) ->
 
 
 def _value_chances(
-    links: Links, target: NDArray[np.int64], label: NDArray[np.int32], values: int
+    links: Links, target: NDArray[np.integer[Any]], label: NDArray[np.int32], values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the type of a record, a value, and its probability, for each pair that is possible.
 
@@ -334,5 +337,6 @@ def _value_chances(
     copies = links.records_of[links.record] * links.rows_of[links.target]
     part = links.expected[link] * (often[at] / copies[link])[:, None]
     pairs, number = np.unique(links.record[link] * values + shown[at] % values, return_inverse=True)
-    chance = np.column_stack([np.bincount(number, half, minlength=len(pairs)) for half in part.T])
+    chance = np.zeros((len(pairs), 2))
+    np.add.at(chance, number, part)
     return pairs // values, pairs % values, chance

@@ -449,9 +449,9 @@ class MatchingChains:
         Returns
         -------
         tuple
-            The record, by its place, and the box of each pair that was seen on these walks, and for each chain
-            how many copies of the record had one of the box, on average; for each component whether all its
-            chains were in time (else nothing of it is there); the number of steps of all walks.
+            The record, by its place, and the box of each pair that was seen on these walks, and for each
+            chain how many copies of the record had one of the box, on average; for each component whether all
+            its chains were in time (else nothing of it is there); the number of steps of all walks.
         """
         records, boxes, shares, complete, steps = self._native.run(components, walks, seconds)
         return records, boxes, shares.reshape(-1, self._chains), complete.astype(np.bool_), steps
