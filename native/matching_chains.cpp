@@ -21,8 +21,7 @@ MatchingChains::MatchingChains(const Neighbourhoods& graph, const Parts& compone
                                std::span<const std::uint64_t> key)
     : chains_(chains), box_copies_(graph.box_copies.begin(), graph.box_copies.end()),
       component_starts_(components.starts.begin(), components.starts.end()),
-      component_boxes_(components.boxes.begin(), components.boxes.end()),
-      starts_(graph.starts.begin(), graph.starts.end()) {
+      component_boxes_(components.boxes.begin(), components.boxes.end()) {
   std::vector<std::uint32_t> copies_before{0};
   for (const std::int64_t copies : graph.record_copies) {
     const auto record = static_cast<std::int32_t>(copies_before.size() - 1);
@@ -31,32 +30,29 @@ MatchingChains::MatchingChains(const Neighbourhoods& graph, const Parts& compone
   }
   for (std::size_t box = 0; box < box_copies_.size(); ++box) {
     std::uint32_t inside = 0;
-    for (auto i = static_cast<std::size_t>(starts_[box]); i < static_cast<std::size_t>(starts_[box + 1]);
-         ++i) {
-      first_.push_back(copies_before[at(graph.begins[i])]);
-      before_.push_back(inside);
-      inside += copies_before[at(graph.ends[i])] - first_.back();
+    for (auto i = static_cast<std::size_t>(graph.starts[box]);
+         i < static_cast<std::size_t>(graph.starts[box + 1]); ++i) {
+      const std::uint32_t first = copies_before[at(graph.begins[i])];
+      stretches_.push_back({inside, first});
+      inside += copies_before[at(graph.ends[i])] - first;
     }
-    inside_.push_back(inside);
+    boxes_.push_back({graph.starts[box], inside});
   }
-  box_of_.assign(chains, std::vector<std::int32_t>(record_of_.size(), -1));
-  times_.assign(chains, std::vector<Times>(record_of_.size()));
+  boxes_.push_back({graph.starts.back(), 0});
+  places_.assign(chains, std::vector<Place>(record_of_.size()));
   const std::size_t count = component_starts_.size() - 1;
+  std::vector<std::uint8_t> known(record_of_.size(), 0);
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<std::uint32_t> members;
     for (auto b = component_starts_[i]; b < component_starts_[i + 1]; ++b) {
-      const std::int32_t box = component_boxes_[static_cast<std::size_t>(b)];
-      for (auto s = graph.starts[at(box)]; s < graph.starts[at(box) + 1]; ++s) {
-        const auto stretch = static_cast<std::size_t>(s);
-        for (std::uint32_t copy = copies_before[at(graph.begins[stretch])];
-             copy < copies_before[at(graph.ends[stretch])]; ++copy)
-          // Each copy once: the first box that has it says so for all chains.
-          if (std::exchange(box_of_[0][copy], 0) < 0) members.push_back(copy);
-      }
+      const std::size_t box = at(component_boxes_[static_cast<std::size_t>(b)]);
+      for (auto s = static_cast<std::size_t>(graph.starts[box]);
+           s < static_cast<std::size_t>(graph.starts[box + 1]); ++s)
+        for (auto copy = copies_before[at(graph.begins[s])]; copy < copies_before[at(graph.ends[s])]; ++copy)
+          if (std::exchange(known[copy], 1) == 0) members.push_back(copy);
     }
     members_.push_back(std::move(members));
   }
-  std::fill(box_of_[0].begin(), box_of_[0].end(), -1);
   states_.reserve(count * chains);
   for (std::size_t i = 0; i < count * chains; ++i)
     states_.push_back({RandomWords(key.subspan(4 * i, 4)), false, 0, {}});
@@ -65,80 +61,85 @@ MatchingChains::MatchingChains(const Neighbourhoods& graph, const Parts& compone
 // One chain of one component at work.
 class MatchingChains::Walker {
  public:
-  Walker(const MatchingChains& all, Chain& chain, std::vector<std::int32_t>& box_of,
-         std::vector<Times>& times, const std::vector<std::uint32_t>& members, Clock::time_point deadline)
-      : all_(all), chain_(chain), box_of_(box_of), times_(times), members_(members), deadline_(deadline) {}
+  Walker(const MatchingChains& all, Chain& chain, std::vector<Place>& places,
+         const std::vector<std::uint32_t>& members, Clock::time_point deadline)
+      : all_(all), chain_(chain), places_(places), members_(members), deadline_(deadline) {}
 
   // Gives every record a box; false if there was no time for it.
   bool start(std::span<const std::int32_t> boxes) {
-    for (const std::uint32_t copy : members_) box_of_[copy] = -1;
+    for (const std::uint32_t copy : members_) places_[copy].box = -1;
     for (const std::int32_t box : boxes)
       for (std::int64_t i = 0; i < all_.box_copies_[at(box)]; ++i)
         for (std::int32_t lacking = box; lacking >= 0;) {
           if (late()) return false;
-          lacking = std::exchange(box_of_[draw(lacking)], lacking);
+          lacking = std::exchange(places_[draw(lacking)].box, lacking);
         }
     return true;
   }
 
   // False if time was up before all walks were closed.
-  bool walk(std::int64_t walks) {
-    for (const std::uint32_t copy : members_) times_[copy] = {};
+  bool walk(std::int32_t walks) {
+    for (const std::uint32_t copy : members_) places_[copy] = {places_[copy].box, -1, 0};
     for (now_ = 0; now_ < walks; ++now_)
       if (!close_one()) return false;
-    for (const std::uint32_t copy : members_) note(copy, box_of_[copy]);
+    for (const std::uint32_t copy : members_) note(copy, places_[copy].box);
     return true;
   }
 
  private:
   bool late() { return ++chain_.steps % kStepsPerLook == 0 && Clock::now() > deadline_; }
 
-  std::uint32_t draw(std::int32_t box) {
-    const std::uint32_t number = chain_.random.below(all_.inside_[at(box)]);
-    const auto begin = all_.before_.begin() + all_.starts_[at(box)];
-    const auto end = all_.before_.begin() + all_.starts_[at(box) + 1];
-    const auto stretch = std::upper_bound(begin, end, number) - 1;
-    return all_.first_[static_cast<std::size_t>(stretch - all_.before_.begin())] + (number - *stretch);
+  std::uint32_t draw(std::int32_t number) {
+    const Box& box = all_.boxes_[at(number)];
+    const std::uint32_t drawn = chain_.random.below(box.inside);
+    const auto begin = all_.stretches_.begin() + box.begin;
+    const auto end = all_.stretches_.begin() + (&box + 1)->begin;
+    const auto after = std::upper_bound(begin, end, drawn, [](std::uint32_t copies, const Stretch& stretch) {
+      return copies < stretch.before;
+    });
+    const Stretch& stretch = *(after - 1);
+    return stretch.first + (drawn - stretch.before);
   }
 
   bool close_one() {
     moved_.clear();
     const std::uint32_t out = members_[chain_.random.below(static_cast<std::uint32_t>(members_.size()))];
-    std::int32_t lacking = box_of_[out];
-    for (std::uint32_t drawn = out + 1; drawn != out;) {
+    std::int32_t lacking = places_[out].box;
+    while (true) {
       if (late()) {
-        for (const auto& [copy, before] : moved_) box_of_[copy] = before;
+        for (const auto& [copy, before] : moved_) places_[copy].box = before;
         return false;
       }
-      drawn = draw(lacking);
-      if (std::exchange(times_[drawn].walk, now_) != now_) moved_.emplace_back(drawn, box_of_[drawn]);
-      lacking = std::exchange(box_of_[drawn], lacking);
+      const std::uint32_t drawn = draw(lacking);
+      Place& place = places_[drawn];
+      if (std::exchange(place.walk, now_) != now_) moved_.emplace_back(drawn, place.box);
+      lacking = std::exchange(place.box, lacking);
+      if (drawn == out) break;
     }
     for (const auto& [copy, before] : moved_)
-      if (box_of_[copy] != before) note(copy, before);
+      if (places_[copy].box != before) note(copy, before);
     return true;
   }
 
   // The copy had the box up to now.
   void note(std::uint32_t copy, std::int32_t box) {
-    const std::int64_t walks = now_ - std::exchange(times_[copy].since, now_);
+    const std::int64_t walks = now_ - std::exchange(places_[copy].since, now_);
     if (walks > 0) chain_.seen.add(all_.record_of_[copy], box, walks);
   }
 
   const MatchingChains& all_;
   Chain& chain_;
-  std::vector<std::int32_t>& box_of_;
-  std::vector<Times>& times_;
+  std::vector<Place>& places_;
   const std::vector<std::uint32_t>& members_;
   Clock::time_point deadline_;
-  std::int64_t now_ = 0;                                       // walks closed
+  std::int32_t now_ = 0;                                       // walks closed
   std::vector<std::pair<std::uint32_t, std::int32_t>> moved_;  // on this walk, and the box before it
 };
 
-bool MatchingChains::walk(std::int32_t component, std::size_t number, std::int64_t walks,
+bool MatchingChains::walk(std::int32_t component, std::size_t number, std::int32_t walks,
                           Clock::time_point deadline) {
   Chain& chain = this->chain(component, number);
-  Walker walker(*this, chain, box_of_[number], times_[number], members_[at(component)], deadline);
+  Walker walker(*this, chain, places_[number], members_[at(component)], deadline);
   if (!chain.started) {
     const auto begin = static_cast<std::size_t>(component_starts_[at(component)]);
     const auto end = static_cast<std::size_t>(component_starts_[at(component) + 1]);
@@ -149,7 +150,7 @@ bool MatchingChains::walk(std::int32_t component, std::size_t number, std::int64
   return walker.walk(walks);
 }
 
-SeenLinks MatchingChains::run(std::span<const std::int32_t> components, std::int64_t walks, double seconds) {
+SeenLinks MatchingChains::run(std::span<const std::int32_t> components, std::int32_t walks, double seconds) {
   const auto deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   SeenLinks all;

@@ -88,7 +88,7 @@ class MatchingChains {
   // Lets the chains of some components make a number of closed walks, and returns what they saw on these
   // walks; earlier ones only led them there. A component is complete if all its chains were in time. On all
   // cores.
-  SeenLinks run(std::span<const std::int32_t> components, std::int64_t walks, double seconds);
+  SeenLinks run(std::span<const std::int32_t> components, std::int32_t walks, double seconds);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -102,15 +102,26 @@ class MatchingChains {
     LinkSums seen;  // copies times walks
   };
 
-  // When a copy came into its box, and the last walk it was drawn in, in walks since the run began.
-  struct Times {
-    std::int64_t since = 0, walk = -1;
+  struct Box {
+    std::int64_t begin;    // of its stretches; they end where those of the next box begin
+    std::uint32_t inside;  // copies of records in it
+  };
+  struct Stretch {
+    std::uint32_t before;  // copies in the stretches of the box before it
+    std::uint32_t first;   // its first copy
+  };
+  // A copy of a record: its box, or -1; the last walk it was drawn in; when it came into its box. Times are
+  // in walks since the run began.
+  struct Place {
+    std::int32_t box = -1;
+    std::int32_t walk = -1;
+    std::int64_t since = 0;
   };
 
   Chain& chain(std::int32_t component, std::size_t number) {
     return states_[static_cast<std::size_t>(component) * chains_ + number];
   }
-  bool walk(std::int32_t component, std::size_t number, std::int64_t walks, Clock::time_point deadline);
+  bool walk(std::int32_t component, std::size_t number, std::int32_t walks, Clock::time_point deadline);
 
   std::size_t chains_;
   std::vector<std::int64_t> box_copies_;
@@ -118,12 +129,9 @@ class MatchingChains {
   std::vector<std::int32_t> component_boxes_;
   // The copies of records are numbered in the order of the records: a stretch of these is one of those.
   std::vector<std::int32_t> record_of_;  // per copy
-  std::vector<std::int64_t> starts_;     // per box: its stretches
-  std::vector<std::uint32_t> first_;     // per stretch: its first copy
-  std::vector<std::uint32_t> before_;    // per stretch: copies in the stretches of the box before it
-  std::vector<std::uint32_t> inside_;    // per box: copies in it
-  std::vector<std::vector<std::int32_t>> box_of_;    // per chain and copy; -1 for none
-  std::vector<std::vector<Times>> times_;            // per chain and copy
+  std::vector<Box> boxes_;               // and one more at the end
+  std::vector<Stretch> stretches_;
+  std::vector<std::vector<Place>> places_;           // per chain and copy
   std::vector<std::vector<std::uint32_t>> members_;  // per component: its copies
   std::vector<Chain> states_;                        // per component and chain
 };

@@ -17,8 +17,8 @@
 #include "cheapest_matching.hpp"
 #include "components.hpp"
 #include "consistency.hpp"
-#include "exact_links.hpp"
 #include "crowd.hpp"
+#include "exact_links.hpp"
 #include "greedy_matching.hpp"
 #include "grouping.hpp"
 #include "matching_chains.hpp"
@@ -194,7 +194,7 @@ class MatchingChainsPy {
       : chains_(neighbourhoods(graph), {view(components.first), view(components.second)}, chains, view(key)) {
   }
 
-  auto run(const Array<std::int32_t>& components, std::int64_t walks, double seconds) {
+  auto run(const Array<std::int32_t>& components, std::int32_t walks, double seconds) {
     SeenLinks seen;
     {
       nb::gil_scoped_release release;

@@ -16,6 +16,7 @@ from shoal.randomness import Randomness
 CHAINS = 8
 """Of two groups of matchings that no walk leads between, one hides from all chains once in 128 times."""
 FIRST_WALKS = 16
+MOST_WALKS = 2**30
 LEAST_DRAWS = 100
 """Chains that are worth fewer independent draws of a matching than this have not mixed."""
 MOST_SPREAD = 1.2
@@ -254,9 +255,9 @@ class _Sampling:
             active = in_time[self._draws()[in_time] < draws]
             # The next round should be over in time, and is worth it only if it is longer.
             affordable = 0.8 * (end - now) / max(now - begin, 1e-9) * walks
-            if affordable < 1.25 * walks:
+            if min(affordable, MOST_WALKS) < 1.25 * walks:
                 break
-            walks = int(min(2 * walks, affordable))
+            walks = int(min(2 * walks, affordable, MOST_WALKS))
 
     def _round(self, active: NDArray[np.int32], walks: int, seconds: float) -> NDArray[np.int32]:
         record, box, shares, complete, steps = self._chains.run(active, walks, seconds)
