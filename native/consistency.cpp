@@ -125,4 +125,34 @@ Counts ConsistencyGraph::count() const {
   return counts;
 }
 
+Stretches ConsistencyGraph::stretches() const {
+  using Stretch = std::pair<std::int32_t, std::int32_t>;
+  std::vector<std::vector<Stretch>> of_box(box_copies_.size());
+  share(of_box.size(), 64, [&] {
+    return [&, waiting = std::vector<std::int32_t>()](std::size_t number) mutable {
+      const auto box = static_cast<std::int32_t>(number);
+      auto& found = of_box[at(boxes_->order()[number])];
+      records_->search_stretches(
+          boxes_->extents(box), inner_extents(box), waiting,
+          [&](std::int32_t record) { return in_sets(record, box); },
+          [&](std::int32_t begin, std::int32_t end) {
+            // The search goes from left to right.
+            if (!found.empty() && found.back().second == begin)
+              found.back().second = end;
+            else
+              found.emplace_back(begin, end);
+          });
+    };
+  });
+  Stretches all{{0}, {}, {}};
+  for (const auto& found : of_box) {
+    for (const auto& [begin, end] : found) {
+      all.begins.push_back(begin);
+      all.ends.push_back(end);
+    }
+    all.starts.push_back(static_cast<std::int64_t>(all.begins.size()));
+  }
+  return all;
+}
+
 }  // namespace shoal

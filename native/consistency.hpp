@@ -16,6 +16,13 @@ struct Counts {
   std::vector<std::int64_t> records_of_box;   // how many records, by their copies, lie in each box
 };
 
+// The records in each box: those of the i-th are in the stretches from starts[i] to starts[i + 1] - 1. A
+// stretch is one of places in the tree of records; those of a box are ascending, and apart.
+struct Stretches {
+  std::vector<std::int64_t> starts;
+  std::vector<std::int32_t> begins, ends;
+};
+
 // Records and boxes, each standing for a number of copies; an edge wherever a record lies in a box. Both are
 // known by their place in a tree, except where they come in and go out.
 class ConsistencyGraph {
@@ -56,6 +63,10 @@ class ConsistencyGraph {
 
   // All edges, counted at both ends, in the order in which records and boxes came in. On all cores.
   Counts count() const;
+
+  // All edges, as far as neighbouring records do not stand for each other; boxes in the order in which they
+  // came in. On all cores.
+  Stretches stretches() const;
 
  private:
   class Counter;

@@ -18,8 +18,10 @@
 #include "components.hpp"
 #include "consistency.hpp"
 #include "crowd.hpp"
+#include "exact_links.hpp"
 #include "greedy_matching.hpp"
 #include "grouping.hpp"
+#include "matching_chains.hpp"
 #include "maximum_matching.hpp"
 #include "mondrian.hpp"
 #include "random_words.hpp"
@@ -164,6 +166,16 @@ class ConsistencyGraphPy {
     return std::pair(give(std::move(found.of_record)), give(std::move(found.of_box)));
   }
 
+  auto stretches() const {
+    Stretches found;
+    {
+      nb::gil_scoped_release release;
+      found = graph_->stretches();
+    }
+    return std::tuple(give(std::vector(graph_->records().order())), give(std::move(found.starts)),
+                      give(std::move(found.begins)), give(std::move(found.ends)));
+  }
+
  private:
   static Matched matched(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
                          const Array<std::int64_t>& copies) {
@@ -176,6 +188,47 @@ class ConsistencyGraphPy {
   std::vector<ValuesSpec> specs_;
   std::vector<Values> values_;
   std::optional<ConsistencyGraph> graph_;
+};
+
+// copies of records, copies of boxes, starts, begins, ends: see exact_links.hpp
+using NeighbourhoodsSpec = std::tuple<Array<std::int64_t>, Array<std::int64_t>, Array<std::int64_t>,
+                                      Array<std::int32_t>, Array<std::int32_t>>;
+using PartsSpec = std::pair<Array<std::int64_t>, Array<std::int32_t>>;
+
+Neighbourhoods neighbourhoods(const NeighbourhoodsSpec& spec) {
+  const auto& [record_copies, box_copies, starts, begins, ends] = spec;
+  return {view(record_copies), view(box_copies), view(starts), view(begins), view(ends)};
+}
+
+auto exact_links_py(const NeighbourhoodsSpec& graph, const PartsSpec& components) {
+  Links links;
+  {
+    nb::gil_scoped_release release;
+    links = exact_links(neighbourhoods(graph), {view(components.first), view(components.second)});
+  }
+  return std::tuple(give(std::move(links.records)), give(std::move(links.boxes)),
+                    give(std::move(links.expected)));
+}
+
+class MatchingChainsPy {
+ public:
+  MatchingChainsPy(const NeighbourhoodsSpec& graph, const PartsSpec& components, std::size_t chains,
+                   const Array<std::uint64_t>& key)
+      : chains_(neighbourhoods(graph), {view(components.first), view(components.second)}, chains, view(key)) {
+  }
+
+  auto run(const Array<std::int32_t>& components, std::int32_t walks, double seconds) {
+    SeenLinks seen;
+    {
+      nb::gil_scoped_release release;
+      seen = chains_.run(view(components), walks, seconds);
+    }
+    return std::tuple(give(std::move(seen.records)), give(std::move(seen.boxes)),
+                      give(std::move(seen.shares)), give(std::move(seen.complete)), seen.steps);
+  }
+
+ private:
+  MatchingChains chains_;
 };
 
 // In the order of kernels.Matching.
@@ -378,6 +431,12 @@ NB_MODULE(_native, module) {
   module.def("group_rows", &shoal::group_rows_py, "codes"_a);
   module.def("mondrian", &shoal::mondrian_py, "codes"_a, "attributes"_a, "sensitive"_a, "k"_a,
              "frequency_l"_a, "distinct"_a, "entropy"_a, "relaxed"_a);
+  module.def("exact_links", &shoal::exact_links_py, "graph"_a, "components"_a);
+  nb::class_<shoal::MatchingChainsPy>(module, "MatchingChains")
+      .def(nb::init<const shoal::NeighbourhoodsSpec&, const shoal::PartsSpec&, std::size_t,
+                    const shoal::Array<std::uint64_t>&>(),
+           "graph"_a, "components"_a, "chains"_a, "key"_a)
+      .def("run", &shoal::MatchingChainsPy::run, "components"_a, "walks"_a, "seconds"_a);
   module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
              "count"_a);
   module.def("random_assignment", &shoal::random_assignment_py, "members"_a, "which"_a, "key"_a);
@@ -389,7 +448,8 @@ NB_MODULE(_native, module) {
       .def("boxes_around", &shoal::ConsistencyGraphPy::boxes_around, "records"_a)
       .def("maximum_matching", &shoal::ConsistencyGraphPy::maximum_matching, "records"_a, "boxes"_a,
            "copies"_a)
-      .def("components", &shoal::ConsistencyGraphPy::components, "records"_a, "boxes"_a, "copies"_a);
+      .def("components", &shoal::ConsistencyGraphPy::components, "records"_a, "boxes"_a, "copies"_a)
+      .def("stretches", &shoal::ConsistencyGraphPy::stretches);
   nb::class_<shoal::BoxTreePy>(module, "BoxTree")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, std::int32_t>(), "codes"_a,
            "attributes"_a, "room"_a)

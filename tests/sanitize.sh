@@ -28,7 +28,7 @@ run() {  # folder, runtime of the sanitizer, arguments for pytest
   (cd "$root" && SHOAL_NATIVE=$core PYTHONMALLOC=malloc LD_PRELOAD="$runtime $standard" \
     "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --capture=sys --hypothesis-profile=few \
     tests/property/test_kernels.py tests/property/test_box_tree.py tests/property/test_match_laws.py \
-    tests/unit/test_assignment.py "${@:3}")
+    tests/property/test_link_laws.py tests/unit/test_assignment.py "${@:3}")
 }
 
 export ASAN_OPTIONS=detect_leaks=0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, pairwise, permutations
 from typing import Any
 
 from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals, Subsets
@@ -99,6 +99,18 @@ def matches(edges: Sequence[Sequence[bool]], boxes: int) -> list[list[bool]]:
         [edges[record][box] and record in reached[owner[box]] for box in range(boxes)]
         for record in range(records)
     ]
+
+
+def links(edges: Sequence[Sequence[bool]], boxes: int) -> list[list[float]]:
+    """Return how likely each record has each box, over all matchings that give every box a record."""
+    often = [[0] * boxes for _ in edges]
+    matchings = 0
+    for records in permutations(range(len(edges)), boxes):
+        if all(edges[record][box] for box, record in enumerate(records)):
+            matchings += 1
+            for box, record in enumerate(records):
+                often[record][box] += 1
+    return [[count / matchings for count in row] for row in often]
 
 
 def contains(attribute: Intervals | Subsets, value: int, code: int) -> bool:

@@ -160,6 +160,37 @@ class Graph:
             records[self.row_type],
         )
 
+    def within(self, matches: Matches, components: NDArray[np.bool_]) -> Within:
+        """Return the graph within some components: its edges are the matches there.
+
+        Parameters
+        ----------
+        matches
+            The matches of this graph.
+        components
+            Which components are wanted.
+        """
+        of_record = np.empty(len(self.records), dtype=np.int32)
+        of_record[self.record_type] = matches.component_of_record
+        of_box = np.empty(len(self.boxes), dtype=np.int32)
+        of_box[self.row_type] = matches.component_of_row
+        records, boxes = np.flatnonzero(components[of_record]), np.flatnonzero(components[of_box])
+        order, starts, begins, ends = self._kernel_within(of_record, of_box, records, boxes).stretches()
+        places = records[order]
+        return Within(
+            places,
+            boxes,
+            of_record[places],
+            of_box[boxes],
+            kernels.Neighbourhoods(
+                np.bincount(self.record_type, minlength=1)[places],
+                np.bincount(self.row_type, minlength=1)[boxes],
+                starts,
+                begins,
+                ends,
+            ),
+        )
+
     @cached_property
     def _kernel(self) -> kernels.ConsistencyGraph:
         return kernels.ConsistencyGraph(
@@ -187,17 +218,49 @@ class Graph:
         self, of_record: NDArray[np.int32], of_box: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the degrees of all types in the graph without its edges between components."""
-        number = np.arange(1 + max(of_record.max(initial=-1), of_box.max(initial=-1)), dtype=np.int32)
-        if len(number) < 2:
+        if max(of_record.max(initial=0), of_box.max(initial=0)) == 0:
             return self._kernel.count()
+        everything = np.arange(len(of_record)), np.arange(len(of_box))
+        return self._kernel_within(of_record, of_box, *everything).count()
+
+    def _kernel_within(
+        self,
+        of_record: NDArray[np.int32],
+        of_box: NDArray[np.int32],
+        records: NDArray[np.int64],
+        boxes: NDArray[np.int64],
+    ) -> kernels.ConsistencyGraph:
+        """Return the graph of some types of records and rows without its edges between components."""
+        number = np.arange(1 + max(of_record.max(initial=0), of_box.max(initial=0)), dtype=np.int32)
         # A component is one more attribute, in which every box is a single code.
-        return kernels.count_consistent(
-            np.column_stack((self.records, of_record)),
-            np.bincount(self.record_type),
-            np.column_stack((self.boxes, of_box)),
-            np.bincount(self.row_type),
+        return kernels.ConsistencyGraph(
+            np.column_stack((self.records, of_record))[records],
+            np.bincount(self.record_type, minlength=1)[records],
+            np.column_stack((self.boxes, of_box))[boxes],
+            np.bincount(self.row_type, minlength=1)[boxes],
             [*self.attributes, kernels.Intervals(len(number), number, number)],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """The part of a consistency graph that lies within some components.
+
+    Parameters
+    ----------
+    records, boxes
+        The types of records and rows that are in it, in the order of `neighbourhoods`.
+    component_of_record, component_of_box
+        The component of each.
+    neighbourhoods
+        The records in each box, by their places.
+    """
+
+    records: NDArray[np.int64]
+    boxes: NDArray[np.int64]
+    component_of_record: NDArray[np.int32]
+    component_of_box: NDArray[np.int32]
+    neighbourhoods: kernels.Neighbourhoods
 
 
 def _members(type_of: NDArray[np.int32], types: NDArray[np.int32]) -> NDArray[np.int64]:

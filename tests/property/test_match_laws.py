@@ -10,7 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoal.kernels import Intervals, Subsets
+from shoal.kernels import ConsistencyGraph, Intervals, Subsets
 from shoal.matches import Graph, Matches
 
 SIZES = (2, 6, 30, 100, 100_000)
@@ -135,6 +135,28 @@ def by_permutations(edges: list[list[bool]], rows: int) -> list[list[bool]]:
             for pair in pairs:
                 used[pair] = True
     return used[:records, :rows].tolist()
+
+
+@given(graphs(most=40))
+def test_the_records_of_a_box_are_stretches_of_an_order(graph: Graph) -> None:
+    copies = (np.bincount(types, minlength=1)[: len(of)] for types, of in sides(graph))
+    records_copies, box_copies = copies
+    kernel = ConsistencyGraph(graph.records, records_copies, graph.boxes, box_copies, graph.attributes)
+    order, starts, begins, ends = kernel.stretches()
+    assert sorted(order.tolist()) == list(range(len(graph.records)))
+    assert (begins < ends).all()
+    edges = np.zeros((len(graph.records), len(graph.boxes)), dtype=bool)
+    for box in range(len(graph.boxes)):
+        mine = slice(starts[box], starts[box + 1])
+        assert (ends[mine][:-1] < begins[mine][1:]).all()  # ascending, and apart
+        for begin, end in zip(begins[mine], ends[mine], strict=True):
+            edges[order[begin:end], box] = True
+    by_twin = twins.consistent(graph.records.tolist(), graph.boxes.tolist(), graph.attributes)
+    assert edges.tolist() == by_twin
+
+
+def sides(graph: Graph) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    return [(graph.record_type, graph.records), (graph.row_type, graph.boxes)]
 
 
 @settings(max_examples=2 * settings().max_examples)

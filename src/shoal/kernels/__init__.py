@@ -348,6 +348,124 @@ class ConsistencyGraph:
         """
         return self._graph.components(maximum.records, maximum.boxes, maximum.copies)
 
+    def stretches(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        """Return all edges, by stretches of an order of the records; all cores.
+
+        Returns
+        -------
+        tuple
+            The record at each place of the order; where the stretches of each box start, and their number;
+            the first place of each stretch, and the one after its last.
+        """
+        return self._graph.stretches()
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """Boxes and the records in them, which are stretches of an order of the records.
+
+    Parameters
+    ----------
+    record_copies, box_copies
+        How many each record, by its place in the order, and each box stands for.
+    starts
+        Where the stretches of each box start, and how many stretches there are.
+    begins, ends
+        The first place of each stretch, and the one after its last; ascending and apart for each box.
+    """
+
+    record_copies: NDArray[np.int64]
+    box_copies: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    begins: NDArray[np.int32]
+    ends: NDArray[np.int32]
+
+    @property
+    def _arrays(
+        self,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        return self.record_copies, self.box_copies, self.starts, self.begins, self.ends
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Boxes of some components: those of the i-th are boxes[starts[i]:starts[i + 1]].
+
+    All records in them belong to the component, which has as many copies of records as of boxes.
+    """
+
+    starts: NDArray[np.int64]
+    boxes: NDArray[np.int32]
+
+
+def exact_links(
+    graph: Neighbourhoods, components: Parts
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Return how many copies of a record have a copy of a box, on average over all perfect matchings.
+
+    Parameters
+    ----------
+    graph
+        The boxes and the records in them.
+    components
+        Those to look at. For each, the product of copies + 1 over its records or over its boxes must be small
+        enough to count so far, and the number of those to the power of its copies a floating-point number.
+
+    Returns
+    -------
+    tuple
+        The record, by its place, and the box of each pair that some perfect matching uses, and the average.
+    """
+    return _native.exact_links(graph._arrays, (components.starts, components.boxes))
+
+
+class MatchingChains:
+    """Markov chains over the perfect matchings of some components, each matching equally likely in the end.
+
+    Parameters
+    ----------
+    graph
+        The boxes and the records in them.
+    components
+        Those to look at.
+    chains
+        How many chains each component has.
+    key
+        Four random words for each chain of each component.
+    """
+
+    def __init__(
+        self, graph: Neighbourhoods, components: Parts, chains: int, key: NDArray[np.uint64]
+    ) -> None:
+        self._chains = chains
+        self._native = _native.MatchingChains(
+            graph._arrays, (components.starts, components.boxes), chains, key
+        )
+
+    def run(
+        self, components: NDArray[np.int32], walks: int, seconds: float
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_], int]:
+        """Let each chain of some components make closed walks, on all cores.
+
+        Parameters
+        ----------
+        components
+            Their numbers.
+        walks
+            How many closed walks.
+        seconds
+            When to give up.
+
+        Returns
+        -------
+        tuple
+            The record, by its place, and the box of each pair that was seen on these walks, and for each
+            chain how many copies of the record had one of the box, on average; for each component whether all
+            its chains were in time (else nothing of it is there); the number of steps of all walks.
+        """
+        records, boxes, shares, complete, steps = self._native.run(components, walks, seconds)
+        return records, boxes, shares.reshape(-1, self._chains), complete.astype(np.bool_), steps
+
 
 class Refinement:
     """A regular graph of rows and the records they cover, and exchanges that lower its cost.

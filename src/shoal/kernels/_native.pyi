@@ -66,6 +66,23 @@ class ConsistencyGraph:
     def components(
         self, records: NDArray[np.int32], boxes: NDArray[np.int32], copies: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+    def stretches(
+        self,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+
+class MatchingChains:
+    def __init__(
+        self,
+        graph: tuple[
+            NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]
+        ],
+        components: tuple[NDArray[np.int64], NDArray[np.int32]],
+        chains: int,
+        key: NDArray[np.uint64],
+    ) -> None: ...
+    def run(
+        self, components: NDArray[np.int32], walks: int, seconds: float
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.uint8], int]: ...
 
 class Refinement:
     def __init__(
@@ -80,6 +97,12 @@ class Refinement:
     def cost(self) -> float: ...
     def members(self) -> NDArray[np.int32]: ...
 
+def exact_links(
+    graph: tuple[
+        NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]
+    ],
+    components: tuple[NDArray[np.int64], NDArray[np.int32]],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]: ...
 def cheapest_assignment(
     starts: NDArray[np.int64], columns: NDArray[np.int32], costs: NDArray[np.float64], count: int
 ) -> NDArray[np.int32]: ...
