@@ -96,7 +96,7 @@ class Refiner:
         return self._in_order(refinement.graph)
 
     def at_last(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return a graph in which no exchange that was tried saves anything more."""
+        """Return a graph that costs no more, in which no exchange that was tried saves anything more."""
         refinement = self._refinement(graph)
         progress = self._circumstances.progress
         for sweep in range(MOST_SWEEPS):
@@ -105,14 +105,16 @@ class Refiner:
             if refinement.exchange() == 0 or before - refinement.cost < WORTHWHILE * before:
                 break
         progress("exchanging records", 1.0)
-        heat = HEAT * refinement.cost / len(graph)
+        exchanged, cost = refinement.graph, refinement.cost
+        heat = HEAT * cost / len(graph)
         for done in range(0, self._effort.last, PER_CUT):
             share = done / self._effort.last
             progress("assigning records anew", share)
             refinement.reassign(PER_CUT, heat * max(0.0, 1 - 1.25 * share))
         if self._effort.last:
             progress("assigning records anew", 1.0)
-        return refinement.graph
+        # What is blurred at first may end dearer, above all in small tables.
+        return refinement.graph if refinement.cost < cost else exchanged
 
     def _refinement(self, graph: NDArray[np.int32]) -> Refinement:
         key = self._circumstances.randomness.words(4)
