@@ -26,8 +26,11 @@ const std::vector<std::int32_t>& SparseAssignment::solve(std::span<const std::in
   column_of_.assign(rows, -1);
   paid_.assign(rows, 0.0);
   row_of_.assign(at(columns), -1);
-  price_.assign(at(columns), kFar);
-  for (const Edge& edge : edges) price_[at(edge.column)] = std::min(price_[at(edge.column)], edge.cost);
+  price_.assign(at(columns), 0.0);
+  if (rows == at(columns)) {  // then no column stays free, and prices may differ from the beginning
+    std::fill(price_.begin(), price_.end(), kFar);
+    for (const Edge& edge : edges) price_[at(edge.column)] = std::min(price_[at(edge.column)], edge.cost);
+  }
   distance_.assign(at(columns), kFar);
   from_.assign(at(columns), -1);
   done_.assign(at(columns), 0);

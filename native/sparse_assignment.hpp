@@ -20,8 +20,8 @@ struct Edge {
 class SparseAssignment {
  public:
   // The edges of row r are edges[starts[r] .. starts[r + 1]); a row and a column share at most one. Returns
-  // the column of each row, with the least sum of costs. If not all rows can have one, as many as possible
-  // have, and -1 stands for the others; which ones, and at which cost, is then left open.
+  // the column of each row: if all rows can have one, with the least sum of costs; else of as many rows as
+  // possible, and -1 for the others.
   const std::vector<std::int32_t>& solve(std::span<const std::int64_t> starts, std::span<const Edge> edges,
                                          std::int32_t columns);
 

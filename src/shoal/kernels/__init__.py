@@ -528,7 +528,7 @@ class Refinement:
 def cheapest_assignment(
     starts: NDArray[np.int64], columns: NDArray[np.int32], costs: NDArray[np.float64], count: int
 ) -> NDArray[np.int32]:
-    """Assign rows to columns at the least sum of costs, where each row can take only some of them.
+    """Assign all rows to columns at the least sum of costs, where each row can take only some of them.
 
     Parameters
     ----------
@@ -542,7 +542,7 @@ def cheapest_assignment(
     Returns
     -------
     NDArray
-        The column of each row; -1 for rows that could not be taken in besides the others.
+        The column of each row. If not all can have one, as many as possible do, at any cost; -1 for others.
     """
     return _native.cheapest_assignment(
         np.ascontiguousarray(starts, dtype=np.int64),

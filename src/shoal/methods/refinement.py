@@ -14,7 +14,7 @@ from shoal.methods.contract import Circumstances
 from shoal.table import Table
 
 FORESIGHT = (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1)
-"""Of the first sweeps of exchanges over complete rows; those that follow look at what rows cost as they are."""
+"""Of the first sweeps of exchanges over complete rows; later ones look at what rows cost as they are."""
 MOST_SWEEPS = 20
 WORTHWHILE = 5e-4
 """Exchanges end when a sweep saves less than this share."""
@@ -103,9 +103,10 @@ class Refiner:
         return self._in_order(refinement.graph)
 
     def at_last(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return a graph in which no exchange that was tried saves anything more."""
+        """Return a graph that costs no more, in which no exchange that was tried saves anything more."""
         refinement = self._refinement(graph)
         progress = self._circumstances.progress
+        least, best = refinement.cost, graph
         for sweep, foresight in enumerate(FORESIGHT):
             progress("exchanging records", sweep / MOST_SWEEPS)
             refinement.exchange(foresight)
@@ -115,6 +116,8 @@ class Refiner:
             if refinement.exchange() == 0 or before - refinement.cost < WORTHWHILE * before:
                 break
         progress("exchanging records", 1.0)
+        if refinement.cost < least:
+            least, best = refinement.cost, refinement.graph
         settling = min(1.0, self._effort.last / (20 * graph.shape[1]))
         heat = HEAT * settling**2 * refinement.cost / len(graph)
         for done in range(0, self._effort.last, PER_CUT):
@@ -123,7 +126,7 @@ class Refiner:
             refinement.reassign(PER_CUT, heat * max(0.0, 1 - 1.25 * share))
         if self._effort.last:
             progress("assigning records anew", 1.0)
-        return refinement.graph
+        return refinement.graph if refinement.cost < least else best
 
     def _refinement(self, graph: NDArray[np.int32]) -> Refinement:
         key = self._circumstances.randomness.words(4)
