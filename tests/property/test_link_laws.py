@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from itertools import pairwise
 
@@ -225,12 +226,13 @@ def test_two_matchings_that_differ_in_everything() -> None:
     assert found.above == 0
 
 
+@pytest.mark.parametrize("copies", [1, 2])
 @pytest.mark.parametrize("seed", range(20))
-def test_chains_that_are_too_short_are_refused(seed: int) -> None:
+def test_chains_that_are_too_short_are_refused(seed: int, copies: int) -> None:
     """Sixteen walks hardly ever go round: chains stay where they began, whether that is the same or not."""
-    edges = ring(300)
+    edges = ring(300).repeat(copies, axis=0).repeat(copies, axis=1)
     found = whole(edges, seconds=0.0, seed=seed)
-    assert (found.counted, found.sampled, found.refused) == (0, 0, 300)
+    assert (found.counted, found.sampled, found.refused) == (0, 0, 300 * copies)
     assert found.status == "not mixed"
     assert found.link is None
     assert found.draws is None
@@ -245,6 +247,17 @@ def test_a_part_that_is_refused_does_not_hide_the_rest() -> None:
     assert (found.counted, found.sampled, found.refused) == (3, 0, 600)
     assert found.status == "partial"
     assert_distribution(found.link, [1 / 3] * 3)
+
+
+def test_components_that_there_is_no_memory_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = np.zeros((100, 100), dtype=bool)
+    edges[:40, :40] = ring(40)
+    edges[40:, 40:] = ring(60)
+    monkeypatch.setattr(sys.modules[links_of.__module__], "MOST_EDGES", 2 * 40)
+    found = whole(edges)
+    assert (found.counted, found.sampled, found.refused) == (0, 40, 60)
+    assert found.link is not None
+    assert found.link.mean == pytest.approx(0.5, abs=0.08)
 
 
 def whole(edges: Edges, seconds: float = 600.0, seed: int = 3) -> Posterior:

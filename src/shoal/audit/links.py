@@ -17,6 +17,8 @@ CHAINS = 8
 """Of two groups of matchings that no walk leads between, one hides from all chains once in 128 times."""
 FIRST_WALKS = 16
 MOST_WALKS = 2**30
+MOST_EDGES = 2**22
+"""So many edges between types may chains see, altogether; each takes up to 50 bytes for each chain."""
 LEAST_DRAWS = 100
 """Chains that are worth fewer independent draws of a matching than this have not mixed."""
 MOST_SPREAD = 1.2
@@ -77,9 +79,10 @@ def links_of(
     Components do not depend on each other. In one where every row fits every record, all links are equally
     likely. In a small one the perfect matchings are counted. In any other, chains of closed walks through the
     matchings (see native/matching_chains.hpp) run until they are worth `draws` independent draws, or until
-    time is up; each round makes twice as many walks as all before it, and only the last one counts. A
+    time is up; each round makes up to twice as many walks as the one before, and only the last one counts. A
     component whose chains disagree is refused. So are single records for which they do, as far as that can be
-    seen: chains that all miss the same matchings agree.
+    seen: chains that all miss the same matchings agree. The largest components are refused without a try if
+    there would be no memory for what chains see.
 
     Parameters
     ----------
@@ -246,7 +249,7 @@ class _Sampling:
     def run(self, seconds: float, draws: int) -> None:
         """Make walks until chains are worth enough draws, or time is up."""
         end = time.monotonic() + seconds
-        active = np.arange(len(self._components), dtype=np.int32)
+        active = self._affordable()
         walks = FIRST_WALKS
         while len(active):
             begin = time.monotonic()
@@ -258,6 +261,18 @@ class _Sampling:
             if min(affordable, MOST_WALKS) < 1.25 * walks:
                 break
             walks = int(min(2 * walks, affordable, MOST_WALKS))
+
+    def _affordable(self) -> NDArray[np.int32]:
+        """Return the components that there is memory for, smaller ones first."""
+        around = self._part.neighbourhoods
+        lengths = np.concatenate(([0], np.cumsum(around.ends - around.begins, dtype=np.int64)))
+        edges = np.bincount(
+            np.searchsorted(self._components, self._part.component_of_box),
+            np.diff(lengths[around.starts]),
+            len(self._components) + 1,
+        )[: len(self._components)]
+        order = np.argsort(edges, kind="stable")
+        return order[np.cumsum(edges[order]) <= MOST_EDGES].astype(np.int32)
 
     def _round(self, active: NDArray[np.int32], walks: int, seconds: float) -> NDArray[np.int32]:
         record, box, shares, complete, steps = self._chains.run(active, walks, seconds)
@@ -292,15 +307,14 @@ class _Sampling:
         """Return how many independent draws the chains of each component are worth, all records together."""
         record, of_draw, of_chains = self._variances()
         place = np.searchsorted(self._components, self._part.component_of_record[record])
-        copies = self._part.neighbourhoods.record_copies[record]
+        # Where nothing ever moved, chains agree, and say nothing.
+        copies = self._part.neighbourhoods.record_copies[record] * (of_chains > 0)
         one, between = (
             np.bincount(place, copies * variance, minlength=len(self._components))
             for variance in (of_draw, of_chains)
         )
-        # Chains in which nobody ever moved agree, and say nothing.
         draws = np.zeros(len(self._components))
         np.divide(CHAINS * one, between, out=draws, where=between > 0)
-        draws[(between == 0) & (one > 0)] = np.inf
         return np.minimum(draws, CHAINS * self._walks)
 
     def quality(self) -> _Quality:
