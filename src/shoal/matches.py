@@ -55,6 +55,12 @@ class Matches:
         return self.unmatched_records == 0 and self.unmatched_rows == 0
 
     @property
+    def concealment(self) -> int:
+        """The least number of matches of any record that has some; 0 if none has."""
+        some = self.matches_of_record[self.matches_of_record > 0]
+        return int(some.min()) if len(some) else 0
+
+    @property
     def components(self) -> int:
         """How many components there are."""
         return 1 + max(
@@ -70,6 +76,22 @@ class Matches:
     def rows_of_component(self) -> NDArray[np.int64]:
         """How many rows each component has."""
         return np.bincount(self.component_of_row, minlength=self.components)
+
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data; the worst are the least numbers of matches that records have."""
+        counts, records = np.unique(self.matches_of_record, return_counts=True)
+        return {
+            "perfect": self.perfect,
+            "unmatched_records": self.unmatched_records,
+            "unmatched_rows": self.unmatched_rows,
+            "concealment": self.concealment,
+            "matches_per_row": int(self.matches_of_row.min(initial=len(self.matched))),
+            "components": self.components,
+            "worst": [
+                {"matches": int(m), "records": int(r)} for m, r in zip(counts[:5], records[:5], strict=True)
+            ],
+        }
 
 
 @dataclass(frozen=True, eq=False)

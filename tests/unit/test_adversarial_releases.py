@@ -73,6 +73,7 @@ def test_a_unique_row_among_equal_ones_that_all_fit() -> None:
     assert found.consistency.rows_of_record.tolist() == [3, 3, 3, 4]
     assert not found.holds
     assert matches.matches_of_record.tolist() == [3, 3, 3, 1]
+    assert found.concealment == 1
 
 
 def test_a_row_too_few() -> None:
@@ -80,7 +81,8 @@ def test_a_row_too_few() -> None:
     original = pl.DataFrame({"age": [1, 1, 2, 2]})
     released = pl.DataFrame({"age": ["1..2"] * 3})
     assert equal_rows(released) == 3
-    _, matches = judged(original, released, KAnonymity(k=3))
+    found, matches = judged(original, released, KAnonymity(k=3))
+    assert not found.holds
     assert not matches.perfect
     assert (matches.unmatched_records, matches.unmatched_rows) == (1, 0)
 
@@ -100,6 +102,7 @@ def test_rows_that_cannot_all_be_somebodys() -> None:
     found, matches = judged(original, released)
     assert found.consistency.rows_per_record == found.consistency.records_of_row.min() == 2
     assert (matches.unmatched_records, matches.unmatched_rows) == (2, 2)
+    assert "does not belong" in found.verdict
 
 
 @pytest.mark.parametrize("last", ["1..4", "*"])
@@ -111,7 +114,7 @@ def test_a_ring_is_not_k_equal_to_1(last: str) -> None:
     assert found.holds
     assert found.consistency.rows_of_record.tolist() == [2, 3, 3, 2]
     assert found.consistency.records_of_row.tolist() == [2, 2, 2, 4]
-    assert matches.matches_of_record.min() == 2
+    assert found.concealment == matches.matches_of_record.min() == 2
 
 
 @pytest.mark.parametrize("kind", ["age", "job"])

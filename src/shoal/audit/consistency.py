@@ -59,8 +59,25 @@ class Consistency:
         }
 
 
+def graph_of(columns: Sequence[ReleasedColumn], table: Table) -> Graph:
+    """Return the graph of original records and released rows that are consistent with each other.
+
+    Parameters
+    ----------
+    columns
+        The release as an outsider reads it.
+    table
+        The original.
+    """
+    cells = np.column_stack([column.cell for column in columns])
+    return Graph.of(table.codes, cells, [column.values for column in columns])
+
+
 def consistency_of(
-    columns: Sequence[ReleasedColumn], table: Table, key: NDArray[np.int64] | None = None
+    columns: Sequence[ReleasedColumn],
+    table: Table,
+    key: NDArray[np.int64] | None = None,
+    graph: Graph | None = None,
 ) -> Consistency:
     """Compare every released row with every original record, without listing the pairs.
 
@@ -72,9 +89,10 @@ def consistency_of(
         The original.
     key
         For each released row, the record of the table it was made from, if that is known.
+    graph
+        `graph_of` columns and table, if it is at hand.
     """
-    cells = np.column_stack([column.cell for column in columns])
-    rows, records = Graph.of(table.codes, cells, [column.values for column in columns]).degrees()
+    rows, records = (graph or graph_of(columns, table)).degrees()
     strayed = None
     if key is not None:
         covered = np.logical_and.reduce(
