@@ -266,7 +266,7 @@ class BoxTreePy {
 
   void set_limits(const Array<double>& limits) {
     nb::gil_scoped_release release;
-    tree_->set_all_limits(view(limits));
+    tree_->set_box_limits(view(limits));
   }
 
   auto nearest_boxes(const Array<std::int32_t>& records) const {
@@ -344,11 +344,11 @@ class BoxTreePy {
     return give_matching(std::move(matching));
   }
 
-  auto match_cheapest_together(const Array<std::int32_t>& known, std::size_t candidates) const {
+  auto match_cheapest_together(std::size_t candidates) {
     Matching matching;
     {
       nb::gil_scoped_release release;
-      matching = shoal::match_cheapest_together(*tree_, view(known), candidates);
+      matching = shoal::match_cheapest_together(*tree_, candidates);
     }
     return give_matching(std::move(matching));
   }
@@ -468,7 +468,7 @@ NB_MODULE(_native, module) {
            "steps"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
            "settled_records"_a, "settled_boxes"_a)
-      .def("match_cheapest_together", &shoal::BoxTreePy::match_cheapest_together, "known"_a, "candidates"_a)
+      .def("match_cheapest_together", &shoal::BoxTreePy::match_cheapest_together, "candidates"_a)
       .def("match_in_order", &shoal::BoxTreePy::match_in_order, "records"_a, "costless"_a);
   nb::class_<shoal::RefinementPy>(module, "Refinement")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,

@@ -77,7 +77,6 @@ class Matches:
         """How many rows each component has."""
         return np.bincount(self.component_of_row, minlength=self.components)
 
-
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data; the worst are the least numbers of matches that records have."""
         counts, records = np.unique(self.matches_of_record, return_counts=True)

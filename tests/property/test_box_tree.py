@@ -293,19 +293,28 @@ def test_the_cheapest_matching_of_all(grown: Any, data: st.DataObject) -> None:
     tree, attributes, codes = grown
     n = len(codes)
     costs = extra_cost(tree, attributes, codes)
-    known = tree.match_cheapest_first(np.arange(n), np.arange(n))
     candidates = data.draw(st.integers(0, n) | st.just(n))
-    found = tree.match_cheapest_together(known, candidates)
+    found = tree.match_cheapest_together(candidates)
     assert sorted(found.box_of) == list(range(n))
     paid = costs[np.arange(n), found.box_of].sum()
-    assert found.queries == known.queries + n
-    # Exact on the pairs that are looked at: those of each box's nearest records, and those known.
-    looked_at = np.full((n, n), np.inf)
-    for box, near in enumerate(tree.nearest_records(np.arange(n), candidates)[0]):
-        looked_at[near[near >= 0], box] = costs[near[near >= 0], box]
-    looked_at[np.arange(n), known.box_of] = costs[np.arange(n), known.box_of]
-    assert paid == looked_at[linear_sum_assignment(looked_at)].sum()
-    assert paid <= costs[np.arange(n), known.box_of].sum()
+    assert np.isfinite(paid)
+    assert found.queries >= n
+    # Without candidates, what is left is the matching in which the cheapest pair goes first.
+    known = tree.match_cheapest_together(0).box_of
+    stuck = left_over(costs)
+    ties = len(np.unique(costs[np.isfinite(costs)])) < np.isfinite(costs).sum()
+    if not ties and not stuck:
+        assert known.tolist() == tree.match_cheapest_first(np.arange(n), np.arange(n)).box_of.tolist()
+    if (
+        not ties
+    ):  # Exact on the pairs that are looked at: those of each box's nearest records, and those known.
+        looked_at = np.full((n, n), np.inf)
+        for box, near in enumerate(tree.nearest_records(np.arange(n), candidates)[0]):
+            looked_at[near[near >= 0], box] = costs[near[near >= 0], box]
+        looked_at[np.arange(n), known] = costs[np.arange(n), known]
+        assert paid == looked_at[linear_sum_assignment(looked_at)].sum()
+    if candidates >= n - 1 or not ties:
+        assert paid <= costs[np.arange(n), known].sum()
     least = costs[linear_sum_assignment(costs)].sum()
     assert least <= paid
     event("the least of all" if paid == least else "the least of the candidates")

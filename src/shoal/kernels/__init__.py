@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -221,18 +221,16 @@ class BoxTree:
         arrays = [array.astype(np.int32) for array in (records, boxes, *before)]
         return Matching(*self._tree.match_cheapest_first(*arrays))
 
-    def match_cheapest_together(self, known: Matching, candidates: int) -> Matching:
+    def match_cheapest_together(self, candidates: int) -> Matching:
         """Match all records and boxes, each with one that does not have it yet, at the least cost together.
 
         Parameters
         ----------
-        known
-            Any such matching; the result costs no more.
         candidates
-            So many of its nearest records are looked at for each box, besides the one known. Exact on these.
+            So many of its nearest records are looked at for each box, and the one that it gets when the
+            cheapest pair goes first. Exact on these. It costs no more than those together.
         """
-        found = Matching(*self._tree.match_cheapest_together(known.box_of, candidates))
-        return replace(found, queries=found.queries + known.queries, visited=found.visited + known.visited)
+        return Matching(*self._tree.match_cheapest_together(candidates))
 
     def match_in_order(
         self, records: NDArray[np.integer[Any]], costless: NDArray[np.integer[Any]]

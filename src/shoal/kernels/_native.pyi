@@ -41,7 +41,7 @@ class BoxTree:
         settled_boxes: NDArray[np.int32],
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, int, int]: ...
     def match_cheapest_together(
-        self, known: NDArray[np.int32], candidates: int
+        self, candidates: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, int, int]: ...
     def match_in_order(
         self, records: NDArray[np.int32], costless: NDArray[np.int32]
