@@ -13,11 +13,9 @@ from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.table import Table
 
-FORESIGHT = (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1)
-"""Of the first sweeps of exchanges over complete rows; later ones look at what rows cost as they are."""
-MOST_SWEEPS = 20
+MOST_SWEEPS = 13
 WORTHWHILE = 5e-4
-"""Exchanges end when a sweep saves less than this share."""
+"""Exchanges without foresight end when a sweep saves less than this share, or after the most sweeps."""
 
 HEAT = 0.06
 """How much costs are blurred when the last reassignments begin, as a share of what a row costs; less if there
@@ -34,6 +32,8 @@ class Effort:
     ----------
     growing
         The foresight of each sweep of exchanges, each time while rows grow.
+    foresight
+        Of the first sweeps of exchanges over complete rows; later ones look at what rows cost as they are.
     reassignments
         Each time while rows grow: all rows give away one record, and these are assigned anew.
     last
@@ -41,14 +41,17 @@ class Effort:
     """
 
     growing: tuple[float, ...]
+    foresight: tuple[float, ...]
     reassignments: int
     last: int
 
 
 EFFORTS = {
     "fast": None,
-    "balanced": Effort((0.5, 0.25), 0, 0),
-    "best": Effort((0.6, 0.4, 0.2, 0.1), 10, 200),
+    "balanced": Effort((0.5, 0.25), (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1), 0, 0),
+    "best": Effort(
+        (0.6, 0.4, 0.2, 0.1), tuple(np.repeat((0.8, 0.6, 0.45, 0.3, 0.2, 0.1), 3).tolist()), 10, 200
+    ),
 }
 
 
@@ -107,11 +110,13 @@ class Refiner:
         refinement = self._refinement(graph)
         progress = self._circumstances.progress
         least, best = refinement.cost, graph
-        for sweep, foresight in enumerate(FORESIGHT):
-            progress("exchanging records", sweep / MOST_SWEEPS)
+        looking_ahead = self._effort.foresight
+        most = len(looking_ahead) + MOST_SWEEPS
+        for sweep, foresight in enumerate(looking_ahead):
+            progress("exchanging records", sweep / most)
             refinement.exchange(foresight)
-        for sweep in range(len(FORESIGHT), MOST_SWEEPS):
-            progress("exchanging records", sweep / MOST_SWEEPS)
+        for sweep in range(len(looking_ahead), most):
+            progress("exchanging records", sweep / most)
             before = refinement.cost
             if refinement.exchange() == 0 or before - refinement.cost < WORTHWHILE * before:
                 break
