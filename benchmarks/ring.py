@@ -18,10 +18,10 @@ from benchmarks.harness import (
     write_page,
 )
 from shoal import Freeform, KAnonymity, anonymize, kernels
+from shoal.measures.geometry import geometry
 from shoal.measures.loss import gcp
 from shoal.methods import Circumstances
 from shoal.methods.chain import cheap_order
-from shoal.methods.geometry import geometry
 from shoal.methods.ring import ring_graph
 from shoal.recoding import Recoding
 from shoal.table import Table

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace shoal {
 namespace {
 
 constexpr std::int32_t kLeaf = 8;  // so few boxes are looked at one by one
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr double kHidden = -1.0;  // a limit that no cost is below
 
 std::size_t at(std::int32_t i) {
   return static_cast<std::size_t>(i);
@@ -37,6 +40,19 @@ double expected_cost(const Attribute& attribute, const std::vector<std::int32_t>
   return sum / n;
 }
 
+// What it costs in addition to stretch an interval to a code.
+double stretch_cost(const Attribute& attribute, Cell interval, std::int32_t code) {
+  const std::int32_t low = interval.low(), high = interval.high();
+  if (low <= code && code <= high) return 0.0;
+  return attribute.interval_cost(std::min(low, code), std::max(high, code)) -
+         attribute.interval_cost(low, high);
+}
+
+// The code of one interval that is nearest to another.
+std::int32_t nearest_code(Cell of, Cell to) {
+  return std::clamp(to.low(), of.low(), of.high());
+}
+
 }  // namespace
 
 BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
@@ -58,9 +74,16 @@ BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
   counts_.assign(at(rows), 1);
   for (std::int32_t place = 0; place < rows; ++place) members_[at(place) * room_] = place;
   unions_.resize(nodes_.size() * d);
-  limits_.assign(at(rows), std::numeric_limits<double>::infinity());
-  node_limits_.assign(nodes_.size(), std::numeric_limits<double>::infinity());
+  for (Limits* limits : {&box_limits_, &record_limits_}) {
+    limits->each.assign(at(rows), kUnlimited);
+    limits->below.assign(nodes_.size(), kUnlimited);
+  }
   refresh();
+  record_unions_ = unions_;  // boxes are still their records
+  record_deleted_.assign(at(rows), 0);
+  box_deleted_.assign(at(rows), 0);
+  for (const Node& node : nodes_) records_left_.push_back(node.end - node.begin);
+  boxes_left_ = records_left_;
 }
 
 void BoxTree::build() {
@@ -175,11 +198,7 @@ double BoxTree::extra_cost(std::int32_t box, const std::int32_t* record, double 
     if (attribute.kind == Kind::set) {
       if (!has_code(box, a, code)) sum += attribute.weight * attribute.set_cost(2);
     } else {
-      const std::int32_t low = cells[a].low(), high = cells[a].high();
-      if (code < low)
-        sum += attribute.weight * (attribute.interval_cost(code, high) - attribute.interval_cost(low, high));
-      if (code > high)
-        sum += attribute.weight * (attribute.interval_cost(low, code) - attribute.interval_cost(low, high));
+      sum += attribute.weight * stretch_cost(attribute, cells[a], code);
     }
   }
   return sum;
@@ -212,6 +231,58 @@ double BoxTree::reach(std::int32_t node, const std::int32_t* record, double enou
   return sum;
 }
 
+// A lower bound of what it costs a box to take in any record below a node.
+double BoxTree::reach_records(std::int32_t node, std::int32_t box, double enough) const {
+  const std::size_t d = attributes_.size();
+  const Cell* below = record_unions_.data() + at(node) * d;
+  const Cell* cells = boxes_.data() + at(box) * d;
+  double sum = 0.0;
+  for (std::size_t a = 0; a < d && sum < enough; ++a) {
+    const auto& attribute = attributes_[a];
+    if (attribute.kind == Kind::set) {
+      if (!cells[a].may_share(below[a])) sum += attribute.weight * attribute.set_cost(2);
+    } else {
+      sum += attribute.weight * stretch_cost(attribute, cells[a], nearest_code(below[a], cells[a]));
+    }
+  }
+  return sum;
+}
+
+// Whether these cells, of a box or of a union of boxes, leave it possible that a record is covered.
+bool BoxTree::may_cover(const Cell* cells, const std::int32_t* record) const {
+  for (std::size_t a = 0; a < attributes_.size(); ++a) {
+    const auto& attribute = attributes_[a];
+    const bool may = attribute.kind == Kind::set
+                         ? cells[a].may_have(record[a])
+                         : attribute.spans(cells[a].low(), cells[a].high(), record[a]);
+    if (!may) return false;
+  }
+  return true;
+}
+
+// Whether a box may cover a record below a node.
+bool BoxTree::may_lie_below(std::int32_t node, std::int32_t box) const {
+  const std::size_t d = attributes_.size();
+  const Cell* below = record_unions_.data() + at(node) * d;
+  const Cell* cells = boxes_.data() + at(box) * d;
+  for (std::size_t a = 0; a < d; ++a) {
+    const auto& attribute = attributes_[a];
+    const bool may = attribute.kind == Kind::set
+                         ? cells[a].may_share(below[a])
+                         : attribute.spans(cells[a].low(), cells[a].high(), nearest_code(below[a], cells[a]));
+    if (!may) return false;
+  }
+  return true;
+}
+
+bool BoxTree::covers(std::int32_t box, const std::int32_t* record) const {
+  const std::size_t d = attributes_.size();
+  if (!may_cover(boxes_.data() + at(box) * d, record)) return false;
+  for (std::size_t a = 0; a < d; ++a)
+    if (attributes_[a].kind == Kind::set && !has_code(box, a, record[a])) return false;
+  return true;
+}
+
 std::vector<std::int32_t> BoxTree::all_members() const {
   std::vector<std::int32_t> all;
   all.reserve(members_.size());
@@ -229,6 +300,18 @@ void BoxTree::add_member(std::int32_t box, std::int32_t record) {
     boxes_[at(box) * d + a].unite(attributes_[a], Cell(attributes_[a], codes_[at(record) * d + a]));
 }
 
+void BoxTree::set_members(std::span<const std::int32_t> members) {
+  const std::size_t each = members.size() / at(rows_), d = attributes_.size();
+  for (std::int32_t box = 0; box < rows_; ++box) {
+    const std::int32_t first = members[at(box) * each];
+    for (std::size_t a = 0; a < d; ++a)
+      boxes_[at(box) * d + a] = Cell(attributes_[a], codes_[at(first) * d + a]);
+    counts_[at(box)] = 0;
+    for (std::size_t i = 0; i < each; ++i) add_member(box, members[at(box) * each + i]);
+  }
+  refresh();
+}
+
 void BoxTree::unite_below(std::int32_t node) {
   const std::size_t d = attributes_.size();
   const Node& n = nodes_[at(node)];
@@ -242,56 +325,164 @@ void BoxTree::unite_below(std::int32_t node) {
   }
 }
 
-double BoxTree::limit_below(std::int32_t node) const {
+double BoxTree::limit_below(const Limits& limits, std::int32_t node) const {
   const Node& n = nodes_[at(node)];
-  if (n.left >= 0) return std::max(node_limits_[at(n.left)], node_limits_[at(n.left + 1)]);
-  return *std::max_element(limits_.begin() + n.begin, limits_.begin() + n.end);
+  if (n.left >= 0) return std::max(limits.below[at(n.left)], limits.below[at(n.left + 1)]);
+  return *std::max_element(limits.each.begin() + n.begin, limits.each.begin() + n.end);
+}
+
+void BoxTree::set_limit(Limits& limits, std::int32_t place, double limit) {
+  limits.each[at(place)] = limit;
+  for (std::int32_t node = leaf_of_[at(place)]; node >= 0; node = nodes_[at(node)].parent) {
+    const double now = limit_below(limits, node);
+    if (now == limits.below[at(node)]) break;
+    limits.below[at(node)] = now;
+  }
+}
+
+void BoxTree::set_limits(Limits& limits, std::span<const double> each,
+                         const std::vector<std::uint8_t>& deleted) {
+  for (std::size_t place = 0; place < each.size(); ++place)
+    limits.each[place] = deleted[place] ? kHidden : each[place];
+  for (std::size_t i = nodes_.size(); i-- > 0;)
+    limits.below[i] = limit_below(limits, static_cast<std::int32_t>(i));
 }
 
 void BoxTree::refresh() {
   for (std::size_t i = nodes_.size(); i-- > 0;) unite_below(static_cast<std::int32_t>(i));
 }
 
-void BoxTree::set_limit(std::int32_t box, double limit) {
-  limits_[at(box)] = limit;
-  for (std::int32_t node = leaf_of_[at(box)]; node >= 0; node = nodes_[at(node)].parent) {
-    const double now = limit_below(node);
-    if (now == node_limits_[at(node)]) break;
-    node_limits_[at(node)] = now;
-  }
+void BoxTree::set_box_limit(std::int32_t box, double limit) {
+  set_limit(box_limits_, box, box_deleted_[at(box)] ? kHidden : limit);
 }
 
-void BoxTree::set_all_limits(std::span<const double> limits) {
-  std::copy(limits.begin(), limits.end(), limits_.begin());
-  for (std::size_t i = nodes_.size(); i-- > 0;) node_limits_[i] = limit_below(static_cast<std::int32_t>(i));
+void BoxTree::set_box_limits(std::span<const double> limits) {
+  set_limits(box_limits_, limits, box_deleted_);
+}
+
+void BoxTree::set_record_limit(std::int32_t record, double limit) {
+  set_limit(record_limits_, record, record_deleted_[at(record)] ? kHidden : limit);
+}
+
+void BoxTree::set_record_limits(std::span<const double> limits) {
+  set_limits(record_limits_, limits, record_deleted_);
+}
+
+// Visits nodes, the nearer child first, as long as what it costs to reach one is below what is enough there.
+template <typename Reach, typename Enough, typename Look>
+void BoxTree::visit_nearer_first(Search& search, const Reach& reach, const Enough& enough,
+                                 const Look& look) const {
+  const auto at_cost = [&](std::int32_t node) { return Search::Waiting{node, reach(node, enough(node))}; };
+  auto& stack = search.stack;
+  stack.assign(1, at_cost(0));
+  while (!stack.empty()) {
+    const auto [index, bound] = stack.back();
+    stack.pop_back();
+    if (bound >= enough(index)) continue;
+    ++search.visited;
+    const Node& node = nodes_[at(index)];
+    if (node.left < 0) {
+      for (std::int32_t place = node.begin; place < node.end; ++place) look(place);
+      continue;
+    }
+    Search::Waiting near = at_cost(node.left), far = at_cost(node.left + 1);
+    if (far.bound < near.bound) std::swap(near, far);
+    if (far.bound < enough(far.node)) stack.push_back(far);
+    if (near.bound < enough(near.node)) stack.push_back(near);
+  }
 }
 
 Nearest BoxTree::nearest_box(std::int32_t record, Search& search) const {
   const std::int32_t* wanted = codes(record);
   Nearest best;
-  auto& stack = search.stack;
-  stack.assign(1, {0, reach(0, wanted, best.cost)});
-  while (!stack.empty()) {
-    const auto [index, bound] = stack.back();
-    stack.pop_back();
-    if (bound >= best.cost || bound >= node_limits_[at(index)]) continue;
-    ++search.visited;
-    const Node& node = nodes_[at(index)];
-    if (node.left < 0) {
-      for (std::int32_t box = node.begin; box < node.end; ++box) {
-        const double most = std::min(best.cost, limits_[at(box)]);
+  visit_nearer_first(
+      search, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
+      [&](std::int32_t node) { return std::min(best.cost, box_limits_.below[at(node)]); },
+      [&](std::int32_t box) {
+        const double most = std::min(best.cost, box_limits_.each[at(box)]);
         const double extra = extra_cost(box, wanted, most);
         if (extra < most && !has_member(box, record)) best = {box, extra};
-      }
+      });
+  return best;
+}
+
+std::vector<NearRecord> BoxTree::nearest_records(std::int32_t box, std::size_t count, Search& search) const {
+  std::vector<NearRecord> best;  // a heap, the farthest first
+  const auto most = [&] { return best.size() < count ? kUnlimited : best.front().cost; };
+  if (count == 0) return best;
+  visit_nearer_first(
+      search, [&](std::int32_t node, double enough) { return reach_records(node, box, enough); },
+      [&](std::int32_t node) { return std::min(most(), record_limits_.below[at(node)]); },
+      [&](std::int32_t record) {
+        const double enough = std::min(most(), record_limits_.each[at(record)]);
+        const double extra = extra_cost(box, codes(record), enough);
+        if (extra >= enough || has_member(box, record)) return;
+        if (best.size() == count) {
+          std::pop_heap(best.begin(), best.end());
+          best.pop_back();
+        }
+        best.push_back({extra, record});
+        std::push_heap(best.begin(), best.end());
+      });
+  std::sort_heap(best.begin(), best.end());
+  return best;
+}
+
+// Enters every node that has something left and that `enter` lets pass, and looks at the places in leaves.
+template <typename Enter, typename Look>
+void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
+                    const Look& look) const {
+  auto& stack = search.stack;
+  stack.assign(1, {0, 0.0});
+  while (!stack.empty()) {
+    const std::int32_t index = stack.back().node;
+    stack.pop_back();
+    if (left[at(index)] == 0 || !enter(index)) continue;
+    ++search.visited;
+    const Node& node = nodes_[at(index)];
+    if (node.left >= 0) {
+      stack.push_back({node.left + 1, 0.0});
+      stack.push_back({node.left, 0.0});
       continue;
     }
-    Search::Waiting near{node.left, reach(node.left, wanted, best.cost)};
-    Search::Waiting far{node.left + 1, reach(node.left + 1, wanted, best.cost)};
-    if (far.bound < near.bound) std::swap(near, far);
-    if (far.bound < best.cost) stack.push_back(far);
-    if (near.bound < best.cost) stack.push_back(near);
+    for (std::int32_t place = node.begin; place < node.end; ++place) look(place);
   }
-  return best;
+}
+
+std::vector<std::int32_t> BoxTree::records_in(std::int32_t box, Search& search) const {
+  std::vector<std::int32_t> found;
+  visit(
+      search, records_left_, [&](std::int32_t node) { return may_lie_below(node, box); },
+      [&](std::int32_t record) {
+        if (!record_deleted_[at(record)] && covers(box, codes(record))) found.push_back(record);
+      });
+  return found;
+}
+
+std::vector<std::int32_t> BoxTree::boxes_around(std::int32_t record, Search& search) const {
+  const std::int32_t* wanted = codes(record);
+  std::vector<std::int32_t> found;
+  visit(
+      search, boxes_left_,
+      [&](std::int32_t node) { return may_cover(unions_.data() + at(node) * attributes_.size(), wanted); },
+      [&](std::int32_t box) {
+        if (!box_deleted_[at(box)] && covers(box, wanted)) found.push_back(box);
+      });
+  return found;
+}
+
+void BoxTree::delete_record(std::int32_t record) {
+  if (std::exchange(record_deleted_[at(record)], std::uint8_t{1})) return;
+  for (std::int32_t node = leaf_of_[at(record)]; node >= 0; node = nodes_[at(node)].parent)
+    --records_left_[at(node)];
+  set_record_limit(record, kHidden);
+}
+
+void BoxTree::delete_box(std::int32_t box) {
+  if (std::exchange(box_deleted_[at(box)], std::uint8_t{1})) return;
+  for (std::int32_t node = leaf_of_[at(box)]; node >= 0; node = nodes_[at(node)].parent)
+    --boxes_left_[at(node)];
+  set_box_limit(box, kHidden);
 }
 
 }  // namespace shoal

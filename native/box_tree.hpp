@@ -1,9 +1,11 @@
-// The box tree: which box takes in a record at the least extra cost, found without looking at most of them.
+// The box tree: which box takes in a record at the least extra cost, which records are nearest to a box, and
+// which lie in which, found without looking at most of them.
 //
 // A binary tree over the records, cut where they differ most, and never through the middle of one value.
 // Every record has a box that starts as the record itself and grows around it. A node keeps, for each
 // attribute, the union of the boxes below it: what it costs to reach the union is a lower bound for each of
-// them, so a search that goes to the nearer child first can leave out most of the tree.
+// them, so a search that goes to the nearer child first can leave out most of the tree. It keeps the union of
+// the records below it, too, for the same questions the other way round.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +30,7 @@ class Cell {
   std::int32_t low() const { return static_cast<std::int32_t>(bits_ & 0xffffffffU); }
   std::int32_t high() const { return static_cast<std::int32_t>(bits_ >> 32); }
   bool may_have(std::int32_t code) const { return (bits_ & bit(code)) != 0; }
+  bool may_share(Cell other) const { return (bits_ & other.bits_) != 0; }
 
   // Grows to the smallest cell around both. An interval of numbers and the missing value is everything.
   void unite(const Attribute& attribute, Cell other) {
@@ -56,6 +59,12 @@ struct Nearest {
   double cost = std::numeric_limits<double>::infinity();
 };
 
+struct NearRecord {
+  double cost;
+  std::int32_t record;
+  auto operator<=>(const NearRecord&) const = default;
+};
+
 // Boxes and records are numbered by their place in the tree: neighbours in the tree are neighbours in memory.
 class BoxTree {
  public:
@@ -68,6 +77,9 @@ class BoxTree {
   // `codes` is row-major, rows x attributes. Each box has room for `room` members and starts with its record.
   BoxTree(std::span<const std::int32_t> codes, std::int32_t rows, const std::vector<Attribute>& attributes,
           std::int32_t room);
+
+  // Gives every box other members: `members` is row-major, boxes x their number.
+  void set_members(std::span<const std::int32_t> members);
 
   std::int32_t rows() const { return rows_; }
   const std::vector<std::int32_t>& order() const { return order_; }  // the record at each place
@@ -91,10 +103,15 @@ class BoxTree {
   // Renews the unions after boxes grew.
   void refresh();
 
-  // A box takes an offer only if it costs less than its limit.
-  double limit(std::int32_t box) const { return limits_[static_cast<std::size_t>(box)]; }
-  void set_limit(std::int32_t box, double limit);
-  void set_all_limits(std::span<const double> limits);
+  // A box, or a record, is found only at an extra cost below its limit; there is none at first.
+  double box_limit(std::int32_t box) const { return box_limits_.each[static_cast<std::size_t>(box)]; }
+  void set_box_limit(std::int32_t box, double limit);
+  void set_box_limits(std::span<const double> limits);
+  double record_limit(std::int32_t record) const {
+    return record_limits_.each[static_cast<std::size_t>(record)];
+  }
+  void set_record_limit(std::int32_t record, double limit);
+  void set_record_limits(std::span<const double> limits);
 
   // What a search needs; every thread has its own, and may use it again.
   struct Search {
@@ -106,9 +123,25 @@ class BoxTree {
     std::int64_t visited = 0;  // nodes
   };
 
-  // The box with the least extra cost for a record, among those that do not have it yet and whose limit is
-  // above that cost. Many may ask at the same time.
+  // The box with the least extra cost for a record, among those that do not have it yet. Many may ask at the
+  // same time.
   Nearest nearest_box(std::int32_t record, Search& search) const;
+
+  // The records that cost a box least in addition, `count` of them if there are as many, nearest first; its
+  // members do not count.
+  std::vector<NearRecord> nearest_records(std::int32_t box, std::size_t count, Search& search) const;
+
+  // Whether a box covers a record as it is. In a tree, that is every leaf that does not make it dearer.
+  bool covers(std::int32_t box, const std::int32_t* record) const;
+
+  // All records that a box covers, and all boxes that cover a record, in ascending order.
+  std::vector<std::int32_t> records_in(std::int32_t box, Search& search) const;
+  std::vector<std::int32_t> boxes_around(std::int32_t record, Search& search) const;
+
+  // What is deleted is never found again, and where nothing is left no search goes. A deleted record stays in
+  // the boxes that have it. Nobody may ask at the same time.
+  void delete_record(std::int32_t record);
+  void delete_box(std::int32_t box);
 
  private:
   void build();
@@ -121,10 +154,24 @@ class BoxTree {
                      a];
   }
   double reach(std::int32_t node, const std::int32_t* record, double enough) const;
+  double reach_records(std::int32_t node, std::int32_t box, double enough) const;
+  bool may_cover(const Cell* cells, const std::int32_t* record) const;
+  bool may_lie_below(std::int32_t node, std::int32_t box) const;
+  template <typename Reach, typename Enough, typename Look>
+  void visit_nearer_first(Search& search, const Reach& reach, const Enough& enough, const Look& look) const;
+  template <typename Enter, typename Look>
+  void visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
+             const Look& look) const;
   double extra_cost(std::int32_t box, const std::int32_t* record, double enough) const;
   bool has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const;
   void unite_below(std::int32_t node);
-  double limit_below(std::int32_t node) const;
+
+  struct Limits {
+    std::vector<double> each, below;  // of each box or record, and the highest below each node
+  };
+  double limit_below(const Limits& limits, std::int32_t node) const;
+  void set_limit(Limits& limits, std::int32_t place, double limit);
+  void set_limits(Limits& limits, std::span<const double> each, const std::vector<std::uint8_t>& deleted);
 
   std::int32_t rows_;
   const std::vector<Attribute>& attributes_;
@@ -132,8 +179,10 @@ class BoxTree {
   std::size_t room_;
   std::vector<std::int32_t> order_, codes_, members_, counts_, leaf_of_;
   std::vector<Node> nodes_;
-  std::vector<Cell> boxes_, unions_;
-  std::vector<double> limits_, node_limits_;
+  std::vector<Cell> boxes_, unions_, record_unions_;
+  Limits box_limits_, record_limits_;
+  std::vector<std::uint8_t> record_deleted_, box_deleted_;
+  std::vector<std::int32_t> records_left_, boxes_left_;  // below each node
 };
 
 }  // namespace shoal

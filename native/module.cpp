@@ -15,15 +15,23 @@
 #include "assignment.hpp"
 #include "box_tree.hpp"
 #include "chain.hpp"
+#include "cheapest_matching.hpp"
 #include "classes.hpp"
+#include "components.hpp"
 #include "consistency.hpp"
+#include "crowd.hpp"
 #include "cut.hpp"
+#include "exact_links.hpp"
+#include "greedy_matching.hpp"
 #include "grouping.hpp"
+#include "matching_chains.hpp"
+#include "maximum_matching.hpp"
 #include "mondrian.hpp"
 #include "random_words.hpp"
 #include "refinement.hpp"
 #include "ring.hpp"
 #include "space.hpp"
+#include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
 #include "workers.hpp"
 
@@ -95,18 +103,142 @@ auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
 using ValuesSpec = std::tuple<bool, std::int32_t, Array<std::int32_t>, Array<std::int32_t>,
                               Array<std::int64_t>, Array<std::int32_t>>;
 
-auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& record_copies, const Matrix& boxes,
-                         const Array<std::int64_t>& box_copies, const std::vector<ValuesSpec>& attributes) {
-  rows_of(boxes);
-  std::vector<Values> values;
-  for (const auto& [sets, size, low, high, starts, members] : attributes)
-    values.push_back({sets, size, view(low), view(high), view(starts), view(members)});
-  Counts counts;
+// What is found for each of some places: where each list begins, and all of them in a row.
+template <typename Search, typename Find>
+auto lists(const Array<std::int32_t>& places, const Find& find) {
+  std::vector<std::int64_t> starts(1, 0);
+  std::vector<std::int32_t> all;
   {
     nb::gil_scoped_release release;
-    counts = count_consistent(view(records), view(record_copies), view(boxes), view(box_copies), values);
+    std::vector<std::vector<std::int32_t>> found(places.shape(0));
+    share(places.shape(0), 64, [&] {
+      return [&, search = Search{}](std::size_t i) mutable { found[i] = find(places.data()[i], search); };
+    });
+    for (const auto& list : found) starts.push_back(starts.back() + static_cast<std::int64_t>(list.size()));
+    all.reserve(static_cast<std::size_t>(starts.back()));
+    for (const auto& list : found) all.insert(all.end(), list.begin(), list.end());
   }
-  return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
+  return std::pair(give(std::move(starts)), give(std::move(all)));
+}
+
+// A consistency graph together with all that it refers to.
+class ConsistencyGraphPy {
+ public:
+  ConsistencyGraphPy(Matrix records, const Array<std::int64_t>& record_copies, Matrix boxes,
+                     const Array<std::int64_t>& box_copies, std::vector<ValuesSpec> specs)
+      : records_(std::move(records)), boxes_(std::move(boxes)), specs_(std::move(specs)) {
+    rows_of(records_);
+    rows_of(boxes_);
+    for (const auto& [sets, size, low, high, starts, members] : specs_)
+      values_.push_back({sets, size, view(low), view(high), view(starts), view(members)});
+    nb::gil_scoped_release release;
+    graph_.emplace(view(records_), view(record_copies), view(boxes_), view(box_copies), values_);
+  }
+
+  auto count() const {
+    Counts counts;
+    {
+      nb::gil_scoped_release release;
+      counts = graph_->count();
+    }
+    return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
+  }
+
+  auto boxes_around(const Array<std::int32_t>& records) const {
+    return lists<std::vector<std::int32_t>>(
+        records, [&](std::int32_t record, auto& waiting) { return graph_->boxes_around(record, waiting); });
+  }
+
+  auto maximum_matching(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
+                        const Array<std::int64_t>& copies) {
+    MaximumMatching found;
+    {
+      nb::gil_scoped_release release;
+      found = shoal::maximum_matching(*graph_, matched(records, boxes, copies));
+    }
+    return std::tuple(give(std::move(found.matched.records)), give(std::move(found.matched.boxes)),
+                      give(std::move(found.matched.copies)), found.phases, found.searches, found.visited);
+  }
+
+  auto components(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
+                  const Array<std::int64_t>& copies) {
+    Components found;
+    {
+      nb::gil_scoped_release release;
+      found = shoal::components(*graph_, matched(records, boxes, copies));
+    }
+    return std::pair(give(std::move(found.of_record)), give(std::move(found.of_box)));
+  }
+
+  auto stretches() const {
+    Stretches found;
+    {
+      nb::gil_scoped_release release;
+      found = graph_->stretches();
+    }
+    return std::tuple(give(std::vector(graph_->records().order())), give(std::move(found.starts)),
+                      give(std::move(found.begins)), give(std::move(found.ends)));
+  }
+
+ private:
+  static Matched matched(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
+                         const Array<std::int64_t>& copies) {
+    const auto r = view(records), b = view(boxes);
+    const auto c = view(copies);
+    return {{r.begin(), r.end()}, {b.begin(), b.end()}, {c.begin(), c.end()}};
+  }
+
+  Matrix records_, boxes_;
+  std::vector<ValuesSpec> specs_;
+  std::vector<Values> values_;
+  std::optional<ConsistencyGraph> graph_;
+};
+
+// copies of records, copies of boxes, starts, begins, ends: see exact_links.hpp
+using NeighbourhoodsSpec = std::tuple<Array<std::int64_t>, Array<std::int64_t>, Array<std::int64_t>,
+                                      Array<std::int32_t>, Array<std::int32_t>>;
+using PartsSpec = std::pair<Array<std::int64_t>, Array<std::int32_t>>;
+
+Neighbourhoods neighbourhoods(const NeighbourhoodsSpec& spec) {
+  const auto& [record_copies, box_copies, starts, begins, ends] = spec;
+  return {view(record_copies), view(box_copies), view(starts), view(begins), view(ends)};
+}
+
+auto exact_links_py(const NeighbourhoodsSpec& graph, const PartsSpec& components) {
+  Links links;
+  {
+    nb::gil_scoped_release release;
+    links = exact_links(neighbourhoods(graph), {view(components.first), view(components.second)});
+  }
+  return std::tuple(give(std::move(links.records)), give(std::move(links.boxes)),
+                    give(std::move(links.expected)));
+}
+
+class MatchingChainsPy {
+ public:
+  MatchingChainsPy(const NeighbourhoodsSpec& graph, const PartsSpec& components, std::size_t chains,
+                   const Array<std::uint64_t>& key)
+      : chains_(neighbourhoods(graph), {view(components.first), view(components.second)}, chains, view(key)) {
+  }
+
+  auto run(const Array<std::int32_t>& components, std::int32_t walks, double seconds) {
+    SeenLinks seen;
+    {
+      nb::gil_scoped_release release;
+      seen = chains_.run(view(components), walks, seconds);
+    }
+    return std::tuple(give(std::move(seen.records)), give(std::move(seen.boxes)),
+                      give(std::move(seen.shares)), give(std::move(seen.complete)), seen.steps);
+  }
+
+ private:
+  MatchingChains chains_;
+};
+
+// In the order of kernels.Matching.
+auto give_matching(Matching matching) {
+  return std::tuple(give(std::move(matching.box_of)), give(std::move(matching.exchanged)), matching.dead_ends,
+                    matching.queries, matching.visited);
 }
 
 // A box tree together with all that it refers to.
@@ -131,9 +263,14 @@ class BoxTreePy {
     tree_->refresh();
   }
 
+  void set_members(const Matrix& members) {
+    nb::gil_scoped_release release;
+    tree_->set_members(view(members));
+  }
+
   void set_limits(const Array<double>& limits) {
     nb::gil_scoped_release release;
-    tree_->set_all_limits(view(limits));
+    tree_->set_box_limits(view(limits));
   }
 
   auto nearest_boxes(const Array<std::int32_t>& records) const {
@@ -152,6 +289,50 @@ class BoxTreePy {
     return std::pair(give(std::move(boxes)), give(std::move(costs)));
   }
 
+  auto nearest_records(const Array<std::int32_t>& boxes, std::size_t count) const {
+    std::vector<std::int32_t> records(boxes.shape(0) * count, -1);
+    std::vector<double> costs(boxes.shape(0) * count, std::numeric_limits<double>::infinity());
+    {
+      nb::gil_scoped_release release;
+      share(boxes.shape(0), 64, [&] {
+        return [&, search = BoxTree::Search{}](std::size_t i) mutable {
+          std::size_t place = i * count;
+          for (const auto& [cost, record] : tree_->nearest_records(boxes.data()[i], count, search)) {
+            records[place] = record;
+            costs[place++] = cost;
+          }
+        };
+      });
+    }
+    return std::pair(give(std::move(records)), give(std::move(costs)));
+  }
+
+  auto records_in(const Array<std::int32_t>& boxes) const {
+    return lists<BoxTree::Search>(
+        boxes, [&](std::int32_t box, auto& search) { return tree_->records_in(box, search); });
+  }
+  auto boxes_around(const Array<std::int32_t>& records) const {
+    return lists<BoxTree::Search>(
+        records, [&](std::int32_t record, auto& search) { return tree_->boxes_around(record, search); });
+  }
+
+  void delete_records(const Array<std::int32_t>& records) {
+    for (const std::int32_t record : view(records)) tree_->delete_record(record);
+  }
+  void delete_boxes(const Array<std::int32_t>& boxes) {
+    for (const std::int32_t box : view(boxes)) tree_->delete_box(box);
+  }
+
+  auto crowd_costs(const Array<std::int32_t>& records, const Array<std::int32_t>& copies, std::int64_t k,
+                   std::size_t horizon, std::size_t steps) const {
+    std::vector<double> costs;
+    {
+      nb::gil_scoped_release release;
+      costs = shoal::crowd_costs(*tree_, attributes_, view(copies), view(records), k, {horizon, steps});
+    }
+    return give(std::move(costs));
+  }
+
   auto match_cheapest_first(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
                             const Array<std::int32_t>& settled_records,
                             const Array<std::int32_t>& settled_boxes) {
@@ -164,8 +345,25 @@ class BoxTreePy {
         settled.emplace_back(settled_records.data()[i], settled_boxes.data()[i]);
       matching = shoal::match_cheapest_first(*tree_, {r.begin(), r.end()}, {b.begin(), b.end()}, settled);
     }
-    return std::tuple(give(std::move(matching.box_of)), matching.queries, matching.visited,
-                      matching.dead_ends);
+    return give_matching(std::move(matching));
+  }
+
+  auto match_cheapest_together(std::size_t candidates) {
+    Matching matching;
+    {
+      nb::gil_scoped_release release;
+      matching = shoal::match_cheapest_together(*tree_, candidates);
+    }
+    return give_matching(std::move(matching));
+  }
+
+  auto match_in_order(const Array<std::int32_t>& records, const Array<std::int32_t>& costless) {
+    Matching matching;
+    {
+      nb::gil_scoped_release release;
+      matching = shoal::match_in_order(*tree_, view(records), view(costless));
+    }
+    return give_matching(std::move(matching));
   }
 
  private:
@@ -189,9 +387,13 @@ class RefinementPy {
                         static_cast<std::int32_t>(graph.shape(1)));
   }
 
-  std::int64_t sweep() {
+  std::int64_t exchange(double foresight) {
     nb::gil_scoped_release release;
-    return refinement_->sweep(random_);
+    return refinement_->exchange(foresight, random_);
+  }
+  std::int64_t reassign(std::int32_t times, double temperature) {
+    nb::gil_scoped_release release;
+    return refinement_->reassign(times, temperature, random_);
   }
   double cost() const { return refinement_->cost(); }
   auto members() const { return give(std::vector(refinement_->members())); }
@@ -203,6 +405,18 @@ class RefinementPy {
   std::vector<Attribute> attributes_;
   std::optional<Refinement> refinement_;
 };
+
+auto cheapest_assignment_py(const Array<std::int64_t>& starts, const Array<std::int32_t>& columns,
+                            const Array<double>& costs, std::int32_t count) {
+  std::vector<std::int32_t> column_of;
+  {
+    nb::gil_scoped_release release;
+    std::vector<Edge> edges(columns.shape(0));
+    for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = {columns.data()[i], costs.data()[i]};
+    column_of = SparseAssignment().solve(view(starts), edges, count);
+  }
+  return give(std::move(column_of));
+}
 
 auto chain_py(const Matrix& codes, const Array<std::int32_t>& copies, const Array<double>& elsewhere,
               const std::vector<AttributeSpec>& specs, std::int32_t k) {
@@ -304,26 +518,53 @@ NB_MODULE(_native, module) {
   module.def("group_rows", &shoal::group_rows_py, "codes"_a);
   module.def("mondrian", &shoal::mondrian_py, "codes"_a, "attributes"_a, "sensitive"_a, "k"_a,
              "frequency_l"_a, "distinct"_a, "entropy"_a, "relaxed"_a);
-  module.def("count_consistent", &shoal::count_consistent_py, "records"_a, "record_copies"_a, "boxes"_a,
-             "box_copies"_a, "attributes"_a);
+  module.def("exact_links", &shoal::exact_links_py, "graph"_a, "components"_a);
+  nb::class_<shoal::MatchingChainsPy>(module, "MatchingChains")
+      .def(nb::init<const shoal::NeighbourhoodsSpec&, const shoal::PartsSpec&, std::size_t,
+                    const shoal::Array<std::uint64_t>&>(),
+           "graph"_a, "components"_a, "chains"_a, "key"_a)
+      .def("run", &shoal::MatchingChainsPy::run, "components"_a, "walks"_a, "seconds"_a);
+  module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
+             "count"_a);
   module.def("walk", &shoal::walk_py, "members"_a, "which"_a, "key"_a, "backtracking"_a, "seconds"_a);
   module.def("chain", &shoal::chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
   module.def("cut", &shoal::cut_py, "codes"_a, "attributes"_a, "k"_a);
+  nb::class_<shoal::ConsistencyGraphPy>(module, "ConsistencyGraph")
+      .def(nb::init<shoal::Matrix, const shoal::Array<std::int64_t>&, shoal::Matrix,
+                    const shoal::Array<std::int64_t>&, std::vector<shoal::ValuesSpec>>(),
+           "records"_a, "record_copies"_a, "boxes"_a, "box_copies"_a, "attributes"_a)
+      .def("count", &shoal::ConsistencyGraphPy::count)
+      .def("boxes_around", &shoal::ConsistencyGraphPy::boxes_around, "records"_a)
+      .def("maximum_matching", &shoal::ConsistencyGraphPy::maximum_matching, "records"_a, "boxes"_a,
+           "copies"_a)
+      .def("components", &shoal::ConsistencyGraphPy::components, "records"_a, "boxes"_a, "copies"_a)
+      .def("stretches", &shoal::ConsistencyGraphPy::stretches);
   nb::class_<shoal::BoxTreePy>(module, "BoxTree")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, std::int32_t>(), "codes"_a,
            "attributes"_a, "room"_a)
       .def("order", &shoal::BoxTreePy::order)
       .def("members", &shoal::BoxTreePy::members)
       .def("add", &shoal::BoxTreePy::add, "boxes"_a, "records"_a)
+      .def("set_members", &shoal::BoxTreePy::set_members, "members"_a)
       .def("set_limits", &shoal::BoxTreePy::set_limits, "limits"_a)
       .def("nearest_boxes", &shoal::BoxTreePy::nearest_boxes, "records"_a)
+      .def("nearest_records", &shoal::BoxTreePy::nearest_records, "boxes"_a, "count"_a)
+      .def("records_in", &shoal::BoxTreePy::records_in, "boxes"_a)
+      .def("boxes_around", &shoal::BoxTreePy::boxes_around, "records"_a)
+      .def("delete_records", &shoal::BoxTreePy::delete_records, "records"_a)
+      .def("delete_boxes", &shoal::BoxTreePy::delete_boxes, "boxes"_a)
+      .def("crowd_costs", &shoal::BoxTreePy::crowd_costs, "records"_a, "copies"_a, "k"_a, "horizon"_a,
+           "steps"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
-           "settled_records"_a, "settled_boxes"_a);
+           "settled_records"_a, "settled_boxes"_a)
+      .def("match_cheapest_together", &shoal::BoxTreePy::match_cheapest_together, "candidates"_a)
+      .def("match_in_order", &shoal::BoxTreePy::match_in_order, "records"_a, "costless"_a);
   nb::class_<shoal::RefinementPy>(module, "Refinement")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const shoal::Array<std::uint64_t>&>(),
            "codes"_a, "attributes"_a, "graph"_a, "key"_a)
-      .def("sweep", &shoal::RefinementPy::sweep)
+      .def("exchange", &shoal::RefinementPy::exchange, "foresight"_a)
+      .def("reassign", &shoal::RefinementPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &shoal::RefinementPy::cost)
       .def("members", &shoal::RefinementPy::members);
   nb::class_<shoal::ClassesPy>(module, "Classes")

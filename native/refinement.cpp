@@ -1,153 +1,260 @@
 #include "refinement.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <atomic>
+#include <cmath>
 #include <numeric>
 #include <utility>
+
+#include "neighbourhood.hpp"
+#include "sparse_assignment.hpp"
+#include "workers.hpp"
 
 namespace shoal {
 namespace {
 
-constexpr int kCandidates = 64;   // records looked at for each member of a row
-constexpr double kWorth = 1e-12;  // a change of less is rounding
+constexpr std::size_t kPart = 4096;  // rows
+constexpr int kExchanges = 64;       // other rows looked at to exchange one record
+constexpr int kLooks = 48;           // other rows looked at to find records that a row might take
+constexpr std::size_t kOffers = 12;  // the best of them
+constexpr double kWorth = 1e-12;     // a change of less is rounding
 
 std::size_t at(std::int32_t i) {
   return static_cast<std::size_t>(i);
 }
 
+// Every row in turn gives away its members, dearest first.
+class Exchanges {
+ public:
+  Exchanges(Neighbourhood& here, QuickRandom& random) : here_(here), random_(random) {}
+
+  std::int64_t run() {
+    std::int64_t made = 0;
+    std::vector<std::pair<double, std::int32_t>> dearest;
+    for (std::int32_t row = 0; row < here_.rows(); ++row) {
+      dearest.clear();
+      for (std::size_t slot = 0; slot < here_.degree(); ++slot)
+        if (here_.saving(row, slot) > kWorth)
+          dearest.emplace_back(-here_.saving(row, slot), here_.member(row, slot));
+      std::sort(dearest.begin(), dearest.end());
+      for (const auto& [_, record] : dearest) {
+        const std::size_t slot = here_.slot_of(row, record);
+        if (slot < here_.degree() && here_.saving(row, slot) > kWorth) made += give_away(row, slot);
+      }
+    }
+    return made;
+  }
+
+ private:
+  // Looks at records of near rows, and at all rows that have them.
+  bool give_away(std::int32_t row, std::size_t slot) {
+    const std::int32_t given = here_.member(row, slot);
+    const auto degree = static_cast<std::int32_t>(here_.degree());
+    double best = -kWorth;
+    std::int32_t chosen = -1;
+    for (int look = 0; look < kExchanges; ++look) {
+      const std::int32_t record =
+          here_.member(here_.near(row, random_), random_.below(static_cast<std::uint32_t>(degree)));
+      const double mine = here_.change(row, slot, record);
+      if (mine >= 0.0 || here_.has(row, record)) continue;  // who can gain by a record that came from afar?
+      for (const std::int32_t place : here_.places_of(record)) {
+        const std::int32_t other = place / degree;
+        const auto other_slot = at(place % degree);
+        if (mine - here_.saving(other, other_slot) >= best)
+          continue;  // even if it takes the other for nothing
+        const double both = mine + here_.change(other, other_slot, given);
+        if (both >= best || here_.has(other, given)) continue;
+        best = both;
+        chosen = place;
+      }
+    }
+    if (chosen < 0) return false;
+    const std::int32_t other = chosen / degree;
+    const auto other_slot = at(chosen % degree);
+    const std::int32_t taken = here_.member(other, other_slot);
+    here_.leave(row, slot);
+    here_.leave(other, other_slot);
+    here_.put(row, slot, taken);
+    here_.put(other, other_slot, given);
+    here_.renew(row);
+    here_.renew(other);
+    return true;
+  }
+
+  Neighbourhood& here_;
+  QuickRandom& random_;
+};
+
+// Every row gives away one member, and all of them are assigned anew.
+class Reassignment {
+ public:
+  Reassignment(Neighbourhood& here, QuickRandom& random)
+      : here_(here), random_(random), given_(at(here.rows())), seen_(at(here.rows()), -1) {}
+
+  std::int64_t run(double temperature) {
+    for (std::int32_t row = 0; row < here_.rows(); ++row) given_[at(row)] = choose(row);
+    starts_.assign(1, 0);
+    edges_.clear();
+    for (std::int32_t row = 0; row < here_.rows(); ++row) {
+      offer(row);
+      starts_.push_back(static_cast<std::int64_t>(edges_.size()));
+    }
+    if (temperature > 0.0)
+      for (Edge& edge : edges_) edge.cost -= temperature * std::log(random_.unit());
+    return take(solver_.solve(starts_, edges_, here_.rows()));
+  }
+
+ private:
+  // A member that costs something, if there is one, ten times as likely as one that does not.
+  std::size_t choose(std::int32_t row) {
+    const auto weight = [&](std::size_t slot) { return here_.saving(row, slot) > kWorth ? 10U : 1U; };
+    std::uint32_t sum = 0;
+    for (std::size_t slot = 0; slot < here_.degree(); ++slot) sum += weight(slot);
+    std::uint32_t left = random_.below(sum);
+    std::size_t slot = 0;
+    while (left >= weight(slot)) left -= weight(slot++);
+    return slot;
+  }
+
+  // The cheapest records that the row might take, among those that near rows give away; its own first.
+  void offer(std::int32_t row) {
+    const std::size_t begin = edges_.size(), slot = given_[at(row)];
+    edges_.push_back({row, 0.0});
+    seen_[at(row)] = row;
+    for (int look = 0; look < kLooks; ++look) {
+      const std::int32_t other = here_.near(row, random_);
+      if (seen_[at(other)] == row) continue;
+      seen_[at(other)] = row;
+      const std::int32_t record = here_.member(other, given_[at(other)]);
+      const double cost = here_.change(row, slot, record);
+      const bool full = edges_.size() - begin > kOffers;
+      if (full && cost >= edges_.back().cost) continue;
+      const std::size_t present = here_.slot_of(row, record);
+      if (present < here_.degree() && present != slot) continue;
+      if (!full) edges_.emplace_back();
+      std::size_t place = edges_.size() - 1;
+      for (; place > begin + 1 && edges_[place - 1].cost > cost; --place) edges_[place] = edges_[place - 1];
+      edges_[place] = {other, cost};
+    }
+  }
+
+  std::int64_t take(const std::vector<std::int32_t>& from) {
+    std::vector<std::pair<std::int32_t, std::int32_t>> taken;  // row, record
+    for (std::int32_t row = 0; row < here_.rows(); ++row) {
+      const std::int32_t other = from[at(row)];
+      const std::int32_t record = here_.member(other, given_[at(other)]);
+      if (record != here_.member(row, given_[at(row)])) taken.emplace_back(row, record);
+    }
+    for (const auto& [row, _] : taken) here_.leave(row, given_[at(row)]);
+    for (const auto& [row, record] : taken) here_.put(row, given_[at(row)], record);
+    for (const auto& [row, _] : taken) here_.renew(row);
+    return static_cast<std::int64_t>(taken.size());
+  }
+
+  Neighbourhood& here_;
+  QuickRandom& random_;
+  std::vector<std::size_t> given_;  // per row, the slot
+  std::vector<std::int32_t> seen_;  // per row: the last that looked at it
+  std::vector<std::int64_t> starts_;
+  std::vector<Edge> edges_;
+  SparseAssignment solver_;
+};
+
 }  // namespace
 
 Refinement::Refinement(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
                        std::vector<std::int32_t> members, std::int32_t degree)
-    : codes_(codes), attributes_(attributes), members_(std::move(members)), degree_(at(degree)) {
-  const std::size_t n = members_.size() / degree_;
-  rows_of_.resize(members_.size());
-  std::vector<std::size_t> filled(n, 0);
-  for (std::size_t place = 0; place < members_.size(); ++place) {
-    const std::int32_t record = members_[place];
-    rows_of_[at(record) * degree_ + filled[at(record)]++] = static_cast<std::int32_t>(place / degree_);
+    : codes_(codes), attributes_(attributes), members_(std::move(members)), degree_(at(degree)),
+      costs_(members_.size() / degree_) {
+  std::vector<std::int32_t> rows(costs_.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  const std::span<const std::int32_t> all(rows);
+  for (std::size_t begin = 0; begin < rows.size(); begin += kPart) {
+    const auto some = all.subspan(begin, std::min(kPart, rows.size() - begin));
+    const Neighbourhood here(codes_, attributes_, members_, degree_, some, 0.0);
+    for (std::int32_t row = 0; row < here.rows(); ++row) costs_[begin + at(row)] = here.cost(row);
   }
-  costs_.resize(n);
-  savings_.resize(members_.size());
-  seen_.assign(n, 0);
-  for (std::size_t r = 0; r < n; ++r) renew(static_cast<std::int32_t>(r));
-}
-
-std::int64_t Refinement::sweep(RandomWords& random) {
-  std::int64_t made = 0;
-  std::vector<std::size_t> slots(degree_);
-  for (std::size_t r = 0; r < costs_.size(); ++r) {
-    const auto mine = static_cast<std::int32_t>(r);
-    std::iota(slots.begin(), slots.end(), std::size_t{0});
-    const double* savings = savings_.data() + r * degree_;
-    std::sort(slots.begin(), slots.end(),
-              [&](std::size_t x, std::size_t y) { return savings[x] > savings[y]; });
-    for (const std::size_t slot : slots) {
-      if (savings[slot] <= kWorth) continue;  // nothing to gain by giving this one away
-      const Exchange best = best_exchange(mine, slot, random);
-      if (best.change >= -kWorth) continue;
-      exchange(mine, slot, best.other_row, best.other_slot);
-      ++made;
-    }
-  }
-  return made;
 }
 
 double Refinement::cost() const {
   return std::accumulate(costs_.begin(), costs_.end(), 0.0);
 }
 
-bool Refinement::has(std::int32_t r, std::int32_t record) const {
-  return std::find(row(r), row(r) + degree_, record) != row(r) + degree_;
+std::int64_t Refinement::exchange(double foresight, RandomWords& random) {
+  return refine_parts(foresight, random,
+                      [](Neighbourhood& here, QuickRandom& quick) { return Exchanges(here, quick).run(); });
 }
 
-double Refinement::cost_with(std::int32_t r, std::size_t slot, std::int32_t record) const {
-  scratch_.assign(row(r), row(r) + degree_);
-  scratch_[slot] = record;
-  return cost_of(scratch_.data(), degree_);
+std::int64_t Refinement::reassign(std::int32_t times, double temperature, RandomWords& random) {
+  return refine_parts(0.0, random, [&](Neighbourhood& here, QuickRandom& quick) {
+    Reassignment reassignment(here, quick);
+    std::int64_t moved = 0;
+    for (std::int32_t i = 0; i < times; ++i) moved += reassignment.run(temperature);
+    return moved;
+  });
 }
 
-double Refinement::cost_without(std::int32_t r, std::size_t slot) const {
-  scratch_.assign(row(r), row(r) + degree_);
-  std::swap(scratch_[slot], scratch_.back());
-  return cost_of(scratch_.data(), degree_ - 1);
-}
-
-double Refinement::cost_of(const std::int32_t* records, std::size_t count) const {
-  const std::size_t d = attributes_.size();
-  double sum = 0.0;
-  for (std::size_t a = 0; a < d; ++a) {
-    const auto& attribute = attributes_[a];
-    const auto code = [&](std::size_t i) { return codes_[at(records[i]) * d + a]; };
-    if (attribute.kind != Kind::set) {
-      std::int32_t low = code(0), high = low;
-      for (std::size_t i = 1; i < count; ++i) {
-        low = std::min(low, code(i));
-        high = std::max(high, code(i));
+template <typename Work>
+std::int64_t Refinement::refine_parts(double foresight, RandomWords& random, const Work& work) {
+  const auto cut = parts(random);
+  std::vector<std::uint64_t> seeds;
+  for (std::size_t i = 0; i < cut.size(); ++i)
+    seeds.push_back(std::uint64_t{random.below(0xffffffffU)} << 32U | random.below(0xffffffffU));
+  std::atomic<std::int64_t> sum{0};
+  share(cut.size(), 1, [&] {
+    return [&](std::size_t i) {
+      Neighbourhood here(codes_, attributes_, members_, degree_, cut[i], foresight);
+      QuickRandom quick(seeds[i]);
+      sum += work(here, quick);
+      for (std::int32_t row = 0; row < here.rows(); ++row) {
+        const std::size_t outer = at(cut[i][at(row)]);
+        costs_[outer] = here.cost(row);
+        for (std::size_t slot = 0; slot < degree_; ++slot)
+          members_[outer * degree_ + slot] = here.outer_member(row, slot);
       }
-      sum += attribute.weight * attribute.interval_cost(low, high);
-    } else if (attribute.size <= 64) {
-      std::uint64_t bits = 0;
-      for (std::size_t i = 0; i < count; ++i) bits |= std::uint64_t{1} << code(i);
-      sum += attribute.weight * attribute.set_cost(std::popcount(bits));
-    } else {
-      distinct_.clear();
-      for (std::size_t i = 0; i < count; ++i) distinct_.push_back(code(i));
-      std::sort(distinct_.begin(), distinct_.end());
-      const auto end = std::unique(distinct_.begin(), distinct_.end());
-      sum += attribute.weight * attribute.set_cost(end - distinct_.begin());
-    }
-  }
+    };
+  });
   return sum;
 }
 
-// The member in `slot` of row r goes to another row, which gives a record in return.
-Refinement::Exchange Refinement::best_exchange(std::int32_t r, std::size_t slot, RandomWords& random) {
-  const std::int32_t given = row(r)[slot];
-  const auto pick = [&] {
-    return at(static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(degree_))));
-  };
-  Exchange best{0.0, -1, 0};
-  ++searches_;
-  for (int tries = 0; tries < kCandidates; ++tries) {
-    // From a member of this row to one of its rows, and to a member of that: a near record.
-    const std::int32_t between = rows_of_[at(row(r)[pick()]) * degree_ + pick()];
-    const std::int32_t taken = row(between)[pick()];
-    if (seen_[at(taken)] == searches_ || has(r, taken)) continue;
-    seen_[at(taken)] = searches_;
-    const double change = cost_with(r, slot, taken) - costs_[at(r)];
-    if (change >= 0.0) continue;  // the other row can hardly gain by a record that came from afar
-    for (std::size_t i = 0; i < degree_; ++i) {
-      const std::int32_t other = rows_of_[at(taken) * degree_ + i];
-      const auto other_slot =
-          static_cast<std::size_t>(std::find(row(other), row(other) + degree_, taken) - row(other));
-      if (has(other, given)) continue;
-      if (change - savings_[at(other) * degree_ + other_slot] >= best.change) continue;  // at the very best
-      const double both = change + cost_with(other, other_slot, given) - costs_[at(other)];
-      if (both < best.change) best = {both, other, other_slot};
-    }
+// Grows each part from one row over shared records; where that comes to an end, from the next row in order.
+std::vector<std::vector<std::int32_t>> Refinement::parts(RandomWords& random) const {
+  constexpr std::size_t kSteps = 8;  // members of a row, and rows of a member, that growth follows
+  const std::size_t n = costs_.size();
+  std::vector<std::int32_t> rows_of(members_.size());
+  std::vector<std::size_t> filled(n, 0);
+  for (std::size_t place = 0; place < members_.size(); ++place) {
+    const std::size_t record = at(members_[place]);
+    rows_of[record * degree_ + filled[record]++] = static_cast<std::int32_t>(place / degree_);
   }
-  return best;
-}
-
-void Refinement::exchange(std::int32_t r, std::size_t slot, std::int32_t other, std::size_t other_slot) {
-  std::int32_t& given = row(r)[slot];
-  std::int32_t& taken = row(other)[other_slot];
-  const auto moves = [&](std::int32_t record, std::int32_t from, std::int32_t to) {
-    std::int32_t* rows = rows_of_.data() + at(record) * degree_;
-    *std::find(rows, rows + degree_, from) = to;
-  };
-  moves(given, r, other);
-  moves(taken, other, r);
-  std::swap(given, taken);
-  renew(r);
-  renew(other);
-}
-
-void Refinement::renew(std::int32_t r) {
-  costs_[at(r)] = cost_of(row(r), degree_);
-  for (std::size_t slot = 0; slot < degree_; ++slot)
-    savings_[at(r) * degree_ + slot] = degree_ > 1 ? costs_[at(r)] - cost_without(r, slot) : 0.0;
+  const std::size_t size = n <= kPart ? n : n / ((n + kPart - 1) / kPart) + 1;
+  const std::size_t first = random.below(static_cast<std::uint32_t>(n));
+  std::vector<std::vector<std::int32_t>> cut;
+  std::vector<char> taken(n, 0);
+  for (std::size_t next = 0; next < n;) {
+    auto& part = cut.emplace_back();
+    for (std::size_t done = 0; part.size() < size; ++done) {
+      if (done == part.size()) {
+        while (next < n && taken[(first + next) % n]) ++next;
+        if (next == n) break;
+        part.push_back(static_cast<std::int32_t>((first + next) % n));
+        taken[(first + next) % n] = 1;
+      }
+      const std::int32_t* members = members_.data() + at(part[done]) * degree_;
+      for (std::size_t i = 0; i < std::min(kSteps, degree_); ++i) {
+        const std::size_t slot = degree_ <= kSteps ? i : random.below(static_cast<std::uint32_t>(degree_));
+        const std::int32_t* rows = rows_of.data() + at(members[slot]) * degree_;
+        for (std::size_t j = 0; j < std::min(kSteps, degree_) && part.size() < size; ++j)
+          if (!taken[at(rows[j])]) {
+            taken[at(rows[j])] = 1;
+            part.push_back(rows[j]);
+          }
+      }
+    }
+    std::sort(part.begin(), part.end());
+    if (part.empty()) cut.pop_back();
+  }
+  return cut;
 }
 
 }  // namespace shoal

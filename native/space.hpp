@@ -58,6 +58,14 @@ class Attribute {
     return kind == Kind::range ? std::min(1.0, table_[b] - table_[a]) : ancestor_(a, b);
   }
 
+  // Whether the smallest generalized value around low..high covers a code, too: in a tree, a node covers
+  // every leaf that does not make it dearer.
+  bool spans(std::int32_t low, std::int32_t high, std::int32_t code) const {
+    if (low <= code && code <= high) return true;
+    return kind == Kind::tree &&
+           interval_cost(std::min(low, code), std::max(high, code)) <= interval_cost(low, high);
+  }
+
   double set_cost(std::int64_t members) const {
     return static_cast<double>(members - 1) / std::max(1.0, table_[0] - 1.0);
   }

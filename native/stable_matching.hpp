@@ -7,15 +7,9 @@
 #include <vector>
 
 #include "box_tree.hpp"
+#include "pairing.hpp"
 
 namespace shoal {
-
-struct Matching {
-  std::vector<std::int32_t> box_of;  // for each record; -1 for those that do not take part
-  std::int64_t queries = 0;          // searches for a nearest box
-  std::int64_t visited = 0;          // nodes they looked at
-  std::int64_t dead_ends = 0;        // records that found no box and got one by an exchange
-};
 
 // Matches each of some records with one of as many boxes that does not have it yet, as if all pairs were
 // taken in the order of their extra cost (Doka et al. 2015, Algorithm 2). Since records and boxes agree on

@@ -1,4 +1,4 @@
-"""Random attributes and records for tests of the kernels, without any table around them."""
+"""Random attributes and records as the kernels see them, for the tests that do without frames."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shoal.kernels import RANGE, SET, TREE, Geometry
 
 LARGE = 100_000
+"""More categories than any bitset has room for."""
 
 
 @st.composite
@@ -29,16 +30,18 @@ def geometries(draw: st.DrawFn) -> Geometry:
 
 
 @st.composite
-def records(
-    draw: st.DrawFn, *, min_size: int = 1, max_size: int = 40, distinct: bool = False
-) -> tuple[list[Geometry], NDArray[np.int32]]:
-    """Draw attributes and the codes of some records, with few different values each."""
+def records(draw: st.DrawFn, most: int, least: int = 1) -> tuple[list[Geometry], NDArray[np.int32]]:
+    """Draw attributes and records with few different codes."""
     attributes = draw(st.lists(geometries(), min_size=1, max_size=4))
-    codes = [
-        st.sampled_from(sorted(draw(st.sets(st.integers(0, a.size - 1), min_size=1, max_size=6))))
+    n = draw(st.integers(least, 8) | st.integers(least, most))
+    columns = [
+        draw(
+            st.lists(
+                st.sampled_from(sorted(draw(st.sets(st.integers(0, a.size - 1), min_size=1, max_size=6)))),
+                min_size=n,
+                max_size=n,
+            )
+        )
         for a in attributes
     ]
-    rows = draw(st.lists(st.tuples(*codes), min_size=min_size, max_size=max_size))
-    if distinct:
-        rows = sorted(set(rows))
-    return attributes, np.array(rows, dtype=np.int32).reshape(len(rows), len(attributes))
+    return attributes, np.array(columns, dtype=np.int32).T.copy()

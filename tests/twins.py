@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, pairwise, permutations
 from typing import Any
 
 from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals, Subsets
@@ -37,6 +37,80 @@ def count_consistent(
                 boxes_of[r] += box_copies[b]
                 records_of[b] += record_copies[r]
     return boxes_of, records_of
+
+
+def consistent(
+    records: Sequence[Sequence[int]],
+    boxes: Sequence[Sequence[int]],
+    attributes: Sequence[Intervals | Subsets],
+) -> list[list[bool]]:
+    """Return for each record and box whether the record lies in the box."""
+    return [[all(map(contains, attributes, box, record)) for box in boxes] for record in records]
+
+
+def maximum_matching(edges: Sequence[Sequence[bool]], boxes: int) -> dict[int, int]:
+    """Return a maximum matching as the record of each matched box: one augmenting path after the other."""
+    record_of: dict[int, int] = {}
+
+    def place(record: int, seen: set[int]) -> bool:
+        for box in range(boxes):
+            if edges[record][box] and box not in seen:
+                seen.add(box)
+                if box not in record_of or place(record_of[box], seen):
+                    record_of[box] = record
+                    return True
+        return False
+
+    for record in range(len(edges)):
+        place(record, set())
+    return record_of
+
+
+def matches(edges: Sequence[Sequence[bool]], boxes: int) -> list[list[bool]]:
+    """Return which pairs of a record and a box some maximum matching uses (Tassa et al. 2012, Algorithm 4).
+
+    Records without a box get one around everything, and boxes without a record one in all of them: then the
+    matching is perfect, and a pair is used by some perfect one if and only if it lies on a cycle.
+    """
+    records = len(edges)
+    box_of = {record: box for box, record in maximum_matching(edges, boxes).items()}
+    lonely = [box for box in range(boxes) if box not in box_of.values()]
+    spare = iter(range(boxes, boxes + records))
+    box_of |= {record: next(spare) for record in range(records) if record not in box_of}
+    box_of |= {records + i: box for i, box in enumerate(lonely)}
+
+    def has_edge(record: int, box: int) -> bool:
+        if record >= records:
+            return box < boxes
+        return box >= boxes or edges[record][box]
+
+    leads_to = {
+        record: {other for other, box in box_of.items() if has_edge(record, box)} for record in box_of
+    }
+    reached = {}
+    for start in box_of:
+        reached[start], waiting = {start}, [start]
+        while waiting:
+            found = leads_to[waiting.pop()] - reached[start]
+            reached[start] |= found
+            waiting += found
+    owner = {box: record for record, box in box_of.items()}
+    return [
+        [edges[record][box] and record in reached[owner[box]] for box in range(boxes)]
+        for record in range(records)
+    ]
+
+
+def links(edges: Sequence[Sequence[bool]], boxes: int) -> list[list[float]]:
+    """Return how likely each record has each box, over all matchings that give every box a record."""
+    often = [[0] * boxes for _ in edges]
+    matchings = 0
+    for records in permutations(range(len(edges)), boxes):
+        if all(edges[record][box] for box, record in enumerate(records)):
+            matchings += 1
+            for box, record in enumerate(records):
+                often[record][box] += 1
+    return [[count / matchings for count in row] for row in often]
 
 
 def contains(attribute: Intervals | Subsets, value: int, code: int) -> bool:
@@ -206,3 +280,55 @@ def cheapest_cut(attributes: Sequence[Geometry], rows: Sequence[Row], k: int) ->
     return min(
         size * box_cost(attributes, rows[:size]) + cheapest_cut(attributes, rows[size:], k) for size in firsts
     )
+
+
+def match_in_order(
+    order: Sequence[int],
+    costless: Sequence[int],
+    costs: Sequence[Sequence[float]],
+    nearest: Callable[[int, set[int]], int],
+) -> tuple[list[int], set[int], int]:
+    """Return the box of each record, who got it by an exchange, and how many found only boxes that had them.
+
+    `costs` are those of each record in each box, infinite where the box has it; `nearest` tells which of some
+    boxes a record prefers, or -1.
+    """
+    n = len(order)
+    box_of, free = [-1] * n, set(range(n))
+    exchanged: set[int] = set()
+    dead_ends = 0
+
+    def may(record: int, box: int) -> bool:
+        return costs[record][box] < math.inf
+
+    def exchange(record: int, before: Sequence[int]) -> list[tuple[int, int]]:
+        for other in before:
+            spares = [box for box in sorted(free) if may(other, box)]
+            if may(record, box_of[other]) and spares:
+                return [(other, min(spares, key=lambda box: costs[other][box])), (record, box_of[other])]
+        chains = [[(record, box)] for box in range(n) if may(record, box)]
+        seen = {box for ((_, box),) in chains}
+        for moves in chains:
+            last = moves[-1][1]
+            if last in free:
+                return moves
+            holder = box_of.index(last)
+            for box in range(n):
+                if box not in seen and may(holder, box):
+                    seen.add(box)
+                    chains.append([*moves, (holder, box)])
+        raise AssertionError("no chain of exchanges")
+
+    for i, record in enumerate(order):
+        box = costless[i]
+        if box not in free or not may(record, box):
+            box = nearest(record, free)
+        moves = [(record, box)]
+        if box < 0:
+            dead_ends += 1
+            moves = exchange(record, order[:i][::-1])
+            exchanged.update(mover for mover, _ in moves)
+        for mover, target in moves:
+            box_of[mover] = target
+        free = set(range(n)) - set(box_of)
+    return box_of, exchanged, dead_ends

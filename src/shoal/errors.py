@@ -22,6 +22,7 @@ class Reason(StrEnum):
     NO_QUASI_IDENTIFIER = "no-quasi-identifier"
     NO_SENSITIVE = "no-sensitive"
     PARAMETER = "parameter"
+    TOO_LARGE = "too-large"
     BAD_VALUE = "bad-value"
     MISSING_VALUE = "missing-value"
     NOT_FINITE = "not-finite"

@@ -136,7 +136,9 @@ class Sets(Generalized):
     def closure(cls, domain: SetDomain, codes: Codes, starts: NDArray[np.int64]) -> Sets:
         """Return the set of codes in each group; group i is codes[starts[i]:starts[i + 1]]."""
         groups = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
-        keys = np.unique(groups * len(domain) + codes)
+        # Groups ascend, so the keys are almost sorted; np.unique would hash them, ten times as slow.
+        keys = np.sort(groups * len(domain) + codes, kind="stable")
+        keys = keys[np.diff(keys, prepend=-1) > 0]
         sizes = np.bincount(keys // len(domain), minlength=len(starts) - 1)
         return cls(domain, np.concatenate(([0], np.cumsum(sizes))), (keys % len(domain)).astype(np.int32))
 

@@ -298,4 +298,7 @@ def test_all_figures_come_together_as_plain_data(drawn: tuple[Recoding, list[Lit
         "usefulness",
         "row_types",
         "by_attribute",
+        "bound",
+        "bound_error",
+        "ratio",
     }

@@ -18,6 +18,7 @@ from strategies import tables
 from shoal import Freeform, Hierarchy, InputError, KAnonymity, Schema, anonymize
 from shoal.methods import Circumstances
 from shoal.methods.chain import chain, expected_cost
+from shoal.methods.refinement import EFFORTS
 from shoal.methods.ring import ring, ring_graph
 from shoal.recoding import Recoding, closure
 from shoal.table import Table
@@ -34,7 +35,7 @@ def test_ring_passes_the_audit(drawn: tuple[Any, Schema], data: st.DataObject) -
     frame, schema = drawn
     n = len(nw.from_native(frame))
     k = data.draw(st.integers(2, n))
-    effort = data.draw(st.sampled_from(["fast", "balanced"]))
+    effort = data.draw(st.sampled_from(list(EFFORTS)))
     whole = data.draw(st.booleans())
     release = anonymize(frame, schema, Freeform(k=k), method="ring", effort=effort, whole=whole)
     graph = release.recoding.graph

@@ -52,7 +52,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_demo_ends_with_what_was_promised_found_and_lost(tmp_path: Path) -> None:
     shown = run(tmp_path, "demo").stdout
-    for words in ("promised", "audit found", "The promise holds", "lost", "release.csv"):
+    for words in ("promised", "audit found", "The promise holds", "lost", "at most", "release.csv"):
         assert words in shown
     assert (tmp_path / "shoal-demo" / "release" / "certificate.json").is_file()
     run(tmp_path, "demo")  # again, over the old one
@@ -88,7 +88,10 @@ def test_the_certificate_says_what_was_done(clinic: Path) -> None:
     assert certificate["seeded"] is False
     assert certificate["audit"]["holds"] is True
     assert certificate["audit"]["k"] >= 5
-    assert 0 < certificate["loss"]["gcp"] < 1
+    loss = certificate["loss"]
+    assert 0 < loss["bound"] < loss["gcp"] < 1
+    assert loss["ratio"] == loss["gcp"] / loss["bound"]
+    assert loss["bound_error"] == 0  # so few records are all asked
     assert certificate["rows"] == 1_000
     assert certificate["files"]["release.csv"]["sha256"]
 
@@ -246,6 +249,30 @@ def test_a_release_of_one_column_of_sets_is_read_back(tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text("job\na\nb\nc\nd\n")
     run(tmp_path, "anonymize", "jobs.csv", "--quasi", "job", "--k", "2", "-o", "out", "-q")
     run(tmp_path, "audit", "jobs.csv", "out/release.csv", "--quasi", "job", "--k", "2")
+
+
+def test_the_optimum_is_proven_or_nothing_is_written(tmp_path: Path) -> None:
+    rows = "".join(f"{age},{age * age % 23}\n" for age in range(20))
+    (tmp_path / "t.csv").write_text("age,pay\n" + rows)
+    call = (
+        "anonymize",
+        "t.csv",
+        "--quasi",
+        "age,pay",
+        "--model",
+        "freeform",
+        "--k",
+        "4",
+        "-o",
+        "out",
+        "--json",
+    )
+    refused = run(tmp_path, *call, "--method", "exact", "--seconds", "1e-9", code=2)
+    assert json.loads(refused.stdout)["error"]["reason"] == "too-large"
+    assert not (tmp_path / "out").exists()
+    proven = json.loads(run(tmp_path, *call, "--method", "exact", "--seconds", "30").stdout)
+    assert proven["method"] == "exact"
+    assert proven["options"] == {"seconds": 30}
 
 
 def test_a_scan_that_fails_leaves_nothing(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,14 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.classes import Classes, Diversity, classes_of, diversity_of
-from shoal.audit.consistency import Consistency, consistency_of
+from shoal.audit.consistency import Consistency, consistency_of, graph_of
+from shoal.audit.contribution import Contribution, contributions_of
+from shoal.audit.posterior import Posterior, labels_of, posterior
 from shoal.audit.reading import ReleasedColumn, read_release
+from shoal.audit.risks import Risks, risks_of
+from shoal.audit.uniqueness import Combination, uniqueness
 from shoal.errors import InputError, PromiseError, Reason, listing
+from shoal.matches import Matches
 from shoal.models import Freeform, KAnonymity, Model
 from shoal.schema import Role, Schema, as_frame
 from shoal.table import Table
 
 _ROUNDING = 1e-9
+WORST_COMBINATIONS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,27 +40,48 @@ class Audit:
     classes
         The classes of equal rows.
     consistency
-        Which rows could be whose.
+        Which rows could be whose, seen one at a time.
+    matches
+        Which rows could be whose to somebody who knows everybody, so that all must have a row.
+    risks
+        How often attackers who pick a row at random are right.
     diversity
         How varied each sensitive column is in the classes.
     promise
         The promise the release was held against, if any.
     findings
         What breaks it, in plain words; nothing if it holds.
+    contributions
+        What each quasi-identifier adds to the risk; empty if nobody asked.
+    uniqueness
+        Which combinations of quasi-identifiers single out most people in the original, worst first; empty if
+        nobody asked.
+    posterior
+        How likely best guesses are; None if nobody asked.
     """
 
     records: int
     rows: int
     classes: Classes
     consistency: Consistency
+    matches: Matches
+    risks: Risks
     diversity: tuple[Diversity, ...]
     promise: Model | None
-    findings: tuple[str, ...]
+    findings: tuple[str, ...] = ()
+    contributions: tuple[Contribution, ...] = ()
+    uniqueness: tuple[Combination, ...] = ()
+    posterior: Posterior | None = None
 
     @property
     def k(self) -> int:
         """The size of the smallest class of equal rows."""
         return int(self.classes.sizes.min())
+
+    @property
+    def concealment(self) -> int:
+        """Among how many rows the strongest adversary has to guess, for the person hidden least."""
+        return self.matches.concealment
 
     @property
     def holds(self) -> bool:
@@ -67,9 +94,8 @@ class Audit:
         if self.findings:
             return "The release does not hold: " + "; ".join(self.findings) + "."
         if self.promise is None:
-            return (
-                f"Each released row looks the same as at least {self.k - 1} others; no promise was asked for."
-            )
+            crowd = f"at least {self.concealment} released rows"
+            return f"Each person hides among {crowd}; no promise was asked for."
         return f"The promise holds: {self.promise.sentence()}."
 
     def require(self) -> None:
@@ -96,7 +122,13 @@ class Audit:
             "k": self.k,
             "classes": self.classes.as_dict(),
             "consistency": self.consistency.as_dict(),
+            "concealment": self.concealment,
+            "matches": self.matches.as_dict(),
+            "risks": self.risks.as_dict(),
             "diversity": [column.as_dict() for column in self.diversity],
+            "contributions": [each.as_dict() for each in self.contributions],
+            "uniqueness": [each.as_dict() for each in self.uniqueness],
+            "posterior": None if self.posterior is None else self.posterior.as_dict(),
         }
 
 
@@ -107,6 +139,8 @@ def audit(
     model: Model | None = None,
     *,
     key: Sequence[int] | NDArray[np.int64] | None = None,
+    may_leave_out: bool = False,
+    posterior_seconds: float | None = None,
 ) -> Audit:
     """Audit a release of any tool.
 
@@ -122,6 +156,10 @@ def audit(
     key
         The secret of a release, if it is at hand: for each released row, the position (from 0) of its record
         in the original. Each row must then cover its own record, too.
+    may_leave_out
+        Whether the release may have fewer rows than the original has records.
+    posterior_seconds
+        How long to sample how likely best guesses are; None leaves that out.
 
     Returns
     -------
@@ -135,34 +173,77 @@ def audit(
     """
     table = Table.encode(original, schema)
     return audit_table(
-        table, released, model, None if key is None else _records(key, table, len(as_frame(released)))
+        table,
+        released,
+        model,
+        None if key is None else _records(key, table, len(as_frame(released))),
+        may_leave_out=may_leave_out,
+        thorough=True,
+        posterior_seconds=posterior_seconds,
     )
 
 
 def audit_table(
-    table: Table, released: Any, model: Model | None = None, key: NDArray[np.int64] | None = None
+    table: Table,
+    released: Any,
+    model: Model | None = None,
+    key: NDArray[np.int64] | None = None,
+    *,
+    may_leave_out: bool = False,
+    thorough: bool = False,
+    posterior_seconds: float | None = None,
 ) -> Audit:
     """Audit a release of a table that is already encoded.
 
     Parameters
     ----------
-    table, released, model
+    table, released, model, may_leave_out, posterior_seconds
         As for `audit`.
     key
         For each released row, the record of the table it was made from, where the auditor may know.
+    thorough
+        Whether to look at what no promise is about, too: contributions and uniqueness.
     """
     frame = as_frame(released)
     columns = read_release(frame, table)
     classes = classes_of(columns)
-    consistency = consistency_of(columns, table, key)
+    graph = graph_of(columns, table)
+    consistency = consistency_of(columns, table, key, graph)
+    matches = graph.matches(key)
     diversity = tuple(
         diversity_of(frame, column, classes)
         for column in table.schema.sensitive
         if column.name in frame.columns
     )
-    found = Audit(len(table), len(frame), classes, consistency, diversity, model, ())
-    findings = (*_leaks(frame, table.schema), *_strangers(columns, found), *_broken(found, table.schema))
-    return Audit(len(table), len(frame), classes, consistency, diversity, model, findings)
+    found = Audit(
+        len(table),
+        len(frame),
+        classes,
+        consistency,
+        matches,
+        risks_of(classes, consistency),
+        diversity,
+        model,
+    )
+    if thorough:
+        names = [attribute.column.name for attribute in table.attributes]
+        found = replace(
+            found,
+            contributions=contributions_of(columns, table) if len(columns) > 1 else (),
+            uniqueness=uniqueness(table.codes, names, most=WORST_COMBINATIONS),
+        )
+    if posterior_seconds is not None and matches.unmatched_rows == 0:
+        promised = None if model is None else model.k
+        labels = labels_of(table, frame)
+        found = replace(
+            found, posterior=posterior(graph, matches, labels, k=promised, seconds=posterior_seconds)
+        )
+    findings = (
+        *_leaks(frame, table.schema),
+        *_strangers(columns, found, may_leave_out),
+        *_broken(found, table.schema),
+    )
+    return replace(found, findings=findings)
 
 
 def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) -> NDArray[np.int64]:
@@ -193,20 +274,32 @@ def _leaks(frame: nw.DataFrame[Any], schema: Schema) -> Iterator[str]:
         yield f"the release still has the identifying columns {listing(names)}"
 
 
-def _strangers(columns: tuple[ReleasedColumn, ...], audit: Audit) -> Iterator[str]:
+def _strangers(columns: tuple[ReleasedColumn, ...], audit: Audit, may_leave_out: bool) -> Iterator[str]:
     """Yield why the release cannot be one of this table."""
     orphans = audit.consistency.rows_without_record
     if orphans:
         cells = [f"{column.name} = {column.strangers[0]!r}" for column in columns if column.strangers]
         hint = f" (no original value fits {', '.join(cells[:3])}; is a hierarchy missing?)" if cells else ""
         yield f"{orphans} released rows are consistent with no original record{hint}"
-    if audit.rows > audit.records:
+    missing = audit.records - audit.rows
+    if missing < 0:
         yield f"the release has {audit.rows} rows, the original only {audit.records} records"
+    if missing > 0 and not may_leave_out:
+        yield (
+            f"the release has {audit.rows} rows, the original {audit.records} records; if {missing} were "
+            "left out on purpose, say so (--may-leave-out, or may_leave_out=True)"
+        )
     unmatched = audit.consistency.records_without_row
-    if unmatched > max(audit.records - audit.rows, 0):
+    if unmatched > max(missing, 0):
         yield (
             f"{unmatched} original records are consistent with no released row, although only "
-            f"{max(audit.records - audit.rows, 0)} were left out"
+            f"{max(missing, 0)} were left out"
+        )
+    homeless = audit.matches.unmatched_rows
+    if homeless > max(orphans, -missing):
+        yield (
+            f"{homeless} released rows cannot all have a record of their own: the release does not belong to "
+            "this table"
         )
     if audit.consistency.strayed:
         yield f"{audit.consistency.strayed} released rows do not cover the record they were made from"
@@ -232,6 +325,12 @@ def _broken(audit: Audit, schema: Schema) -> Iterator[str]:
     if isinstance(model, Freeform) and least < model.k:
         count = int((audit.consistency.records_of_row < model.k).sum())
         yield f"{count} released rows fit fewer than k = {model.k} records; the worst fits {least}"
+    if crowd >= model.k > audit.concealment:
+        count = int((audit.matches.matches_of_record < model.k).sum())
+        yield (
+            f"{count} records have fewer than k = {model.k} rows left once everybody must have one; "
+            f"the worst has {audit.concealment}"
+        )
     if model.diverse:
         yield from _undiverse(audit, model, schema)
 

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import kernels
 from shoal.audit.reading import ReleasedColumn
-from shoal.errors import InternalError
-from shoal.recoding import Generalized, Nodes, Ranges, Sets
+from shoal.matches import Graph
 from shoal.table import Table
 
 
@@ -61,8 +59,25 @@ class Consistency:
         }
 
 
+def graph_of(columns: Sequence[ReleasedColumn], table: Table) -> Graph:
+    """Return the graph of original records and released rows that are consistent with each other.
+
+    Parameters
+    ----------
+    columns
+        The release as an outsider reads it.
+    table
+        The original.
+    """
+    cells = np.column_stack([column.cell for column in columns])
+    return Graph.of(table.codes, cells, [column.values for column in columns])
+
+
 def consistency_of(
-    columns: Sequence[ReleasedColumn], table: Table, key: NDArray[np.int64] | None = None
+    columns: Sequence[ReleasedColumn],
+    table: Table,
+    key: NDArray[np.int64] | None = None,
+    graph: Graph | None = None,
 ) -> Consistency:
     """Compare every released row with every original record, without listing the pairs.
 
@@ -74,30 +89,14 @@ def consistency_of(
         The original.
     key
         For each released row, the record of the table it was made from, if that is known.
+    graph
+        `graph_of` columns and table, if it is at hand.
     """
-    record_type, first_record = kernels.group_rows(table.codes)
-    cells = np.column_stack([column.cell for column in columns])
-    box_of_row, first_row = kernels.group_rows(cells)
-    rows, records = kernels.count_consistent(
-        table.codes[first_record],
-        np.bincount(record_type),
-        cells[first_row],
-        np.bincount(box_of_row),
-        [_for_kernel(column.values) for column in columns],
-    )
+    rows, records = (graph or graph_of(columns, table)).degrees()
     strayed = None
     if key is not None:
         covered = np.logical_and.reduce(
             [c.values.covers(c.cell, a.codes[key]) for c, a in zip(columns, table.attributes, strict=True)]
         )
         strayed = int((~covered).sum())
-    return Consistency(rows[record_type], records[box_of_row], strayed)
-
-
-def _for_kernel(values: Generalized) -> kernels.Intervals | kernels.Subsets:
-    match values:
-        case Ranges() | Nodes():
-            return kernels.Intervals(len(values.domain), values.low, values.high)
-        case Sets():
-            return kernels.Subsets(len(values.domain), values.starts, values.members)
-    raise InternalError(f"the auditor does not know {type(values).__name__}")
+    return Consistency(rows, records, strayed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 from shoal import engines
 from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, warn
+from shoal.measures import Loss
 from shoal.release import RELEASE_FILES, Format, Release
 from shoal.staging import staged_folder
 from shoal.suggestion import warnings
@@ -34,8 +36,14 @@ def anonymize(
     effort: Annotated[
         str | None,
         typer.Option(
-            "--effort", help="sort_greedy, ring, chain: fast or balanced.", rich_help_panel="The promise"
+            "--effort",
+            help="freeform: fast, balanced or best; chain: not best.",
+            rich_help_panel="The promise",
         ),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", help="exact: how long the proof may take.", rich_help_panel="The promise"),
     ] = None,
     relaxed: Annotated[
         bool,
@@ -67,6 +75,8 @@ def anonymize(
         choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
         if effort is not None:
             choices["effort"] = effort
+        if seconds is not None:
+            choices["seconds"] = seconds
         with progress(quiet or as_json) as report:
             release = engines.anonymize(
                 frame, described, promised, method=method, seed=seed, progress=report, **choices
@@ -94,12 +104,22 @@ def show_release(release: Release, folder: Path) -> None:
             ("audit found", found.verdict),
             *_crowd(release),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
+            *_least(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *([("left out", f"{left_out} records with missing values")] if left_out else []),
             ("made by", f"{release.circumstances['method']} in {release.circumstances['seconds']:.1f} s"),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
     )
+
+
+def _least(loss: Loss) -> list[tuple[str, str]]:
+    """Return how much more was lost than had to be, as far as anybody can tell."""
+    if loss.ratio is None:
+        return []
+    about = "about " if loss.bound_error else ""
+    times = math.ceil(10 * loss.ratio - 1e-6) / 10
+    return [("which is", f"at most {about}{times:.1f} times what every such release must lose")]
 
 
 def _crowd(release: Release) -> list[tuple[str, str]]:

@@ -73,8 +73,31 @@ def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.
     return _native.group_rows(np.ascontiguousarray(codes, dtype=np.int32))
 
 
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """Which record goes into which box, and what it took to find out.
+
+    Parameters
+    ----------
+    box_of
+        The box of each record, -1 for those that do not take part.
+    exchanged
+        Records whose box is not their own choice but that of an exchange at a dead end.
+    dead_ends
+        How many records found only boxes that have them already.
+    queries, visited
+        How many searches for a nearest box there were, and how many nodes of the tree they looked at.
+    """
+
+    box_of: NDArray[np.int32]
+    exchanged: NDArray[np.int32]
+    dead_ends: int
+    queries: int
+    visited: int
+
+
 class BoxTree:
-    """Boxes that grow around records, and which of them takes in a record at the least extra cost.
+    """Boxes that grow around records, which of them takes in a record at the least extra cost, and the like.
 
     Records and boxes are numbered by their place in the tree; `order` tells which record stands where. Box i
     starts as the record at place i.
@@ -101,6 +124,10 @@ class BoxTree:
         """Let each box take in a record."""
         self._tree.add(boxes.astype(np.int32), records.astype(np.int32))
 
+    def set_members(self, members: NDArray[np.int32]) -> None:
+        """Give each box other members, one row for each; the places of boxes and records stay."""
+        self._tree.set_members(np.ascontiguousarray(members, dtype=np.int32))
+
     def set_limits(self, limits: NDArray[np.float64]) -> None:
         """Set below which extra cost each box may be found; infinite at first, a negative one hides it."""
         self._tree.set_limits(np.ascontiguousarray(limits))
@@ -114,12 +141,72 @@ class BoxTree:
         """
         return self._tree.nearest_boxes(records.astype(np.int32))
 
+    def nearest_records(
+        self, boxes: NDArray[np.integer[Any]], count: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return for each box the records that it takes in at the least extra cost, and that cost.
+
+        One row for each box with `count` records, nearest first; members are passed over, and where there are
+        too few others, -1 and infinity fill the row. On all cores.
+        """
+        records, costs = self._tree.nearest_records(boxes.astype(np.int32), count)
+        return records.reshape(len(boxes), count), costs.reshape(len(boxes), count)
+
+    def records_in(self, boxes: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return all records that each box covers, on all cores.
+
+        Returns
+        -------
+        tuple
+            ``starts, records``: those of the i-th box are ``records[starts[i]:starts[i + 1]]``, ascending.
+        """
+        return self._tree.records_in(boxes.astype(np.int32))
+
+    def boxes_around(self, records: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return all boxes that cover each record, as `records_in` does, whatever their limits."""
+        return self._tree.boxes_around(records.astype(np.int32))
+
+    def delete_records(self, records: NDArray[np.integer[Any]]) -> None:
+        """Let these records never be found again; boxes that have them keep them, and they may still ask."""
+        self._tree.delete_records(records.astype(np.int32))
+
+    def delete_boxes(self, boxes: NDArray[np.integer[Any]]) -> None:
+        """Let these boxes never be found again; they may still ask."""
+        self._tree.delete_boxes(boxes.astype(np.int32))
+
+    def crowd_costs(
+        self,
+        records: NDArray[np.integer[Any]],
+        copies: NDArray[np.integer[Any]],
+        k: int,
+        *,
+        horizon: int,
+        steps: int,
+    ) -> NDArray[np.float64]:
+        """Return for each record what any box costs at least that covers it and k - 1 others, on all cores.
+
+        For a tree of different records whose boxes have not grown.
+
+        Parameters
+        ----------
+        records
+            Who asks.
+        copies
+            How many equal records each place stands for.
+        k
+            The size of a crowd.
+        horizon, steps
+            How many of the nearest records are looked at, and how many decisions are tried out, for each. The
+            more, the nearer the bound is to the cost of the cheapest such box; it is never above.
+        """
+        return self._tree.crowd_costs(records.astype(np.int32), copies.astype(np.int32), k, horizon, steps)
+
     def match_cheapest_first(
         self,
         records: NDArray[np.integer[Any]],
         boxes: NDArray[np.integer[Any]],
         settled: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]] | None = None,
-    ) -> NDArray[np.int32]:
+    ) -> Matching:
         """Match records and as many boxes that do not have them yet, cheapest pair first, on all cores.
 
         Parameters
@@ -129,16 +216,253 @@ class BoxTree:
         settled
             Pairs of records and boxes that cost nothing and are taken beforehand; only where a record would
             be left without a box are they undone.
-
-        Returns
-        -------
-        NDArray
-            The box of each place, -1 for places that do not take part.
         """
         before = settled or (np.empty(0, np.int32), np.empty(0, np.int32))
         arrays = [array.astype(np.int32) for array in (records, boxes, *before)]
-        found, *_ = self._tree.match_cheapest_first(*arrays)
-        return found
+        return Matching(*self._tree.match_cheapest_first(*arrays))
+
+    def match_cheapest_together(self, candidates: int) -> Matching:
+        """Match all records and boxes, each with one that does not have it yet, at the least cost together.
+
+        Parameters
+        ----------
+        candidates
+            So many of its nearest records are looked at for each box, and the one that it gets when the
+            cheapest pair goes first. Exact on these. It costs no more than those together.
+        """
+        return Matching(*self._tree.match_cheapest_together(candidates))
+
+    def match_in_order(
+        self, records: NDArray[np.integer[Any]], costless: NDArray[np.integer[Any]]
+    ) -> Matching:
+        """Let one record after the other take the cheapest box that is still free and does not have it yet.
+
+        Parameters
+        ----------
+        records
+            All of them, in the order in which they choose.
+        costless
+            For each of these a box that costs it nothing, which it takes without a search if it is still
+            free; -1 if none is known.
+        """
+        return Matching(*self._tree.match_in_order(records.astype(np.int32), costless.astype(np.int32)))
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Copies of records matched with copies of boxes.
+
+    Parameters
+    ----------
+    records, boxes
+        The pairs; one may occur several times.
+    copies
+        How many copies of each pair's record are matched with copies of its box.
+    phases, searches, visited
+        The work it took: rounds of augmenting paths, searches in trees, nodes they looked at.
+    """
+
+    records: NDArray[np.int32]
+    boxes: NDArray[np.int32]
+    copies: NDArray[np.int64]
+    phases: int = 0
+    searches: int = 0
+    visited: int = 0
+
+
+class ConsistencyGraph:
+    """Records and boxes, and an edge wherever a record lies in a box; the edges are never listed.
+
+    Parameters
+    ----------
+    records
+        The codes of each distinct record.
+    record_copies
+        How many records each stands for.
+    boxes
+        For each distinct box and attribute, the number of a generalized value.
+    box_copies
+        How many released rows each stands for.
+    attributes
+        The generalized values of each attribute.
+    """
+
+    def __init__(
+        self,
+        records: NDArray[np.int32],
+        record_copies: NDArray[np.int64],
+        boxes: NDArray[np.int32],
+        box_copies: NDArray[np.int64],
+        attributes: Sequence[Intervals | Subsets],
+    ) -> None:
+        none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
+        specs = [
+            (False, a.size, np.ascontiguousarray(a.low), np.ascontiguousarray(a.high), none64, none32)
+            if isinstance(a, Intervals)
+            else (
+                *(True, a.size, none32, none32),
+                *(np.ascontiguousarray(a.starts), np.ascontiguousarray(a.members)),
+            )
+            for a in attributes
+        ]
+        self._graph = _native.ConsistencyGraph(
+            np.ascontiguousarray(records),
+            np.ascontiguousarray(record_copies),
+            np.ascontiguousarray(boxes),
+            np.ascontiguousarray(box_copies),
+            specs,
+        )
+
+    def count(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many copies of boxes contain each record, and of records lie in each box; all cores."""
+        return self._graph.count()
+
+    def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the boxes that contain each of some records, in no particular order; on all cores.
+
+        Returns
+        -------
+        tuple
+            The boxes around the i-th record are ``boxes[starts[i]:starts[i + 1]]``: `starts` and `boxes`.
+        """
+        return self._graph.boxes_around(np.ascontiguousarray(records, dtype=np.int32))
+
+    def maximum_matching(self, start: Matched | None = None) -> Matched:
+        """Match as many copies of records with copies of boxes around them as possible.
+
+        Parameters
+        ----------
+        start
+            Pairs to start from; those that are no edge, or more than there are copies, are left out.
+        """
+        before = start or Matched(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64))
+        return Matched(*self._graph.maximum_matching(before.records, before.boxes, before.copies))
+
+    def components(self, maximum: Matched) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the component of each record and of each box, 0, 1, 2, ..., given a maximum matching.
+
+        Some maximum matching uses an edge if and only if its ends are in the same component. No record lies
+        in a box of a component with a lower number than its own.
+        """
+        return self._graph.components(maximum.records, maximum.boxes, maximum.copies)
+
+    def stretches(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        """Return all edges, by stretches of an order of the records; all cores.
+
+        Returns
+        -------
+        tuple
+            The record at each place of the order; where the stretches of each box start, and their number;
+            the first place of each stretch, and the one after its last.
+        """
+        return self._graph.stretches()
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """Boxes and the records in them, which are stretches of an order of the records.
+
+    Parameters
+    ----------
+    record_copies, box_copies
+        How many each record, by its place in the order, and each box stands for.
+    starts
+        Where the stretches of each box start, and how many stretches there are.
+    begins, ends
+        The first place of each stretch, and the one after its last; ascending and apart for each box.
+    """
+
+    record_copies: NDArray[np.int64]
+    box_copies: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    begins: NDArray[np.int32]
+    ends: NDArray[np.int32]
+
+    @property
+    def _arrays(
+        self,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        return self.record_copies, self.box_copies, self.starts, self.begins, self.ends
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Boxes of some components: those of the i-th are boxes[starts[i]:starts[i + 1]].
+
+    All records in them belong to the component, which has as many copies of records as of boxes.
+    """
+
+    starts: NDArray[np.int64]
+    boxes: NDArray[np.int32]
+
+
+def exact_links(
+    graph: Neighbourhoods, components: Parts
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Return how many copies of a record have a copy of a box, on average over all perfect matchings.
+
+    Parameters
+    ----------
+    graph
+        The boxes and the records in them.
+    components
+        Those to look at. For each, the product of copies + 1 over its records or over its boxes must be small
+        enough to count so far, and the number of those to the power of its copies a floating-point number.
+
+    Returns
+    -------
+    tuple
+        The record, by its place, and the box of each pair that some perfect matching uses, and the average.
+    """
+    return _native.exact_links(graph._arrays, (components.starts, components.boxes))
+
+
+class MatchingChains:
+    """Markov chains over the perfect matchings of some components, each matching equally likely in the end.
+
+    Parameters
+    ----------
+    graph
+        The boxes and the records in them.
+    components
+        Those to look at.
+    chains
+        How many chains each component has.
+    key
+        Four random words for each chain of each component.
+    """
+
+    def __init__(
+        self, graph: Neighbourhoods, components: Parts, chains: int, key: NDArray[np.uint64]
+    ) -> None:
+        self._chains = chains
+        self._native = _native.MatchingChains(
+            graph._arrays, (components.starts, components.boxes), chains, key
+        )
+
+    def run(
+        self, components: NDArray[np.int32], walks: int, seconds: float
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_], int]:
+        """Let each chain of some components make closed walks, on all cores.
+
+        Parameters
+        ----------
+        components
+            Their numbers.
+        walks
+            How many closed walks.
+        seconds
+            When to give up.
+
+        Returns
+        -------
+        tuple
+            The record, by its place, and the box of each pair that was seen on these walks, and for each
+            chain how many copies of the record had one of the box, on average; for each component whether all
+            its chains were in time (else nothing of it is there); the number of steps of all walks.
+        """
+        records, boxes, shares, complete, steps = self._native.run(components, walks, seconds)
+        return records, boxes, shares.reshape(-1, self._chains), complete.astype(np.bool_), steps
 
 
 class Refinement:
@@ -164,9 +488,29 @@ class Refinement:
         self._shape = graph.shape
         self._refinement = _native.Refinement(codes, _specs(attributes), np.ascontiguousarray(graph), key)
 
-    def sweep(self) -> int:
-        """Let each row try to exchange each of its records with another row; return how often two did."""
-        return self._refinement.sweep()
+    def exchange(self, foresight: float = 0.0) -> int:
+        """Let each row try to exchange each of its records with another row; return how often two did.
+
+        Parameters
+        ----------
+        foresight
+            How much it counts what would become of a row without its outermost records, from 0 to 1. With 0,
+            each exchange lowers the cost; with more, the cost may rise at first and fall further then.
+        """
+        return self._refinement.exchange(foresight)
+
+    def reassign(self, times: int, temperature: float = 0.0) -> int:
+        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
+
+        Parameters
+        ----------
+        times
+            How often.
+        temperature
+            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
+            minima.
+        """
+        return self._refinement.reassign(times, temperature)
 
     @property
     def cost(self) -> float:
@@ -321,6 +665,33 @@ def cut(codes: NDArray[np.int32], attributes: Sequence[Geometry], k: int) -> NDA
     return _native.cut(np.ascontiguousarray(codes), _specs(attributes), k)
 
 
+def cheapest_assignment(
+    starts: NDArray[np.int64], columns: NDArray[np.int32], costs: NDArray[np.float64], count: int
+) -> NDArray[np.int32]:
+    """Assign all rows to columns at the least sum of costs, where each row can take only some of them.
+
+    Parameters
+    ----------
+    starts
+        Row i can take ``columns[starts[i]:starts[i + 1]]``, at these `costs`; one entry more than rows.
+    columns, costs
+        No column twice in a row.
+    count
+        How many columns there are.
+
+    Returns
+    -------
+    NDArray
+        The column of each row. If not all can have one, as many as possible do, at any cost; -1 for others.
+    """
+    return _native.cheapest_assignment(
+        np.ascontiguousarray(starts, dtype=np.int64),
+        np.ascontiguousarray(columns, dtype=np.int32),
+        np.ascontiguousarray(costs, dtype=np.float64),
+        count,
+    )
+
+
 def random_assignment(members: NDArray[np.int32], which: int, key: NDArray[np.uint64]) -> NDArray[np.int32]:
     """Return one of the disjoint assignments that random walks decompose a regular graph into.
 
@@ -429,36 +800,15 @@ def count_consistent(
 
     Parameters
     ----------
-    records
-        The codes of each distinct record.
-    record_copies
-        How many records each stands for.
-    boxes
-        For each distinct box and attribute, the number of a generalized value.
-    box_copies
-        How many released rows each stands for.
-    attributes
-        The generalized values of each attribute.
+    records, record_copies, boxes, box_copies, attributes
+        As for `ConsistencyGraph`.
 
     Returns
     -------
     tuple
         How many released rows contain each record, and how many records lie in each box.
     """
-    none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
-    specs = [
-        (False, a.size, np.ascontiguousarray(a.low), np.ascontiguousarray(a.high), none64, none32)
-        if isinstance(a, Intervals)
-        else (True, a.size, none32, none32, np.ascontiguousarray(a.starts), np.ascontiguousarray(a.members))
-        for a in attributes
-    ]
-    return _native.count_consistent(
-        np.ascontiguousarray(records),
-        np.ascontiguousarray(record_copies),
-        np.ascontiguousarray(boxes),
-        np.ascontiguousarray(box_copies),
-        specs,
-    )
+    return ConsistencyGraph(records, record_copies, boxes, box_copies, attributes).count()
 
 
 def _specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:

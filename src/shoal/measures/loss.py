@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.domain import Attribute, RangeDomain
+from shoal.measures.bounds import lower_bound
 from shoal.recoding import Recoding
 
 
@@ -37,6 +38,10 @@ class Loss:
         Number and sizes of the classes of equal rows.
     by_attribute
         `gcp` of each quasi-identifier alone.
+    bound
+        What every release that keeps the promise has as `gcp` at least; see `lower_bound`.
+    bound_error
+        The standard error of `bound` where it is estimated from a sample of the records, else 0.
     """
 
     gcp: float
@@ -47,6 +52,13 @@ class Loss:
     usefulness: float
     row_types: RowTypes
     by_attribute: Mapping[str, float]
+    bound: float
+    bound_error: float
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times `bound` was lost; None where the bound is 0."""
+        return self.gcp / self.bound if self.bound > 0 else None
 
     def __getitem__(self, name: str) -> Any:
         """Return a figure by its name."""
@@ -54,7 +66,7 @@ class Loss:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
-        return {**asdict(self), "by_attribute": dict(self.by_attribute)}
+        return {**asdict(self), "by_attribute": dict(self.by_attribute), "ratio": self.ratio}
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,8 @@ class RowTypes:
 
 
 def measure(recoding: Recoding, k: int) -> Loss:
-    """Return all figures of loss of a recoding that was made for `k`, O(rows x attributes)."""
+    """Return all figures of loss of a recoding that was made for `k`."""
+    bound = lower_bound(recoding.table, k)
     return Loss(
         gcp=gcp(recoding),
         lm=lm(recoding),
@@ -84,6 +97,8 @@ def measure(recoding: Recoding, k: int) -> Loss:
         usefulness=usefulness(recoding),
         row_types=row_types(recoding),
         by_attribute=gcp_by_attribute(recoding),
+        bound=bound.value,
+        bound_error=bound.error,
     )
 
 

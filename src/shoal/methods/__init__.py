@@ -6,14 +6,23 @@ from collections.abc import Iterable
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.methods.chain import chain
 from shoal.methods.contract import Circumstances, Method, Progress, silent
+from shoal.methods.exact import exact
 from shoal.methods.freeform import sort_greedy
+from shoal.methods.greedy import greedy
+from shoal.methods.matching import matching
 from shoal.methods.mondrian import mondrian
 from shoal.methods.ring import ring
 from shoal.models import Freeform, KAnonymity, Model
 
 METHODS: dict[type[Model], dict[str, Method]] = {
     KAnonymity: {"mondrian": mondrian, "chain": chain},
-    Freeform: {"sort_greedy": sort_greedy, "ring": ring},
+    Freeform: {
+        "matching": matching,
+        "sort_greedy": sort_greedy,
+        "greedy": greedy,
+        "ring": ring,
+        "exact": exact,
+    },
 }
 """For each model, the methods that keep it; the first is the default."""
 

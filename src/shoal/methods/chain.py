@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.domain import Attribute, RangeDomain, SetDomain, TreeDomain
 from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
-from shoal.methods.geometry import geometry
 from shoal.models import KAnonymity
 from shoal.recoding import Nodes, Recoding
 from shoal.table import Table
@@ -42,7 +42,7 @@ def chain(
     effort
         ``fast`` or ``balanced``.
     """
-    require_effort(effort)
+    _require_effort(effort)
     require_feasible(table, model)
     if model.diverse:
         raise InputError(
@@ -52,12 +52,12 @@ def chain(
         )
     order = cheap_order(table, model.k, circumstances)
     classes = np.empty(len(table), dtype=np.int32)
-    classes[order] = cheap_classes(table, order, model.k, circumstances, effort=effort)
+    classes[order] = cheap_classes(table, order, model.k, circumstances, moving=effort != "fast")
     return Recoding.of_classes(table, classes)
 
 
-def require_effort(effort: str) -> None:
-    """Refuse an effort that chains and rings do not know."""
+def _require_effort(effort: str) -> None:
+    """Refuse an effort that chains do not know."""
     if effort not in EFFORTS:
         raise InputError(
             f"effort {effort!r} is unknown{did_you_mean(effort, EFFORTS)}; it is one of {listing(EFFORTS)}",
@@ -96,7 +96,7 @@ def cheap_order(table: Table, k: int, circumstances: Circumstances) -> NDArray[n
 
 
 def cheap_classes(
-    table: Table, order: NDArray[np.int64], k: int, circumstances: Circumstances, *, effort: str
+    table: Table, order: NDArray[np.int64], k: int, circumstances: Circumstances, *, moving: bool
 ) -> NDArray[np.int32]:
     """Return classes of at least k records that are near to each other in an order, or were moved there.
 
@@ -110,8 +110,8 @@ def cheap_classes(
         How many records a class has at least.
     circumstances
         Whom to tell how far the work is.
-    effort
-        Unless it is ``fast``, records move between classes.
+    moving
+        Whether records move between classes as long as that pays.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def cheap_classes(
     starts = kernels.cut(codes, attributes, k)
     sizes = np.diff(np.append(starts, len(order)))
     numbers = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
-    if effort == "fast":
+    if not moving:
         return numbers
     classes = kernels.Classes(codes, attributes, numbers, k)
     _sweep(classes, "moving records between classes", circumstances)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from shoal import kernels
+from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
-from shoal.methods.geometry import geometry
 from shoal.models import KAnonymity
 from shoal.recoding import Recoding
 from shoal.table import Table

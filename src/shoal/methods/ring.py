@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.chain import cheap_classes, cheap_order, require_effort
+from shoal.methods.chain import cheap_classes, cheap_order
 from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
-from shoal.methods.freeform import refined
+from shoal.methods.refinement import effort_named, refined
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -34,21 +34,19 @@ def ring(
     table, model, circumstances
         As for every method.
     effort
-        ``fast``, or ``balanced``: records move between the rings, then rows exchange records, as long as that
-        pays.
+        ``fast`` (the rings alone), ``balanced`` or ``best``. With these records move between the rings, then
+        rows exchange records, as long as that pays.
     whole
         Whether one ring leads through all records, as in the paper (default: no). It loses more.
     """
-    require_effort(effort)
+    chosen = effort_named(effort)
     require_feasible(table, model)
     order = cheap_order(table, model.k, circumstances)
     classes = np.zeros(len(table), np.int32)
     if not whole:
-        classes = cheap_classes(table, order, model.k, circumstances, effort=effort)
+        classes = cheap_classes(table, order, model.k, circumstances, moving=chosen is not None)
     graph = ring_graph(order, classes, model.k)
-    if effort == "balanced":
-        graph = refined(table, graph, circumstances)
-    return Recoding.of_graph(table, graph)
+    return Recoding.of_graph(table, refined(table, graph, chosen, circumstances))
 
 
 def ring_graph(order: NDArray[np.int64], classes: NDArray[np.int32], k: int) -> NDArray[np.int32]:

@@ -1,0 +1,170 @@
+"""How hard to look for less loss: rows of a regular graph exchange records as long as that pays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.kernels import BoxTree, Geometry, Refinement
+from shoal.measures.geometry import geometry
+from shoal.methods.contract import Circumstances
+from shoal.table import Table
+
+MOST_SWEEPS = 13
+WORTHWHILE = 5e-4
+"""Exchanges without foresight end when a sweep saves less than this share, or after the most sweeps."""
+
+HEAT = 0.06
+"""How much costs are blurred when the last reassignments begin, as a share of what a row costs; less if there
+are too few of them for rows of many records to settle again."""
+PER_CUT = 5
+"""So many reassignments are made before the rows are cut into other parts."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What is done beyond the paper's algorithms.
+
+    Parameters
+    ----------
+    growing
+        The foresight of each sweep of exchanges, each time while rows grow.
+    foresight
+        Of the first sweeps of exchanges over complete rows; later ones look at what rows cost as they are.
+    reassignments
+        Each time while rows grow: all rows give away one record, and these are assigned anew.
+    last
+        Reassignments when rows are complete; costs are blurred at first and less and less.
+    """
+
+    growing: tuple[float, ...]
+    foresight: tuple[float, ...]
+    reassignments: int
+    last: int
+
+
+EFFORTS = {
+    "fast": None,
+    "balanced": Effort((0.5, 0.25), (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1), 0, 0),
+    "best": Effort(
+        (0.6, 0.4, 0.2, 0.1), tuple(np.repeat((0.8, 0.6, 0.45, 0.3, 0.2, 0.1), 3).tolist()), 10, 200
+    ),
+}
+
+
+def effort_named(name: str) -> Effort | None:
+    """Return what an effort means; None means the algorithm alone.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name; the message names those there are.
+    """
+    if name not in EFFORTS:
+        raise InputError(
+            f"effort {name!r} is unknown{did_you_mean(name, EFFORTS)}; it is one of {listing(EFFORTS)}",
+            reason=Reason.PARAMETER,
+        )
+    return EFFORTS[name]
+
+
+class Refiner:
+    """Improves graphs over the same records; records with near numbers should be near each other.
+
+    Parameters
+    ----------
+    codes, attributes
+        The records, and what it costs to cover several codes.
+    effort
+        How much is done.
+    circumstances
+        The source of random choices, and whom to tell how far the work is.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: list[Geometry],
+        effort: Effort,
+        circumstances: Circumstances,
+    ) -> None:
+        self._codes = codes
+        self._attributes = attributes
+        self._effort = effort
+        self._circumstances = circumstances
+
+    def while_growing(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return a better graph for rows that are to grow further; rows near each other stand together."""
+        refinement = self._refinement(graph)
+        for foresight in self._effort.growing:
+            refinement.exchange(foresight)
+        if self._effort.reassignments:
+            refinement.reassign(self._effort.reassignments)
+        return self._in_order(refinement.graph)
+
+    def at_last(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return a graph that costs no more, in which no exchange that was tried saves anything more."""
+        refinement = self._refinement(graph)
+        progress = self._circumstances.progress
+        least, best = refinement.cost, graph
+        looking_ahead = self._effort.foresight
+        most = len(looking_ahead) + MOST_SWEEPS
+        for sweep, foresight in enumerate(looking_ahead):
+            progress("exchanging records", sweep / most)
+            refinement.exchange(foresight)
+        for sweep in range(len(looking_ahead), most):
+            progress("exchanging records", sweep / most)
+            before = refinement.cost
+            if refinement.exchange() == 0 or before - refinement.cost < WORTHWHILE * before:
+                break
+        progress("exchanging records", 1.0)
+        if refinement.cost < least:
+            least, best = refinement.cost, refinement.graph
+        settling = min(1.0, self._effort.last / (20 * graph.shape[1]))
+        heat = HEAT * settling**2 * refinement.cost / len(graph)
+        for done in range(0, self._effort.last, PER_CUT):
+            share = done / self._effort.last
+            progress("assigning records anew", share)
+            refinement.reassign(PER_CUT, heat * max(0.0, 1 - 1.25 * share))
+        if self._effort.last:
+            progress("assigning records anew", 1.0)
+        return refinement.graph if refinement.cost < least else best
+
+    def _refinement(self, graph: NDArray[np.int32]) -> Refinement:
+        key = self._circumstances.randomness.words(4)
+        return Refinement(self._codes, self._attributes, self._in_order(graph), key)
+
+    @staticmethod
+    def _in_order(graph: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the rows by the middle of their records."""
+        middle = graph.shape[1] // 2
+        return graph[np.argsort(np.partition(graph, middle, axis=1)[:, middle], kind="stable")]
+
+
+def refined(
+    table: Table, graph: NDArray[np.int32], effort: Effort | None, circumstances: Circumstances
+) -> NDArray[np.int32]:
+    """Return a graph that costs no more, or, without an effort, the same.
+
+    Parameters
+    ----------
+    table
+        The table.
+    graph
+        The records of each row, a regular and simple graph; so is the one that is returned.
+    effort
+        How much is done.
+    circumstances
+        The source of random choices, and whom to tell how far the work is.
+    """
+    if effort is None:
+        return graph
+    attributes = geometry(table)
+    order = BoxTree(table.codes, attributes, 1).order
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=order.dtype)
+    refiner = Refiner(np.ascontiguousarray(table.codes[order]), attributes, effort, circumstances)
+    return order[refiner.at_last(place[graph])]

@@ -1,0 +1,163 @@
+"""Greedy and SortGreedy replayed: from who joined which row when, each choice is shown to be a true minimum.
+
+A row lists its records in the order in which they joined, so the graph is the log of all rounds. The replay
+prices all pairs of records and rows in each round, and looks for anything cheaper that was still to be had.
+Only choices made by an exchange at a dead end are left out; there are few, and they are marked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from strategies import tables
+
+from benchmarks.literal_sort_greedy import extra_costs, literal_sort_greedy
+from shoal import Freeform, Schema, read_table
+from shoal.measures.geometry import geometry
+from shoal.measures.loss import gcp
+from shoal.methods.contract import Circumstances
+from shoal.methods.freeform import cheapest_first, sort_greedy
+from shoal.methods.greedy import choosing_in, greedy, lexicographic_order
+from shoal.methods.growth import Growth, grow
+from shoal.recoding import Recoding, closure
+from shoal.table import Table
+
+METHODS = ["greedy", "sort_greedy"]
+QUASI = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country"]
+ROUNDING = 1e-9
+
+
+def grown(method: str, table: Table, k: int) -> Growth:
+    """Return how rows grow, which must be what the method returns."""
+    round_, function = {
+        "greedy": (choosing_in(lexicographic_order(table.codes)), greedy),
+        "sort_greedy": (cheapest_first, sort_greedy),
+    }[method]
+    growth = grow(table, k, Circumstances(), round_)
+    graph = function(table, Freeform(k=k), Circumstances(), effort="fast").graph
+    assert graph is not None
+    assert (graph == growth.graph).all()
+    return growth
+
+
+def passed_over(method: str, table: Table, growth: Growth) -> int:
+    """Return how many pairs of a record and a row were cheaper and still to be had when a pair was chosen."""
+    n, k = growth.graph.shape
+    found = 0
+    for turn in range(1, k):
+        rows, joined = growth.graph[:, :turn], growth.graph[:, turn]
+        costs = extra_costs(geometry(table), table.codes, rows)
+        costs[rows, np.arange(n)[:, None]] = np.inf
+        row_of = np.argsort(joined)
+        paid = costs[np.arange(n), row_of]
+        assert np.isfinite(paid).all()  # nobody joined a row twice
+        better = costs < paid[:, None] - ROUNDING
+        if method == "greedy":
+            when = np.argsort(order_of_choice(table, turn))
+            better &= when[:, None] < when[joined]  # the row was taken only later
+        else:
+            better &= costs < paid[joined] - ROUNDING  # the pair goes before the one the row was taken in
+        forced = growth.exchanged[:, turn]
+        found += int(better[~forced[row_of]][:, ~forced].sum())
+    return found
+
+
+def order_of_choice(table: Table, turn: int) -> list[int]:
+    """Return the records in Greedy's order: those with more than `turn` copies, then the others."""
+    records = [tuple(record) for record in table.codes.tolist()]
+    copies = Counter(records)
+    different = [len(set(column)) for column in zip(*records, strict=True)]
+    by_cardinality = sorted(range(len(different)), key=lambda a: different[a])
+    return sorted(
+        range(len(records)),
+        key=lambda r: (copies[records[r]] <= turn, [records[r][a] for a in by_cardinality], r),
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(drawn=tables(min_rows=2, max_rows=14, flavours=["polars"]), data=st.data())
+def test_every_choice_is_a_true_minimum(method: str, drawn: tuple[Any, Schema], data: st.DataObject) -> None:
+    table = Table.encode(*drawn)
+    n = len(table)
+    k = data.draw(st.integers(2, n))
+    growth = grown(method, table, k)
+    assert passed_over(method, table, growth) == 0
+    event("dead ends" if any(growth.dead_ends) else "no dead end")
+    for turn, dead_ends in enumerate(growth.dead_ends, start=1):
+        # Those who are left over lie in all rows that are left over, and a row has `turn` records.
+        assert dead_ends <= turn
+        exchanged = int(growth.exchanged[:, turn].sum())
+        assert (exchanged > 0) == (dead_ends > 0)
+        assert n < 2 * k - 1 or exchanged <= 2 * dead_ends
+
+
+@pytest.fixture(scope="module")
+def adult(shared_data: Path) -> Table:
+    frame = read_table(shared_data / "adult_train.csv.gz")
+    frame = frame.filter(~pl.any_horizontal(pl.all() == "?")).sample(2_000, seed=3)
+    return Table.encode(frame, Schema.infer(frame, quasi=QUASI))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_choice_on_adult(method: str, adult: Table) -> None:
+    growth = grown(method, adult, 10)
+    assert passed_over(method, adult, growth) == 0
+    assert sum(growth.dead_ends) <= 9
+    # The replay notices if two rows had taken in each other's record.
+    spoiled = growth.graph.copy()
+    spoiled[[0, 1], 9] = spoiled[[1, 0], 9]
+    assert passed_over(method, adult, Growth(spoiled, growth.exchanged, growth.dead_ends)) > 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(drawn=tables(min_rows=3, max_rows=14, flavours=["polars"]), data=st.data())
+def test_a_larger_k_only_adds_rounds(method: str, drawn: tuple[Any, Schema], data: st.DataObject) -> None:
+    table = Table.encode(*drawn)
+    k = data.draw(st.integers(2, len(table) - 1))
+    assert (grown(method, table, k).graph == grown(method, table, k + 1).graph[:, :k]).all()
+
+
+@given(tables(min_rows=1, max_rows=9, flavours=["polars"]), st.data())
+def test_all_pairs_are_priced_as_recodings_are(drawn: tuple[Any, Schema], data: st.DataObject) -> None:
+    table = Table.encode(*drawn)
+    n, size = len(table), data.draw(st.integers(1, len(table)))
+    rows = np.array([data.draw(st.permutations(range(n)))[:size] for _ in range(n)], dtype=np.int32)
+    joined = np.array([[*rows[row], record] for record in range(n) for row in range(n)], dtype=np.int32)
+
+    def cost(groups: NDArray[np.int32]) -> NDArray[np.float64]:
+        starts = np.arange(0, groups.size + 1, groups.shape[1], dtype=np.int64)
+        closures = [closure(a, a.codes[groups.ravel()], starts).ncp() for a in table.attributes]
+        return np.asarray(table.weights @ np.array(closures))
+
+    expected = cost(joined).reshape(n, n) - cost(rows)
+    assert np.allclose(extra_costs(geometry(table), table.codes, rows), expected, atol=ROUNDING)
+
+
+@given(st.integers(3, 40), st.integers(1, 4), st.integers(0, 2**32))
+def test_without_ties_the_printed_algorithm_gives_the_same(n: int, columns: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({f"c{i}": rng.random(n) for i in range(columns)})
+    table = Table.encode(frame, Schema.infer(frame, quasi=frame.columns))
+    ours = grown("sort_greedy", table, 2)
+    same = (literal_sort_greedy(table, 2) == ours.graph).all()
+    event("dead end" if any(ours.dead_ends) else "no dead end")
+    assert same or any(ours.dead_ends)
+
+
+def test_with_ties_the_printed_algorithm_loses_about_the_same(adult: Table) -> None:
+    frame = adult.frame.to_native()[:600]
+    table = Table.encode(frame, Schema.infer(frame, quasi=QUASI))
+    literal, ours = literal_sort_greedy(table, 5), grown("sort_greedy", table, 5).graph
+    assert gcp(Recoding.of_graph(table, literal)) == pytest.approx(
+        gcp(Recoding.of_graph(table, ours)), rel=0.03
+    )
+    with pytest.raises(ValueError, match="at least 1199 records"):
+        literal_sort_greedy(table, 600)
