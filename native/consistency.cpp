@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -25,16 +26,76 @@ constexpr std::int64_t kFew = 8;        // so few records are compared one by on
 
 enum class Cover : std::uint8_t { none, some, all };
 
+// How many boxes have each label, while boxes are added one after the other and taken back in reverse.
+class Tally {
+ public:
+  struct Summary {
+    std::size_t boxes = 0;  // how many were added
+    std::int64_t most = 0, distinct = 0;
+    double logs = 0.0;
+  };
+  using Held = std::vector<std::pair<std::int32_t, std::int64_t>>;  // label, copies
+
+  explicit Tally(std::int32_t labels) : counts_(static_cast<std::size_t>(labels), 0) {}
+
+  void add(std::int32_t label, std::int64_t copies) {
+    std::int64_t& count = counts_[static_cast<std::size_t>(label)];
+    now_.distinct += count == 0;
+    now_.logs -= times_log(count);
+    count += copies;
+    now_.logs += times_log(count);
+    now_.most = std::max(now_.most, count);
+    now_.boxes = added_.size() + 1;
+    added_.emplace_back(label, copies);
+  }
+
+  const Summary& now() const { return now_; }
+
+  void back_to(const Summary& before) {
+    for (; added_.size() > before.boxes; added_.pop_back())
+      counts_[static_cast<std::size_t>(added_.back().first)] -= added_.back().second;
+    now_ = before;
+  }
+
+  // What another tally has to add to be like this one.
+  Held held() const {
+    Held all = added_;
+    std::sort(all.begin(), all.end());
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (kept > 0 && all[kept - 1].first == all[i].first)
+        all[kept - 1].second += all[i].second;
+      else
+        all[kept++] = all[i];
+    }
+    all.resize(kept);
+    return all;
+  }
+
+ private:
+  static double times_log(std::int64_t count) {
+    const auto c = static_cast<double>(count);
+    return count > 1 ? c * std::log(c) : 0.0;
+  }
+
+  std::vector<std::int64_t> counts_;
+  Held added_;
+  Summary now_;
+};
+
 struct Task {
   std::int64_t begin, end;          // of Problem::order
   std::int64_t covering;            // copies of boxes already known to contain all these records
   std::vector<std::int32_t> boxes;  // that contain some of them, perhaps
+  Tally::Summary before{};          // where the tally of the worker who has it stood
+  Tally::Held held{};               // what was in it, for another worker
 };
 
 struct Problem {
   std::span<const std::int32_t> records, boxes;
   std::span<const std::int64_t> record_copies, box_copies;
   const std::vector<Values>& attributes;
+  Labels labels;
   std::size_t columns;
   std::vector<std::int64_t> order;
   Counts counts;
@@ -51,7 +112,8 @@ struct Problem {
 class Worker {
  public:
   Worker(Problem& problem, WorkStack<Task>& stack)
-      : p_(problem), stack_(stack), in_box_(problem.box_copies.size(), 0), partial_(problem.columns) {
+      : p_(problem), stack_(stack), tally_(problem.labels.size), in_box_(problem.box_copies.size(), 0),
+        partial_(problem.columns) {
     for (const auto& attribute : p_.attributes) {
       present_.emplace_back(attribute.sets ? static_cast<std::size_t>(attribute.size) : 0, 0);
       const std::size_t values = attribute.sets ? attribute.starts.size() - 1 : 0;
@@ -70,25 +132,30 @@ class Worker {
 
   void operator()(Task first) {
     std::vector<Task> mine;
+    tally_.back_to({});
+    for (const auto& [label, copies] : first.held) tally_.add(label, copies);
+    first.before = tally_.now();
     mine.push_back(std::move(first));
     while (!mine.empty()) {
       Task task = std::move(mine.back());
       mine.pop_back();
+      tally_.back_to(task.before);
       sift(task);
       if (task.boxes.empty()) {
-        for (std::int64_t i = task.begin; i < task.end; ++i)
-          p_.counts.boxes_of_record[record_at(i)] = task.covering;
+        for (std::int64_t i = task.begin; i < task.end; ++i) note(record_at(i), task.covering);
       } else if (task.end - task.begin <= kFew) {
         compare(task);
       } else {
         const std::int64_t middle = halve(task);
-        Task right{middle, task.end, task.covering, task.boxes};
-        Task left{task.begin, middle, task.covering, std::move(task.boxes)};
+        Task right{middle, task.end, task.covering, task.boxes, tally_.now()};
+        Task left{task.begin, middle, task.covering, std::move(task.boxes), tally_.now()};
         for (Task* child : {&left, &right}) {
-          if (child->end - child->begin >= kShared)
+          if (child->end - child->begin >= kShared) {
+            child->held = tally_.held();
             stack_.push(std::move(*child));
-          else
+          } else {
             mine.push_back(std::move(*child));
+          }
         }
       }
     }
@@ -97,6 +164,19 @@ class Worker {
  private:
   std::size_t record_at(std::int64_t i) const {
     return static_cast<std::size_t>(p_.order[static_cast<std::size_t>(i)]);
+  }
+
+  void note(std::size_t record, std::int64_t covering) {
+    p_.counts.boxes_of_record[record] = covering;
+    if (p_.labels.size == 0) return;
+    p_.counts.most_of_record[record] = tally_.now().most;
+    p_.counts.distinct_of_record[record] = tally_.now().distinct;
+    p_.counts.logs_of_record[record] = tally_.now().logs;
+  }
+
+  void add_label(std::int32_t box) {
+    const auto b = static_cast<std::size_t>(box);
+    if (p_.labels.size > 0) tally_.add(p_.labels.of_box[b], p_.box_copies[b]);
   }
 
   // Counts the boxes that cover all records of the task, drops those that miss all, keeps the rest.
@@ -129,6 +209,7 @@ class Worker {
       if (whole == Cover::all) {
         task.covering += p_.box_copies[static_cast<std::size_t>(box)];
         in_box_[static_cast<std::size_t>(box)] += copies;
+        add_label(box);
       } else if (whole == Cover::some) {
         task.boxes[kept++] = box;
         for (std::size_t a = 0; a < p_.columns; ++a)
@@ -173,6 +254,7 @@ class Worker {
   }
 
   void compare(const Task& task) {
+    const Tally::Summary before = tally_.now();
     for (std::int64_t i = task.begin; i < task.end; ++i) {
       const auto record = record_at(i);
       std::int64_t count = task.covering;
@@ -183,8 +265,10 @@ class Worker {
         if (!inside) continue;
         count += p_.box_copies[static_cast<std::size_t>(box)];
         in_box_[static_cast<std::size_t>(box)] += p_.record_copies[record];
+        add_label(box);
       }
-      p_.counts.boxes_of_record[record] = count;
+      note(record, count);
+      tally_.back_to(before);
     }
   }
 
@@ -206,6 +290,7 @@ class Worker {
 
   Problem& p_;
   WorkStack<Task>& stack_;
+  Tally tally_;  // of the boxes that cover all records of the task at hand
   std::int64_t epoch_ = 0;
   std::vector<std::int64_t> in_box_;
   std::vector<std::int64_t> partial_;
@@ -219,12 +304,17 @@ class Worker {
 
 Counts count_consistent(std::span<const std::int32_t> records, std::span<const std::int64_t> record_copies,
                         std::span<const std::int32_t> boxes, std::span<const std::int64_t> box_copies,
-                        const std::vector<Values>& attributes) {
-  Problem problem{records, boxes, record_copies, box_copies, attributes, attributes.size(), {}, {}, {}};
+                        const std::vector<Values>& attributes, Labels labels) {
+  Problem problem{records, boxes, record_copies, box_copies, attributes, labels, attributes.size(), {}, {}, {}};
   problem.order.resize(record_copies.size());
   std::iota(problem.order.begin(), problem.order.end(), std::int64_t{0});
   problem.counts.boxes_of_record.assign(record_copies.size(), 0);
   problem.counts.records_of_box.assign(box_copies.size(), 0);
+  if (labels.size > 0) {
+    problem.counts.most_of_record.assign(record_copies.size(), 0);
+    problem.counts.distinct_of_record.assign(record_copies.size(), 0);
+    problem.counts.logs_of_record.assign(record_copies.size(), 0.0);
+  }
   if (record_copies.empty()) return std::move(problem.counts);
   Task all{0, static_cast<std::int64_t>(record_copies.size()), 0, {}};
   all.boxes.resize(box_copies.size());

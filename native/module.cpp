@@ -95,18 +95,39 @@ auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
 using ValuesSpec = std::tuple<bool, std::int32_t, Array<std::int32_t>, Array<std::int32_t>,
                               Array<std::int64_t>, Array<std::int32_t>>;
 
-auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& record_copies, const Matrix& boxes,
-                         const Array<std::int64_t>& box_copies, const std::vector<ValuesSpec>& attributes) {
-  rows_of(boxes);
+std::vector<Values> values_of(const std::vector<ValuesSpec>& attributes) {
   std::vector<Values> values;
   for (const auto& [sets, size, low, high, starts, members] : attributes)
     values.push_back({sets, size, view(low), view(high), view(starts), view(members)});
+  return values;
+}
+
+auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& record_copies, const Matrix& boxes,
+                         const Array<std::int64_t>& box_copies, const std::vector<ValuesSpec>& attributes) {
+  rows_of(boxes);
+  const auto values = values_of(attributes);
   Counts counts;
   {
     nb::gil_scoped_release release;
     counts = count_consistent(view(records), view(record_copies), view(boxes), view(box_copies), values);
   }
   return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
+}
+
+// In the order of kernels.LabelCounts.
+auto count_labels_py(const Matrix& records, const Matrix& boxes, const Array<std::int64_t>& box_copies,
+                     const std::vector<ValuesSpec>& attributes, const Array<std::int32_t>& labels,
+                     std::int32_t size) {
+  rows_of(boxes);
+  const auto values = values_of(attributes);
+  Counts counts;
+  {
+    nb::gil_scoped_release release;
+    const std::vector<std::int64_t> once(records.shape(0), 1);
+    counts = count_consistent(view(records), once, view(boxes), view(box_copies), values, {view(labels), size});
+  }
+  return std::tuple(give(std::move(counts.boxes_of_record)), give(std::move(counts.most_of_record)),
+                    give(std::move(counts.distinct_of_record)), give(std::move(counts.logs_of_record)));
 }
 
 // In the order of kernels.Matching.
@@ -330,6 +351,8 @@ NB_MODULE(_native, module) {
              "frequency_l"_a, "distinct"_a, "entropy"_a, "relaxed"_a);
   module.def("count_consistent", &shoal::count_consistent_py, "records"_a, "record_copies"_a, "boxes"_a,
              "box_copies"_a, "attributes"_a);
+  module.def("count_labels", &shoal::count_labels_py, "records"_a, "boxes"_a, "box_copies"_a, "attributes"_a,
+             "labels"_a, "size"_a);
   module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
              "count"_a);
   module.def("random_assignment", &shoal::random_assignment_py, "members"_a, "which"_a, "key"_a);

@@ -39,6 +39,26 @@ def count_consistent(
     return boxes_of, records_of
 
 
+def count_labels(
+    records: Sequence[Row],
+    boxes: Sequence[Row],
+    box_copies: Sequence[int],
+    attributes: Sequence[Intervals | Subsets],
+    labels: Sequence[int],
+) -> list[tuple[int, int, int, float]]:
+    """Return for each record how many boxes contain it, the most with one label, labels, sum of c log c."""
+    found = []
+    for record in records:
+        often: Counter[int] = Counter()
+        for box, copies, label in zip(boxes, box_copies, labels, strict=True):
+            if all(map(contains, attributes, box, record)):
+                often[label] += copies
+        counts = often.values()
+        logs = sum(count * math.log(count) for count in counts)
+        found.append((sum(counts), max(counts, default=0), len(counts), logs))
+    return found
+
+
 def contains(attribute: Intervals | Subsets, value: int, code: int) -> bool:
     """Return whether a generalized value, given by its number, contains a code."""
     if isinstance(attribute, Intervals):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.classes import Classes, Diversity, classes_of, diversity_of
-from shoal.audit.consistency import Consistency, consistency_of
+from shoal.audit.consistency import Consistency, consistency_of, diversity_around
 from shoal.audit.reading import ReleasedColumn, read_release
 from shoal.errors import InputError, PromiseError, Reason, listing
 from shoal.models import Freeform, KAnonymity, Model
@@ -41,6 +41,9 @@ class Audit:
         The promise the release was held against, if any.
     findings
         What breaks it, in plain words; nothing if it holds.
+    diversity_around
+        How varied each sensitive column is among the rows that each record is consistent with; found if
+        nothing was promised, or if this was.
     """
 
     records: int
@@ -50,6 +53,7 @@ class Audit:
     diversity: tuple[Diversity, ...]
     promise: Model | None
     findings: tuple[str, ...]
+    diversity_around: tuple[Diversity, ...] = ()
 
     @property
     def k(self) -> int:
@@ -97,6 +101,7 @@ class Audit:
             "classes": self.classes.as_dict(),
             "consistency": self.consistency.as_dict(),
             "diversity": [column.as_dict() for column in self.diversity],
+            "diversity_around": [column.as_dict() for column in self.diversity_around],
         }
 
 
@@ -155,14 +160,15 @@ def audit_table(
     columns = read_release(frame, table)
     classes = classes_of(columns)
     consistency = consistency_of(columns, table, key)
-    diversity = tuple(
-        diversity_of(frame, column, classes)
-        for column in table.schema.sensitive
-        if column.name in frame.columns
-    )
-    found = Audit(len(table), len(frame), classes, consistency, diversity, model, ())
+    sensitive = [column for column in table.schema.sensitive if column.name in frame.columns]
+    diversity = tuple(diversity_of(frame, column, classes) for column in sensitive)
+    around: tuple[Diversity, ...] = ()
+    asked = model is None or (isinstance(model, Freeform) and model.diverse)
+    if asked and consistency.rows_of_record.any():
+        around = tuple(diversity_around(frame, column, columns, table) for column in sensitive)
+    found = Audit(len(table), len(frame), classes, consistency, diversity, model, (), around)
     findings = (*_leaks(frame, table.schema), *_strangers(columns, found), *_broken(found, table.schema))
-    return Audit(len(table), len(frame), classes, consistency, diversity, model, findings)
+    return replace(found, findings=findings)
 
 
 def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) -> NDArray[np.int64]:
@@ -237,18 +243,21 @@ def _broken(audit: Audit, schema: Schema) -> Iterator[str]:
 
 
 def _undiverse(audit: Audit, model: Model, schema: Schema) -> Iterator[str]:
-    measured = {column.column for column in audit.diversity}
+    freeform = isinstance(model, Freeform)
+    crowds = audit.diversity_around if freeform else audit.diversity
+    where = "among the rows that some record fits" if freeform else "in some class"
+    measured = {column.column for column in crowds}
     absent = [column.name for column in schema.sensitive if column.name not in measured]
     if absent or not measured:
         what = (
             f"the sensitive columns {listing(absent)} are not in the release" if absent else "there is none"
         )
         yield f"diversity of sensitive values was promised, but {what}"
-    for column in audit.diversity:
+    for column in crowds:
         for name, asked, found in (
             ("l", model.l, column.l),
             ("p", model.p, column.p),
             ("entropy_l", model.entropy_l, column.entropy_l),
         ):
             if asked is not None and found < asked * (1 - _ROUNDING):
-                yield f"{column.column!r} has only {name} = {found:.4g} instead of {asked:g} in some class"
+                yield f"{column.column!r} has only {name} = {found:.4g} instead of {asked:g} {where}"

@@ -414,20 +414,84 @@ def count_consistent(
     tuple
         How many released rows contain each record, and how many records lie in each box.
     """
-    none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
-    specs = [
-        (False, a.size, np.ascontiguousarray(a.low), np.ascontiguousarray(a.high), none64, none32)
-        if isinstance(a, Intervals)
-        else (True, a.size, none32, none32, np.ascontiguousarray(a.starts), np.ascontiguousarray(a.members))
-        for a in attributes
-    ]
     return _native.count_consistent(
         np.ascontiguousarray(records),
         np.ascontiguousarray(record_copies),
         np.ascontiguousarray(boxes),
         np.ascontiguousarray(box_copies),
-        specs,
+        _values_specs(attributes),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """What labels the boxes around each record have.
+
+    Parameters
+    ----------
+    boxes
+        How many boxes contain each record, with their copies.
+    most
+        How many of them have their most frequent label.
+    distinct
+        How many different labels they have.
+    logs
+        The sum of c log c over these labels, where c boxes have each.
+    """
+
+    boxes: NDArray[np.int64]
+    most: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+    logs: NDArray[np.float64]
+
+
+def count_labels(
+    records: NDArray[np.int32],
+    boxes: NDArray[np.int32],
+    box_copies: NDArray[np.int64],
+    attributes: Sequence[Intervals | Subsets],
+    labels: NDArray[np.int32],
+    size: int,
+) -> LabelCounts:
+    """Count the labels of the boxes that contain each record, without listing the pairs, on all cores.
+
+    Takes as much work as `count_consistent`, however many labels there are.
+
+    Parameters
+    ----------
+    records, boxes, box_copies, attributes
+        As for `count_consistent`; equal boxes with different labels are listed apart.
+    labels
+        The label of each box.
+    size
+        How many labels there are, at least 1.
+    """
+    return LabelCounts(
+        *_native.count_labels(
+            np.ascontiguousarray(records),
+            np.ascontiguousarray(boxes),
+            np.ascontiguousarray(box_copies),
+            _values_specs(attributes),
+            np.ascontiguousarray(labels),
+            size,
+        )
+    )
+
+
+_ValuesSpec = tuple[
+    bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]
+]
+
+
+def _values_specs(attributes: Sequence[Intervals | Subsets]) -> list[_ValuesSpec]:
+    """Return generalized values as native code takes them."""
+    none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
+    return [
+        (False, a.size, np.ascontiguousarray(a.low), np.ascontiguousarray(a.high), none64, none32)
+        if isinstance(a, Intervals)
+        else (True, a.size, none32, none32, np.ascontiguousarray(a.starts), np.ascontiguousarray(a.members))
+        for a in attributes
+    ]
 
 
 def _specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:

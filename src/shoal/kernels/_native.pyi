@@ -86,3 +86,13 @@ def count_consistent(
         tuple[bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
     ],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def count_labels(
+    records: NDArray[np.int32],
+    boxes: NDArray[np.int32],
+    box_copies: NDArray[np.int64],
+    attributes: Sequence[
+        tuple[bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
+    ],
+    labels: NDArray[np.int32],
+    size: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]: ...
