@@ -298,6 +298,27 @@ void BoxTree::add_member(std::int32_t box, std::int32_t record) {
     boxes_[at(box) * d + a].unite(attributes_[a], Cell(attributes_[a], codes_[at(record) * d + a]));
 }
 
+void BoxTree::grow(std::int32_t box, std::int32_t record) {
+  const std::size_t d = attributes_.size();
+  bool needed = false;
+  for (std::size_t a = 0; a < d; ++a) {
+    const auto& attribute = attributes_[a];
+    const std::int32_t code = codes(record)[a];
+    needed |= attribute.kind == Kind::set && attribute.size > 64 && !has_code(box, a, code);
+  }
+  if (needed && at(counts_[at(box)]) == room_) {
+    std::vector<std::int32_t> wider(members_.size() * 2);
+    for (std::int32_t b = 0; b < rows_; ++b)
+      std::copy_n(members_.data() + at(b) * room_, room_, wider.data() + at(b) * room_ * 2);
+    members_ = std::move(wider);
+    room_ *= 2;
+  }
+  if (needed) members_[at(box) * room_ + at(counts_[at(box)]++)] = record;
+  for (std::size_t a = 0; a < d; ++a)
+    boxes_[at(box) * d + a].unite(attributes_[a], Cell(attributes_[a], codes(record)[a]));
+  for (std::int32_t node = leaf_of_[at(box)]; node >= 0; node = nodes_[at(node)].parent) unite_below(node);
+}
+
 void BoxTree::set_members(std::span<const std::int32_t> members) {
   const std::size_t each = members.size() / at(rows_), d = attributes_.size();
   for (std::int32_t box = 0; box < rows_; ++box) {
@@ -383,6 +404,29 @@ Nearest BoxTree::nearest_box(std::int32_t record, Search& search) const {
         const double extra = extra_cost(box, wanted, most);
         if (extra < most && !has_member(box, record)) best = {box, extra};
       });
+  return best;
+}
+
+std::vector<NearBox> BoxTree::nearest_boxes(std::int32_t record, std::size_t count,
+                                            const std::function<bool(std::int32_t)>& accept,
+                                            Search& search) const {
+  const std::int32_t* wanted = codes(record);
+  std::vector<NearBox> best;  // a heap, the farthest first
+  const auto most = [&] { return best.size() < count ? kUnlimited : best.front().cost; };
+  visit_nearer_first(
+      search, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
+      [&](std::int32_t node) { return boxes_left_[at(node)] == 0 ? kHidden : most(); },
+      [&](std::int32_t box) {
+        const double extra = extra_cost(box, wanted, most());
+        if (extra >= most() || box_deleted_[at(box)] || !accept(box)) return;
+        if (best.size() == count) {
+          std::pop_heap(best.begin(), best.end());
+          best.pop_back();
+        }
+        best.push_back({extra, box});
+        std::push_heap(best.begin(), best.end());
+      });
+  std::sort_heap(best.begin(), best.end());
   return best;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -59,6 +60,12 @@ struct Nearest {
   double cost = std::numeric_limits<double>::infinity();
 };
 
+struct NearBox {
+  double cost;
+  std::int32_t box;
+  auto operator<=>(const NearBox&) const = default;
+};
+
 struct NearRecord {
   double cost;
   std::int32_t record;
@@ -76,6 +83,7 @@ class BoxTree {
   void set_members(std::span<const std::int32_t> members);
 
   std::int32_t rows() const { return rows_; }
+  std::size_t attributes() const { return attributes_.size(); }
   const std::vector<std::int32_t>& order() const { return order_; }  // the record at each place
   const std::int32_t* codes(std::int32_t place) const {
     return codes_.data() + static_cast<std::size_t>(place) * attributes_.size();
@@ -95,6 +103,9 @@ class BoxTree {
   void add_member(std::int32_t box, std::int32_t record);
   // Renews the unions after boxes grew.
   void refresh();
+  // Lets a box grow around a record beyond its room, and renews the unions above it. The record becomes a
+  // member only where that is needed to know what the box covers.
+  void grow(std::int32_t box, std::int32_t record);
 
   // A box takes an offer only if it costs less than its limit.
   double limit(std::int32_t box) const { return limits_[static_cast<std::size_t>(box)]; }
@@ -114,6 +125,10 @@ class BoxTree {
   // The box with the least extra cost for a record, among those that do not have it yet and whose limit is
   // above that cost. Many may ask at the same time.
   Nearest nearest_box(std::int32_t record, Search& search) const;
+
+  // The boxes with the least extra cost for a record, `count` of them if `accept` takes as many, nearest first.
+  std::vector<NearBox> nearest_boxes(std::int32_t record, std::size_t count,
+                                     const std::function<bool(std::int32_t)>& accept, Search& search) const;
 
   // The records that cost a box least in addition, `count` of them if there are as many, nearest first; its
   // members do not count.

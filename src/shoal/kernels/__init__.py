@@ -250,6 +250,86 @@ class BoxTree:
         return Matching(*self._tree.match_in_order(records.astype(np.int32), costless.astype(np.int32)))
 
 
+class Diversification:
+    """Rows that cover records and carry the labels of one each, and changes that make labels more varied.
+
+    A record is violated if the labels of the rows that cover it are not as varied as is asked.
+
+    Parameters
+    ----------
+    codes, attributes
+        The records, and what it costs to cover several codes.
+    graph
+        The records that each row is made to cover; equally many for each row.
+    sensitive
+        Labels and number of different ones of each sensitive column.
+    assignment
+        The record of each row whose labels it carries; the row covers it.
+    frequency_l, distinct, entropy
+        What the rows that cover a record must have: no label above a share of 1 / `frequency_l`, different
+        labels, entropy of the labels in nats. 0 is no demand.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[Geometry],
+        graph: NDArray[np.int32],
+        sensitive: Sequence[tuple[NDArray[np.int32], int]],
+        assignment: NDArray[np.int32],
+        *,
+        frequency_l: float = 0.0,
+        distinct: int = 0,
+        entropy: float = 0.0,
+    ) -> None:
+        columns = [(np.ascontiguousarray(values), size) for values, size in sensitive]
+        self._native = _native.Diversification(
+            codes,
+            _specs(attributes),
+            np.ascontiguousarray(graph, dtype=np.int32),
+            columns,
+            frequency_l,
+            distinct,
+            entropy,
+            np.ascontiguousarray(assignment, dtype=np.int32),
+        )
+
+    @property
+    def violated(self) -> int:
+        """How many records are."""
+        return self._native.violated()
+
+    @property
+    def shortfall(self) -> float:
+        """By how much, all equal records together: about how many labels too many or too few there are."""
+        return self._native.shortfall()
+
+    def swap(self) -> int:
+        """Let rows that cover both their records swap them where that mends something; return how many did.
+
+        Each swap lowers the shortfall.
+        """
+        return self._native.swap()
+
+    def widen(self) -> int:
+        """Mend each violated record by letting rows grow, as cheaply as that goes; return how many grew.
+
+        Other records may be violated afterwards. Returns 0 only if nobody is violated, or if every row
+        covers each of those who are.
+        """
+        return self._native.widen()
+
+    @property
+    def assignment(self) -> NDArray[np.int32]:
+        """The record of each row."""
+        return self._native.record_of()
+
+    @property
+    def grown(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Rows that grew, and around which records."""
+        return self._native.grown()
+
+
 class Refinement:
     """A regular graph of rows and the records they cover, and exchanges that lower its cost.
 
