@@ -258,11 +258,10 @@ bool BoxTree::may_cover(const Cell* cells, const std::int32_t* record) const {
   return true;
 }
 
-// Whether a box may cover a record below a node.
-bool BoxTree::may_lie_below(std::int32_t node, std::int32_t box) const {
+// Whether a box of these cells may cover a record below a node.
+bool BoxTree::may_lie_below(std::int32_t node, const Cell* cells) const {
   const std::size_t d = attributes_.size();
   const Cell* below = record_unions_.data() + at(node) * d;
-  const Cell* cells = boxes_.data() + at(box) * d;
   for (std::size_t a = 0; a < d; ++a) {
     const auto& attribute = attributes_[a];
     const bool may = attribute.kind == Kind::set
@@ -476,9 +475,33 @@ void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const
 std::vector<std::int32_t> BoxTree::records_in(std::int32_t box, Search& search) const {
   std::vector<std::int32_t> found;
   visit(
-      search, records_left_, [&](std::int32_t node) { return may_lie_below(node, box); },
+      search, records_left_, [&](std::int32_t node) { return may_lie_below(node, boxes_.data() + at(box) * attributes_.size()); },
       [&](std::int32_t record) {
         if (!record_deleted_[at(record)] && covers(box, codes(record))) found.push_back(record);
+      });
+  return found;
+}
+
+std::vector<std::int32_t> BoxTree::records_in_grown(std::int32_t box, std::int32_t record,
+                                                    Search& search) const {
+  const std::size_t d = attributes_.size();
+  std::vector<Cell> cells(boxes_.begin() + static_cast<std::ptrdiff_t>(at(box) * d),
+                          boxes_.begin() + static_cast<std::ptrdiff_t>((at(box) + 1) * d));
+  for (std::size_t a = 0; a < d; ++a)
+    cells[a].unite(attributes_[a], Cell(attributes_[a], codes(record)[a]));
+  const auto covered = [&](std::int32_t other) {
+    if (!may_cover(cells.data(), codes(other))) return false;
+    for (std::size_t a = 0; a < d; ++a)
+      if (attributes_[a].kind == Kind::set && attributes_[a].size > 64 &&
+          codes(other)[a] != codes(record)[a] && !has_code(box, a, codes(other)[a]))
+        return false;
+    return true;
+  };
+  std::vector<std::int32_t> found;
+  visit(
+      search, records_left_, [&](std::int32_t node) { return may_lie_below(node, cells.data()); },
+      [&](std::int32_t other) {
+        if (!record_deleted_[at(other)] && covered(other)) found.push_back(other);
       });
   return found;
 }

@@ -139,6 +139,8 @@ class BoxTree {
 
   // All records that a box covers, and all boxes that cover a record, in ascending order.
   std::vector<std::int32_t> records_in(std::int32_t box, Search& search) const;
+  // Those that a box would cover after it grew around a record.
+  std::vector<std::int32_t> records_in_grown(std::int32_t box, std::int32_t record, Search& search) const;
   std::vector<std::int32_t> boxes_around(std::int32_t record, Search& search) const;
 
   // What is deleted is never found again, and where nothing is left no search goes. A deleted record stays in
@@ -165,7 +167,7 @@ class BoxTree {
   double reach(std::int32_t node, const std::int32_t* record, double enough) const;
   double reach_records(std::int32_t node, std::int32_t box, double enough) const;
   bool may_cover(const Cell* cells, const std::int32_t* record) const;
-  bool may_lie_below(std::int32_t node, std::int32_t box) const;
+  bool may_lie_below(std::int32_t node, const Cell* cells) const;
   template <typename Reach, typename Enough, typename Look>
   void visit_nearer_first(Search& search, const Reach& reach, const Enough& enough, const Look& look) const;
   template <typename Enter, typename Look>

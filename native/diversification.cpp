@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kSlack = 5e-10;           // half of what the audit forgives to rounding
 constexpr double kWorthwhile = 1e-9;       // a change that mends less may be rounding
-constexpr std::int64_t kPartners = 20000;  // so many partners are looked at for one record
+constexpr std::int64_t kPartners = 2000;  // so many partners are looked at for one record
+constexpr std::size_t kMoves = 8;         // so many moves are compared
 
 std::size_t at(std::int32_t i) {
   return static_cast<std::size_t>(i);
@@ -138,10 +139,27 @@ double Diversification::gain(const std::vector<std::int32_t>& types, std::int32_
   return sum;
 }
 
+// Of a row that grows and perhaps swaps its record, as far as it can be foreseen.
+double Diversification::gain(const Move& move) {
+  const std::int32_t carried = record_of_[at(move.row)];
+  const auto before = types_in(move.row);
+  const auto after = types_of(tree_.records_in_grown(move.row, move.record, search_));
+  if (move.other < 0) return gain(only_in(after, before), kNobody, carried);
+  const auto others = types_in(move.other);
+  return gain(only_in(before, others), carried, move.record) +
+         gain(only_in(only_in(after, before), others), kNobody, move.record) +
+         gain(only_in(others, after), move.record, carried) +
+         gain(only_in(only_in(others, before), only_in(others, after)), kNobody, carried);
+}
+
 std::vector<std::int32_t> Diversification::types_in(std::int32_t row) {
-  auto found = tree_.records_in(row, search_);
-  for (std::int32_t& place : found) place = type_of_[at(place)];
-  return found;  // types are numbered by their first places, so they ascend, too
+  return types_of(tree_.records_in(row, search_));
+}
+
+// Types are numbered by their first places, so they ascend as these do.
+std::vector<std::int32_t> Diversification::types_of(std::vector<std::int32_t> places) const {
+  for (std::int32_t& place : places) place = type_of_[at(place)];
+  return places;
 }
 
 std::vector<std::int32_t> Diversification::mark_rows_around(std::int32_t type) {
@@ -163,7 +181,8 @@ template <typename Visit>
 void Diversification::visit_partners(std::int32_t type, const std::vector<std::int32_t>& around,
                                      const Visit& visit) {
   std::int64_t looked_at = 0;
-  for (const std::int32_t row : around) {
+  for (std::size_t i = 0; i < around.size(); ++i) {
+    const std::int32_t row = around[(i + at(turn_)) % around.size()];  // each time others come first
     const std::int32_t record = record_of_[at(row)];
     const auto types = types_in(row);
     for (const std::int32_t near : types)
@@ -185,7 +204,7 @@ std::int64_t Diversification::swap() {
 }
 
 bool Diversification::swap_for(std::int32_t type) {
-  Swap found;
+  std::pair<std::int32_t, std::int32_t> found(-1, -1);
   visit_partners(type, mark_rows_around(type),
                  [&](std::int32_t row, const auto& types, std::int32_t other, double) {
                    const std::int32_t record = record_of_[at(row)], partner = record_of_[at(other)];
@@ -198,8 +217,8 @@ bool Diversification::swap_for(std::int32_t type) {
                    found = {row, other};
                    return false;
                  });
-  if (found.row < 0) return false;
-  exchange(found.row, found.other);
+  if (found.first < 0) return false;
+  exchange(found.first, found.second);
   return true;
 }
 
@@ -211,43 +230,55 @@ std::int64_t Diversification::widen() {
 }
 
 bool Diversification::widen_for(std::int32_t type) {
-  constexpr std::size_t kChoices = 8;
+  auto moves = moves_for(type);
+  if (moves.empty()) return false;
+  // What is mended around this record decides which moves are considered, what is mended or spoiled around
+  // all of them which one is made; if each spoils more than it mends, the first of them.
+  for (Move& move : moves) {
+    const double mended = gain(move);
+    move.ratio = mended > kWorthwhile ? move.cost / mended : std::numeric_limits<double>::infinity();
+  }
+  const Move best = *std::min_element(moves.begin(), moves.end());
+  grow(best.row, best.record);
+  if (best.other >= 0) exchange(best.row, best.other);
+  return true;
+}
+
+// The moves that mend something around a type at the least cost for that.
+std::vector<Diversification::Move> Diversification::moves_for(std::int32_t type) {
   const std::int32_t place = place_of_[at(type)];
   const auto around = mark_rows_around(type);
+  std::vector<Move> moves;  // a heap, the worst first
+  const auto propose = [&](double cost, double mended, std::int32_t row, std::int32_t record,
+                           std::int32_t other) {
+    if (moves.size() == kMoves && cost / mended >= moves.front().ratio) return;
+    if (moves.size() == kMoves) {
+      std::pop_heap(moves.begin(), moves.end());
+      moves.pop_back();
+    }
+    moves.push_back({cost / mended, cost, row, record, other});
+    std::push_heap(moves.begin(), moves.end());
+  };
   const auto mended = [&](std::int32_t row) {
     return misses_[at(type)] - miss(type, kNobody, record_of_[at(row)]);
   };
-  double best = std::numeric_limits<double>::infinity();  // cost for what is mended
-  Swap found;
+  const auto outside = [&](std::int32_t row) { return marked_[at(row)] != turn_; };
   for (const auto& [cost, row] : tree_.nearest_boxes(
-           place, kChoices,
-           [&](std::int32_t row) { return marked_[at(row)] != turn_ && mended(row) > kWorthwhile; }, search_)) {
-    if (cost / mended(row) >= best) continue;
-    best = cost / mended(row);
-    found = {row};
-  }
+           place, kMoves, [&](std::int32_t row) { return outside(row) && mended(row) > kWorthwhile; },
+           search_))
+    propose(cost, mended(row), row, place, -1);
   visit_partners(type, around, [&](std::int32_t row, const auto&, std::int32_t other, double mended) {
-    const double cost = tree_.extra_cost(other, tree_.codes(record_of_[at(row)]));
+    const std::int32_t record = record_of_[at(row)];
+    const double cost = tree_.extra_cost(other, tree_.codes(record));
     // What costs nothing was left alone for a reason: it harms others.
-    if (cost > 0.0 && cost / mended < best) {
-      best = cost / mended;
-      found = {row, other, cost};
-    }
+    if (cost > 0.0) propose(cost, mended, other, record, row);
     return true;
   });
-  if (found.row < 0) {  // no single row mends anything, but all together do
-    const auto any = tree_.nearest_boxes(
-        place, 1, [&](std::int32_t row) { return marked_[at(row)] != turn_; }, search_);
-    if (any.empty()) return false;
-    found = {any[0].box};
-  }
-  if (found.other < 0) {
-    grow(found.row, place);
-  } else {
-    grow(found.other, record_of_[at(found.row)]);
-    exchange(found.row, found.other);
-  }
-  return true;
+  if (moves.empty())  // no single row mends anything, but all together do
+    for (const auto& [cost, row] : tree_.nearest_boxes(place, 1, outside, search_))
+      moves.push_back({0.0, cost, row, place});
+  std::sort(moves.begin(), moves.end());
+  return moves;
 }
 
 void Diversification::exchange(std::int32_t row, std::int32_t other) {

@@ -46,9 +46,13 @@ class Diversification {
 
  private:
   using Crowd = std::vector<std::pair<std::int32_t, std::int32_t>>;  // label, how often; ascending
-  struct Swap {
-    std::int32_t row = -1, other = -1;  // none
-    double cost = 0.0;                  // for the other row to grow around the record of the first
+  // A row grows around a record; if that is the record of another row, the two swap theirs afterwards.
+  struct Move {
+    double ratio;  // of the cost to what it mends
+    double cost;
+    std::int32_t row, record;
+    std::int32_t other = -1;  // no swap
+    bool operator<(const Move& move) const { return ratio < move.ratio; }
   };
 
   static constexpr std::int32_t kNobody = -1;
@@ -60,7 +64,9 @@ class Diversification {
   void change(std::int32_t type, std::int32_t without, std::int32_t with);
   void renew(std::int32_t type);
   double gain(const std::vector<std::int32_t>& types, std::int32_t without, std::int32_t with) const;
+  double gain(const Move& move);
   std::vector<std::int32_t> types_in(std::int32_t row);
+  std::vector<std::int32_t> types_of(std::vector<std::int32_t> places) const;
   std::vector<std::int32_t> mark_rows_around(std::int32_t type);
   bool alike(std::int32_t record, std::int32_t other) const;
 
@@ -68,6 +74,7 @@ class Diversification {
   void visit_partners(std::int32_t type, const std::vector<std::int32_t>& around, const Visit& visit);
   bool swap_for(std::int32_t type);
   bool widen_for(std::int32_t type);
+  std::vector<Move> moves_for(std::int32_t type);
   void exchange(std::int32_t row, std::int32_t other);
   void grow(std::int32_t row, std::int32_t record);
 
