@@ -475,7 +475,8 @@ void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const
 std::vector<std::int32_t> BoxTree::records_in(std::int32_t box, Search& search) const {
   std::vector<std::int32_t> found;
   visit(
-      search, records_left_, [&](std::int32_t node) { return may_lie_below(node, boxes_.data() + at(box) * attributes_.size()); },
+      search, records_left_,
+      [&](std::int32_t node) { return may_lie_below(node, boxes_.data() + at(box) * attributes_.size()); },
       [&](std::int32_t record) {
         if (!record_deleted_[at(record)] && covers(box, codes(record))) found.push_back(record);
       });
@@ -487,8 +488,7 @@ std::vector<std::int32_t> BoxTree::records_in_grown(std::int32_t box, std::int32
   const std::size_t d = attributes_.size();
   std::vector<Cell> cells(boxes_.begin() + static_cast<std::ptrdiff_t>(at(box) * d),
                           boxes_.begin() + static_cast<std::ptrdiff_t>((at(box) + 1) * d));
-  for (std::size_t a = 0; a < d; ++a)
-    cells[a].unite(attributes_[a], Cell(attributes_[a], codes(record)[a]));
+  for (std::size_t a = 0; a < d; ++a) cells[a].unite(attributes_[a], Cell(attributes_[a], codes(record)[a]));
   const auto covered = [&](std::int32_t other) {
     if (!may_cover(cells.data(), codes(other))) return false;
     for (std::size_t a = 0; a < d; ++a)

@@ -126,7 +126,8 @@ class BoxTree {
   // above that cost. Many may ask at the same time.
   Nearest nearest_box(std::int32_t record, Search& search) const;
 
-  // The boxes with the least extra cost for a record, `count` of them if `accept` takes as many, nearest first.
+  // The boxes with the least extra cost for a record, `count` of them if `accept` takes as many, nearest
+  // first.
   std::vector<NearBox> nearest_boxes(std::int32_t record, std::size_t count,
                                      const std::function<bool(std::int32_t)>& accept, Search& search) const;
 

@@ -305,7 +305,8 @@ class Worker {
 Counts count_consistent(std::span<const std::int32_t> records, std::span<const std::int64_t> record_copies,
                         std::span<const std::int32_t> boxes, std::span<const std::int64_t> box_copies,
                         const std::vector<Values>& attributes, Labels labels) {
-  Problem problem{records, boxes, record_copies, box_copies, attributes, labels, attributes.size(), {}, {}, {}};
+  Problem problem{records, boxes, record_copies, box_copies, attributes, labels, attributes.size(), {},
+                  {},      {}};
   problem.order.resize(record_copies.size());
   std::iota(problem.order.begin(), problem.order.end(), std::int64_t{0});
   problem.counts.boxes_of_record.assign(record_copies.size(), 0);

@@ -12,8 +12,8 @@
 namespace shoal {
 namespace {
 
-constexpr double kSlack = 5e-10;           // half of what the audit forgives to rounding
-constexpr double kWorthwhile = 1e-9;       // a change that mends less may be rounding
+constexpr double kSlack = 5e-10;          // half of what the audit forgives to rounding
+constexpr double kWorthwhile = 1e-9;      // a change that mends less may be rounding
 constexpr std::int64_t kPartners = 2000;  // so many partners are looked at for one record
 constexpr std::size_t kMoves = 8;         // so many moves are compared
 
@@ -43,7 +43,8 @@ Diversification::Diversification(BoxTree& tree, std::vector<std::vector<std::int
   asked_.frequency_l *= 1.0 - kSlack;
   asked_.entropy -= asked_.entropy > 0.0 ? kSlack : 0.0;
   for (std::int32_t row = 0; row < n; ++row) row_of_[at(record_of_[at(row)])] = row;
-  const auto first = group_rows(tree.codes(0), n, static_cast<std::int64_t>(tree.attributes()), type_of_.data());
+  const auto first =
+      group_rows(tree.codes(0), n, static_cast<std::int64_t>(tree.attributes()), type_of_.data());
   place_of_.assign(first.begin(), first.end());
   places_of_.resize(first.size());
   for (std::int32_t place = 0; place < n; ++place) {
@@ -205,18 +206,17 @@ std::int64_t Diversification::swap() {
 
 bool Diversification::swap_for(std::int32_t type) {
   std::pair<std::int32_t, std::int32_t> found(-1, -1);
-  visit_partners(type, mark_rows_around(type),
-                 [&](std::int32_t row, const auto& types, std::int32_t other, double) {
-                   const std::int32_t record = record_of_[at(row)], partner = record_of_[at(other)];
-                   if (!tree_.covers(other, tree_.codes(record))) return true;
-                   const auto others = types_in(other);
-                   if (gain(only_in(types, others), record, partner) +
-                           gain(only_in(others, types), partner, record) <=
-                       kWorthwhile)
-                     return true;
-                   found = {row, other};
-                   return false;
-                 });
+  visit_partners(
+      type, mark_rows_around(type), [&](std::int32_t row, const auto& types, std::int32_t other, double) {
+        const std::int32_t record = record_of_[at(row)], partner = record_of_[at(other)];
+        if (!tree_.covers(other, tree_.codes(record))) return true;
+        const auto others = types_in(other);
+        if (gain(only_in(types, others), record, partner) + gain(only_in(others, types), partner, record) <=
+            kWorthwhile)
+          return true;
+        found = {row, other};
+        return false;
+      });
   if (found.first < 0) return false;
   exchange(found.first, found.second);
   return true;

@@ -18,8 +18,8 @@ struct Variety {
   double entropy;         // of the labels, in nats
 };
 
-// Rows are the boxes of a tree; `record_of` is the record that each of them carries the labels of, and covers.
-// Everything is numbered by place in the tree.
+// Rows are the boxes of a tree; `record_of` is the record that each of them carries the labels of, and
+// covers. Everything is numbered by place in the tree.
 class Diversification {
  public:
   // `columns` are the labels of each record.

@@ -125,7 +125,8 @@ auto count_labels_py(const Matrix& records, const Matrix& boxes, const Array<std
   {
     nb::gil_scoped_release release;
     const std::vector<std::int64_t> once(records.shape(0), 1);
-    counts = count_consistent(view(records), once, view(boxes), view(box_copies), values, {view(labels), size});
+    counts =
+        count_consistent(view(records), once, view(boxes), view(box_copies), values, {view(labels), size});
   }
   return std::tuple(give(std::move(counts.boxes_of_record)), give(std::move(counts.most_of_record)),
                     give(std::move(counts.distinct_of_record)), give(std::move(counts.logs_of_record)));

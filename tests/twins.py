@@ -59,6 +59,18 @@ def count_labels(
     return found
 
 
+def miss(labels: Sequence[int], *, frequency_l: float, distinct: int, entropy: float) -> float:
+    """Return by how much labels are less varied than asked, 0 if they are not; see Diversification."""
+    often, n = Counter(labels).values(), len(labels)
+    demand = entropy - 5e-10 if entropy else 0.0
+    lacking = n * demand - n * math.log(n) + sum(c * math.log(c) for c in often) if entropy else 0.0
+    return (
+        sum(max(0.0, frequency_l * (1 - 5e-10) * count - n) for count in often)
+        + max(0, distinct - len(often))
+        + max(0.0, lacking)
+    )
+
+
 def contains(attribute: Intervals | Subsets, value: int, code: int) -> bool:
     """Return whether a generalized value, given by its number, contains a code."""
     if isinstance(attribute, Intervals):

@@ -12,7 +12,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoal.kernels import RANGE, SET, TREE, BoxTree, Geometry, Matching, Refinement
+from shoal.kernels import RANGE, SET, TREE, BoxTree, Diversification, Geometry, Matching, Refinement
 
 LARGE = 100_000
 
@@ -106,12 +106,18 @@ def test_the_nearest_box_is_a_true_minimum(grown: Any, data: st.DataObject) -> N
 
 def covered(tree: BoxTree, attributes: list[Geometry], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return whether each box (column) covers each record (row) as it is."""
-    members = tree.members()
+    return covered_by(tree.members().tolist(), attributes, codes)
+
+
+def covered_by(
+    members: Sequence[Sequence[int]], attributes: list[Geometry], codes: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Return whether the closure of each list of records (column) covers each record (row)."""
     n = len(codes)
     inside = np.ones((n, n), dtype=np.bool_)
     for record, box in product(range(n), range(n)):
         for c, a in enumerate(attributes):
-            code, present = int(codes[record, c]), set(codes[members[box], c].tolist())
+            code, present = int(codes[record, c]), set(codes[list(members[box]), c].tolist())
             if a.kind == SET:
                 inside[record, box] &= code in present
             elif a.kind == TREE:
@@ -343,6 +349,54 @@ def test_exchanges_only_lower_the_cost(grown: Any, data: st.DataObject) -> None:
         assert (refinement.cost < cost) == (exchanges > 0)
         assert all(len(set(row)) == k for row in refinement.graph.tolist())
         assert (np.bincount(refinement.graph.ravel(), minlength=n) == k).all()
+
+
+@given(records(30, 2), st.data())
+def test_labels_become_varied(drawn: Any, data: st.DataObject) -> None:
+    attributes, codes = drawn
+    n = len(codes)
+    k = data.draw(st.integers(1, min(n, 5)))
+    ring = data.draw(st.permutations(range(n)))
+    graph = np.array([[ring[(row + step) % n] for step in range(k)] for row in range(n)], dtype=np.int32)
+    assignment = graph[:, data.draw(st.integers(0, k - 1))]
+    sizes = data.draw(st.lists(st.sampled_from([1, 2, 4, LARGE]), min_size=1, max_size=2))
+    columns = [
+        data.draw(st.lists(st.integers(0, size - 1), min_size=n, max_size=n).map(tuple)) for size in sizes
+    ]
+    demands = {
+        "frequency_l": data.draw(st.sampled_from([0.0, 1.2, 2.0, 3.0])),
+        "distinct": data.draw(st.sampled_from([0, 2, 3])),
+        "entropy": data.draw(st.sampled_from([0.0, 0.5])),
+    }
+    labels = [(np.array(column, dtype=np.int32), size) for column, size in zip(columns, sizes, strict=True)]
+    found = Diversification(codes, attributes, graph, labels, assignment, **demands)  # type: ignore[arg-type]
+
+    def check() -> NDArray[np.float64]:
+        rows = [[*row, *found.grown[1][found.grown[0] == i].tolist()] for i, row in enumerate(graph.tolist())]
+        inside = covered_by(rows, attributes, codes)
+        record_of = found.assignment
+        assert sorted(record_of) == list(range(n))
+        assert inside[record_of, np.arange(n)].all()  # each row covers its record
+        misses = np.array(
+            [sum(twins.miss([c[record_of[row]] for row in np.flatnonzero(i)], **demands) for c in columns)
+             for i in inside]
+        )  # fmt: skip
+        assert found.violated == (misses > 0).sum()
+        first = np.sort(np.unique(codes, axis=0, return_index=True)[1])
+        assert np.isclose(found.shortfall, misses[first].sum())
+        return misses
+
+    before = check()
+    swaps = found.swap()
+    assert len(found.grown[0]) == 0
+    assert (check().sum() < before.sum()) == (swaps > 0) or len(np.unique(codes, axis=0)) < n
+    for _ in range(n * n * len(attributes)):
+        if found.widen() == 0:
+            break
+        check()
+    everything = [twins.miss(column, **demands) for column in columns]
+    assert (found.violated == 0) == (sum(everything) == 0)
+    event(f"swaps: {swaps > 0}, grown: {len(found.grown[0]) > 0}")
 
 
 def test_a_hundred_thousand_categories() -> None:

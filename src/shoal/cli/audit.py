@@ -64,6 +64,10 @@ def audit(
                     (f"diversity of {d.column}", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
                     for d in found.diversity
                 ),
+                *(
+                    (f"{d.column} around records", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
+                    for d in found.diversity_around
+                ),
             ],
         )
         out.print(found.verdict, style="green" if found.holds else "bold red", markup=False, highlight=False)

@@ -558,9 +558,7 @@ def count_labels(
     )
 
 
-_ValuesSpec = tuple[
-    bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]
-]
+_ValuesSpec = tuple[bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
 
 
 def _values_specs(attributes: Sequence[Intervals | Subsets]) -> list[_ValuesSpec]:

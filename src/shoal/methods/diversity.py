@@ -20,7 +20,6 @@ from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
 
-
 WORTHWHILE = 0.01
 """Rows grow only when a sweep of swaps found fewer than this share of the violated records."""
 
@@ -54,9 +53,7 @@ def recoded(
         if diversification.swap() < WORTHWHILE * left and diversification.widen() == 0:
             break  # every row covers whoever is left: all that can be had, up to rounding
     circumstances.progress("making sensitive values varied", 1.0)
-    return Recoding.of_graph(
-        table, graph, grown=diversification.grown, assignment=diversification.assignment
-    )
+    return Recoding.of_graph(table, graph, grown=diversification.grown, assignment=diversification.assignment)
 
 
 def diversification_of(

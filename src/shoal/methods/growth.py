@@ -45,9 +45,7 @@ class Growth:
     dead_ends: tuple[int, ...]
 
 
-def grown(
-    table: Table, model: Freeform, circumstances: Circumstances, effort: str, match: Round
-) -> Recoding:
+def grown(table: Table, model: Freeform, circumstances: Circumstances, effort: str, match: Round) -> Recoding:
     """Return a recoding by rows that grew as `match` decides, with the effort of this name."""
     chosen = effort_named(effort)
     require_feasible(table, model)
