@@ -103,8 +103,8 @@ def diversity_around(
 ) -> Diversity:
     """Return how varied a sensitive column is among the released rows that each record is consistent with.
 
-    Takes about as much work as `consistency_of`, however many values there are. Records without any row, which
-    were left out, are passed over.
+    Takes about as much work as `consistency_of`, however many values there are. Records without any row,
+    which were left out, are passed over.
 
     Parameters
     ----------

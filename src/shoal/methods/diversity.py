@@ -1,8 +1,8 @@
 """Varied sensitive values in freeform releases: who gets which row is changed, and rows grow, until they are.
 
-What counts are the labels that are published: those of the records that rows were assigned. A graph whose rows
-have varied labels of their own says nothing about these, whatever the literature does (Xue et al. 2012,
-Section 4.4), so the assignment is drawn first, and what is published is mended.
+What counts are the labels that are published: those of the records that rows were assigned. That the records
+whose rows somebody fits have varied labels (Xue et al. 2012, Section 4.4) says nothing about these. So the
+assignment is drawn first, and what would be published is mended.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def diversification_of(
 
 
 def _in_order(table: Table, graph: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows in the order of the tree over the records, so that a tree over rows can pass over most."""
+    """Return the rows in the order of a tree over the records, so that near rows stand together."""
     order = BoxTree(table.codes, geometry(table), 1).order
     place = np.empty_like(order)
     place[order] = np.arange(len(order), dtype=order.dtype)
