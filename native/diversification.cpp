@@ -36,9 +36,11 @@ std::vector<std::int32_t> only_in(const std::vector<std::int32_t>& these,
 }  // namespace
 
 Diversification::Diversification(BoxTree& tree, std::vector<std::vector<std::int32_t>> columns,
-                                 const Variety& asked, std::vector<std::int32_t> record_of)
-    : tree_(tree), columns_(std::move(columns)), asked_(asked), record_of_(std::move(record_of)),
-      row_of_(record_of_.size()), type_of_(record_of_.size()), marked_(record_of_.size(), 0) {
+                                 const Variety& asked, std::vector<std::int32_t> record_of,
+                                 std::int64_t widest)
+    : tree_(tree), columns_(std::move(columns)), asked_(asked), widest_(widest),
+      record_of_(std::move(record_of)), row_of_(record_of_.size()), width_(record_of_.size()),
+      type_of_(record_of_.size()), marked_(record_of_.size(), 0) {
   const std::int32_t n = tree.rows();
   asked_.frequency_l *= 1.0 - kSlack;
   asked_.entropy -= asked_.entropy > 0.0 ? kSlack : 0.0;
@@ -60,9 +62,11 @@ Diversification::Diversification(BoxTree& tree, std::vector<std::vector<std::int
   crowds_.assign(columns_.size(), std::vector<Crowd>(first.size()));
   rows_around_.assign(first.size(), 0);
   misses_.assign(first.size(), 0.0);
-  for (std::int32_t row = 0; row < n; ++row)
-    for (const std::int32_t place : inside[at(row)])
-      change(type_of_[at(place)], kNobody, record_of_[at(row)]);
+  for (std::int32_t row = 0; row < n; ++row) {
+    const auto types = types_of(std::move(inside[at(row)]));
+    for (const std::int32_t type : types) change(type, kNobody, record_of_[at(row)]);
+    width_[at(row)] = records(types);
+  }
   for (std::size_t type = 0; type < first.size(); ++type) renew(static_cast<std::int32_t>(type));
 }
 
@@ -140,17 +144,30 @@ double Diversification::gain(const std::vector<std::int32_t>& types, std::int32_
   return sum;
 }
 
-// Of a row that grows and perhaps swaps its record, as far as it can be foreseen.
-double Diversification::gain(const Move& move) {
+// Holds the cost of a move against what it mends around everybody.
+void Diversification::weigh(Move& move) {
   const std::int32_t carried = record_of_[at(move.row)];
   const auto before = types_in(move.row);
   const auto after = types_of(tree_.records_in_grown(move.row, move.record, search_));
-  if (move.other < 0) return gain(only_in(after, before), kNobody, carried);
-  const auto others = types_in(move.other);
-  return gain(only_in(before, others), carried, move.record) +
-         gain(only_in(only_in(after, before), others), kNobody, move.record) +
-         gain(only_in(others, after), move.record, carried) +
-         gain(only_in(only_in(others, before), only_in(others, after)), kNobody, carried);
+  const auto added = only_in(after, before);
+  double mended = 0.0;
+  if (move.other < 0) {
+    mended = gain(added, kNobody, carried);
+  } else {
+    const auto others = types_in(move.other), lost = only_in(others, after);
+    mended = gain(only_in(before, others), carried, move.record) +
+             gain(only_in(added, others), kNobody, move.record) + gain(lost, move.record, carried) +
+             gain(only_in(only_in(others, before), lost), kNobody, carried);
+  }
+  move.ratio = mended > kWorthwhile ? move.cost / mended : std::numeric_limits<double>::infinity();
+  const std::int64_t width = records(after);
+  move.beyond = width > widest_ ? width : 0;
+}
+
+std::int64_t Diversification::records(const std::vector<std::int32_t>& types) const {
+  std::int64_t count = 0;
+  for (const std::int32_t type : types) count += static_cast<std::int64_t>(places_of_[at(type)].size());
+  return count;
 }
 
 std::vector<std::int32_t> Diversification::types_in(std::int32_t row) {
@@ -234,10 +251,7 @@ bool Diversification::widen_for(std::int32_t type) {
   if (moves.empty()) return false;
   // What is mended around this record decides which moves are considered, what is mended or spoiled around
   // all of them which one is made; if each spoils more than it mends, the first of them.
-  for (Move& move : moves) {
-    const double mended = gain(move);
-    move.ratio = mended > kWorthwhile ? move.cost / mended : std::numeric_limits<double>::infinity();
-  }
+  for (Move& move : moves) weigh(move);
   const Move best = *std::min_element(moves.begin(), moves.end());
   grow(best.row, best.record);
   if (best.other >= 0) exchange(best.row, best.other);
@@ -264,19 +278,22 @@ std::vector<Diversification::Move> Diversification::moves_for(std::int32_t type)
   };
   const auto outside = [&](std::int32_t row) { return marked_[at(row)] != turn_; };
   for (const auto& [cost, row] : tree_.nearest_boxes(
-           place, kMoves, [&](std::int32_t row) { return outside(row) && mended(row) > kWorthwhile; },
+           place, kMoves,
+           [&](std::int32_t row) {
+             return outside(row) && width_[at(row)] < widest_ && mended(row) > kWorthwhile;
+           },
            search_))
     propose(cost, mended(row), row, place, -1);
   visit_partners(type, around, [&](std::int32_t row, const auto&, std::int32_t other, double mended) {
     const std::int32_t record = record_of_[at(row)];
     const double cost = tree_.extra_cost(other, tree_.codes(record));
     // What costs nothing was left alone for a reason: it harms others.
-    if (cost > 0.0) propose(cost, mended, other, record, row);
+    if (cost > 0.0 && width_[at(other)] < widest_) propose(cost, mended, other, record, row);
     return true;
   });
-  if (moves.empty())  // no single row mends anything, but all together do
-    for (const auto& [cost, row] : tree_.nearest_boxes(place, 1, outside, search_))
-      moves.push_back({0.0, cost, row, place});
+  if (moves.empty())  // none of the narrow rows mends anything: any row, as all together do
+    for (const auto& [cost, row] : tree_.nearest_boxes(place, kMoves, outside, search_))
+      moves.push_back({cost, cost, row, place});
   std::sort(moves.begin(), moves.end());
   return moves;
 }
@@ -302,7 +319,9 @@ void Diversification::grow(std::int32_t row, std::int32_t record) {
   const auto before = types_in(row);
   tree_.grow(row, record);
   grown_.emplace_back(row, record);
-  for (const std::int32_t type : only_in(types_in(row), before)) {
+  const auto after = types_in(row);
+  width_[at(row)] = records(after);
+  for (const std::int32_t type : only_in(after, before)) {
     change(type, kNobody, record_of_[at(row)]);
     renew(type);
   }

@@ -22,9 +22,10 @@ struct Variety {
 // covers. Everything is numbered by place in the tree.
 class Diversification {
  public:
-  // `columns` are the labels of each record.
+  // `columns` are the labels of each record. No row grows beyond `widest` records, unless nothing else helps:
+  // a row that everybody fits varies what everybody sees, but nobody takes it for the row of one of them.
   Diversification(BoxTree& tree, std::vector<std::vector<std::int32_t>> columns, const Variety& asked,
-                  std::vector<std::int32_t> record_of);
+                  std::vector<std::int32_t> record_of, std::int64_t widest);
 
   // How many records are surrounded by labels that are less varied than asked.
   std::int64_t violated() const;
@@ -52,7 +53,10 @@ class Diversification {
     double cost;
     std::int32_t row, record;
     std::int32_t other = -1;  // no swap
-    bool operator<(const Move& move) const { return ratio < move.ratio; }
+    std::int64_t beyond = 0;  // how many records the row would cover, if that is too many
+    bool operator<(const Move& move) const {
+      return std::pair(beyond, ratio) < std::pair(move.beyond, move.ratio);
+    }
   };
 
   static constexpr std::int32_t kNobody = -1;
@@ -64,7 +68,8 @@ class Diversification {
   void change(std::int32_t type, std::int32_t without, std::int32_t with);
   void renew(std::int32_t type);
   double gain(const std::vector<std::int32_t>& types, std::int32_t without, std::int32_t with) const;
-  double gain(const Move& move);
+  void weigh(Move& move);
+  std::int64_t records(const std::vector<std::int32_t>& types) const;
   std::vector<std::int32_t> types_in(std::int32_t row);
   std::vector<std::int32_t> types_of(std::vector<std::int32_t> places) const;
   std::vector<std::int32_t> mark_rows_around(std::int32_t type);
@@ -81,7 +86,9 @@ class Diversification {
   BoxTree& tree_;
   std::vector<std::vector<std::int32_t>> columns_;
   Variety asked_;
+  std::int64_t widest_;
   std::vector<std::int32_t> record_of_, row_of_;
+  std::vector<std::int64_t> width_;  // per row: how many records it covers
   // Equal records are one type, known by its first place in the tree.
   std::vector<std::int32_t> type_of_, place_of_;
   std::vector<std::vector<std::int32_t>> places_of_;

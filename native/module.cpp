@@ -294,7 +294,7 @@ class DiversificationPy {
  public:
   DiversificationPy(Matrix codes, std::vector<AttributeSpec> specs, const Matrix& members,
                     const std::vector<SensitiveSpec>& sensitive, double frequency_l, std::int64_t distinct,
-                    double entropy, const Array<std::int32_t>& record_of)
+                    double entropy, const Array<std::int32_t>& record_of, std::int64_t widest)
       : codes_(std::move(codes)), specs_(std::move(specs)) {
     nb::gil_scoped_release release;
     for (const auto& [kind, weight, size, table] : specs_)
@@ -317,7 +317,7 @@ class DiversificationPy {
       for (const std::int32_t record : order) columns.back().push_back(labels.data()[record]);
     }
     diversification_.emplace(*tree_, std::move(columns), Variety{frequency_l, distinct, entropy},
-                             placed(view(record_of)));
+                             placed(view(record_of)), widest);
   }
 
   std::int64_t violated() const { return diversification_->violated(); }
@@ -446,9 +446,9 @@ NB_MODULE(_native, module) {
   nb::class_<shoal::DiversificationPy>(module, "Diversification")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const std::vector<shoal::SensitiveSpec>&, double, std::int64_t, double,
-                    const shoal::Array<std::int32_t>&>(),
+                    const shoal::Array<std::int32_t>&, std::int64_t>(),
            "codes"_a, "attributes"_a, "members"_a, "sensitive"_a, "frequency_l"_a, "distinct"_a, "entropy"_a,
-           "record_of"_a)
+           "record_of"_a, "widest"_a)
       .def("violated", &shoal::DiversificationPy::violated)
       .def("shortfall", &shoal::DiversificationPy::shortfall)
       .def("swap", &shoal::DiversificationPy::swap)

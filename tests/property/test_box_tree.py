@@ -368,8 +368,9 @@ def test_labels_become_varied(drawn: Any, data: st.DataObject) -> None:
         "distinct": data.draw(st.sampled_from([0, 2, 3])),
         "entropy": data.draw(st.sampled_from([0.0, 0.5])),
     }
+    widest = data.draw(st.integers(1, n))
     labels = [(np.array(column, dtype=np.int32), size) for column, size in zip(columns, sizes, strict=True)]
-    found = Diversification(codes, attributes, graph, labels, assignment, **demands)  # type: ignore[arg-type]
+    found = Diversification(codes, attributes, graph, labels, assignment, widest=widest, **demands)  # type: ignore[arg-type]
 
     def check() -> NDArray[np.float64]:
         rows = [[*row, *found.grown[1][found.grown[0] == i].tolist()] for i, row in enumerate(graph.tolist())]

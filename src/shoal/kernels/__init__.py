@@ -268,6 +268,8 @@ class Diversification:
     frequency_l, distinct, entropy
         What the rows that cover a record must have: no label above a share of 1 / `frequency_l`, different
         labels, entropy of the labels in nats. 0 is no demand.
+    widest
+        No row grows beyond so many records, unless nothing else helps.
     """
 
     def __init__(
@@ -281,6 +283,7 @@ class Diversification:
         frequency_l: float = 0.0,
         distinct: int = 0,
         entropy: float = 0.0,
+        widest: int,
     ) -> None:
         columns = [(np.ascontiguousarray(values), size) for values, size in sensitive]
         self._native = _native.Diversification(
@@ -292,6 +295,7 @@ class Diversification:
             distinct,
             entropy,
             np.ascontiguousarray(assignment, dtype=np.int32),
+            widest,
         )
 
     @property

@@ -23,6 +23,13 @@ from shoal.table import Table
 WORTHWHILE = 0.01
 """Rows grow only when a sweep of swaps found fewer than this share of the violated records."""
 
+WIDEST = 8
+"""No row grows beyond so many times k records, unless nothing else helps.
+
+The cheapest way to vary what everybody sees would be a few rows that everybody fits. But a row that fits
+thousands is hardly anybody's, and whoever weighs rows by that sees through them.
+"""
+
 
 def recoded(
     table: Table, model: Freeform, graph: NDArray[np.int32], circumstances: Circumstances
@@ -69,6 +76,7 @@ def diversification_of(
         frequency_l=model.l or 0.0,
         distinct=model.p or 0,
         entropy=math.log(model.entropy_l) if model.entropy_l else 0.0,
+        widest=WIDEST * model.k,
     )
 
 
