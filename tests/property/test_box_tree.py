@@ -395,8 +395,8 @@ def test_labels_become_varied(drawn: Any, data: st.DataObject) -> None:
         if found.widen() == 0:
             break
         check()
-    everything = [twins.miss(column, **demands) for column in columns]
-    assert (found.violated == 0) == (sum(everything) == 0)
+    if sum(twins.miss(column, **demands) for column in columns) == 0:  # all rows together are varied enough
+        assert found.violated == 0
     event(f"swaps: {swaps > 0}, grown: {len(found.grown[0]) > 0}")
 
 
