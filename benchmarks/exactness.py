@@ -15,26 +15,22 @@ import scipy.optimize  # noqa: F401 - the method loads it late, which is not par
 from benchmarks.harness import (
     adult,
     adult_schema,
-    data_folder,
+    cmc,
+    cmc_schema,
     loss_chart,
     markdown_table,
     timed,
     write_page,
 )
-from shoal import Freeform, KAnonymity, Schema, anonymize, read_table
+from shoal import Freeform, KAnonymity, Schema, anonymize
 from shoal.methods import METHODS
+from shoal.methods.refinement import EFFORTS
 from shoal.models import Model
 
 SIZES = (16, 20, 24)
 KS = (2, 3, 4, 5)
 SEEDS = range(5)
 OPTIMUM = "optimum (GCP)"
-
-
-def cmc_schema(frame: pl.DataFrame) -> Schema:
-    """Return the schema of CMC: all but the class are quasi-identifiers, occupation is without an order."""
-    *quasi, method = frame.columns
-    return Schema.infer(frame, quasi=quasi, sensitive=[method], kinds={"husband_occupation": "categorical"})
 
 
 def rivals() -> Iterator[tuple[str, type[Model], dict[str, Any]]]:
@@ -44,7 +40,7 @@ def rivals() -> Iterator[tuple[str, type[Model], dict[str, Any]]]:
             if name == "exact":
                 continue
             takes_effort = "effort" in inspect.signature(method).parameters
-            for effort in inspect.getmodule(method).EFFORTS if takes_effort else (None,):
+            for effort in EFFORTS if takes_effort else (None,):
                 choices = {"method": name} | ({"effort": effort} if takes_effort else {})
                 yield f"{name}, {effort}" if takes_effort else name, model, choices
 
@@ -63,7 +59,7 @@ def main() -> None:
     """Measure and write the results page."""
     tables = {
         "Adult": (adult(), adult_schema),
-        "CMC": (read_table(data_folder() / "cmc.csv"), cmc_schema),
+        "CMC": (cmc(), cmc_schema),
     }
     runs = []
     for (table, (frame, describe)), rows, k, seed in product(tables.items(), SIZES, KS, SEEDS):

@@ -74,8 +74,10 @@ BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
   counts_.assign(at(rows), 1);
   for (std::int32_t place = 0; place < rows; ++place) members_[at(place) * room_] = place;
   unions_.resize(nodes_.size() * d);
-  limits_.assign(at(rows), kUnlimited);
-  node_limits_.assign(nodes_.size(), kUnlimited);
+  for (Limits* limits : {&box_limits_, &record_limits_}) {
+    limits->each.assign(at(rows), kUnlimited);
+    limits->below.assign(nodes_.size(), kUnlimited);
+  }
   refresh();
   record_unions_ = unions_;  // boxes are still their records
   record_deleted_.assign(at(rows), 0);
@@ -343,29 +345,47 @@ void BoxTree::unite_below(std::int32_t node) {
   }
 }
 
-double BoxTree::limit_below(std::int32_t node) const {
+double BoxTree::limit_below(const Limits& limits, std::int32_t node) const {
   const Node& n = nodes_[at(node)];
-  if (n.left >= 0) return std::max(node_limits_[at(n.left)], node_limits_[at(n.left + 1)]);
-  return *std::max_element(limits_.begin() + n.begin, limits_.begin() + n.end);
+  if (n.left >= 0) return std::max(limits.below[at(n.left)], limits.below[at(n.left + 1)]);
+  return *std::max_element(limits.each.begin() + n.begin, limits.each.begin() + n.end);
+}
+
+void BoxTree::set_limit(Limits& limits, std::int32_t place, double limit) {
+  limits.each[at(place)] = limit;
+  for (std::int32_t node = leaf_of_[at(place)]; node >= 0; node = nodes_[at(node)].parent) {
+    const double now = limit_below(limits, node);
+    if (now == limits.below[at(node)]) break;
+    limits.below[at(node)] = now;
+  }
+}
+
+void BoxTree::set_limits(Limits& limits, std::span<const double> each,
+                         const std::vector<std::uint8_t>& deleted) {
+  for (std::size_t place = 0; place < each.size(); ++place)
+    limits.each[place] = deleted[place] ? kHidden : each[place];
+  for (std::size_t i = nodes_.size(); i-- > 0;)
+    limits.below[i] = limit_below(limits, static_cast<std::int32_t>(i));
 }
 
 void BoxTree::refresh() {
   for (std::size_t i = nodes_.size(); i-- > 0;) unite_below(static_cast<std::int32_t>(i));
 }
 
-void BoxTree::set_limit(std::int32_t box, double limit) {
-  limits_[at(box)] = box_deleted_[at(box)] ? kHidden : limit;
-  for (std::int32_t node = leaf_of_[at(box)]; node >= 0; node = nodes_[at(node)].parent) {
-    const double now = limit_below(node);
-    if (now == node_limits_[at(node)]) break;
-    node_limits_[at(node)] = now;
-  }
+void BoxTree::set_box_limit(std::int32_t box, double limit) {
+  set_limit(box_limits_, box, box_deleted_[at(box)] ? kHidden : limit);
 }
 
-void BoxTree::set_all_limits(std::span<const double> limits) {
-  for (std::size_t box = 0; box < limits.size(); ++box)
-    limits_[box] = box_deleted_[box] ? kHidden : limits[box];
-  for (std::size_t i = nodes_.size(); i-- > 0;) node_limits_[i] = limit_below(static_cast<std::int32_t>(i));
+void BoxTree::set_box_limits(std::span<const double> limits) {
+  set_limits(box_limits_, limits, box_deleted_);
+}
+
+void BoxTree::set_record_limit(std::int32_t record, double limit) {
+  set_limit(record_limits_, record, record_deleted_[at(record)] ? kHidden : limit);
+}
+
+void BoxTree::set_record_limits(std::span<const double> limits) {
+  set_limits(record_limits_, limits, record_deleted_);
 }
 
 // Visits nodes, the nearer child first, as long as what it costs to reach one is below what is enough there.
@@ -397,9 +417,9 @@ Nearest BoxTree::nearest_box(std::int32_t record, Search& search) const {
   Nearest best;
   visit_nearer_first(
       search, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
-      [&](std::int32_t node) { return std::min(best.cost, node_limits_[at(node)]); },
+      [&](std::int32_t node) { return std::min(best.cost, box_limits_.below[at(node)]); },
       [&](std::int32_t box) {
-        const double most = std::min(best.cost, limits_[at(box)]);
+        const double most = std::min(best.cost, box_limits_.each[at(box)]);
         const double extra = extra_cost(box, wanted, most);
         if (extra < most && !has_member(box, record)) best = {box, extra};
       });
@@ -435,11 +455,11 @@ std::vector<NearRecord> BoxTree::nearest_records(std::int32_t box, std::size_t c
   if (count == 0) return best;
   visit_nearer_first(
       search, [&](std::int32_t node, double enough) { return reach_records(node, box, enough); },
-      [&](std::int32_t node) { return records_left_[at(node)] == 0 ? kHidden : most(); },
+      [&](std::int32_t node) { return std::min(most(), record_limits_.below[at(node)]); },
       [&](std::int32_t record) {
-        if (record_deleted_[at(record)]) return;
-        const double extra = extra_cost(box, codes(record), most());
-        if (extra >= most() || has_member(box, record)) return;
+        const double enough = std::min(most(), record_limits_.each[at(record)]);
+        const double extra = extra_cost(box, codes(record), enough);
+        if (extra >= enough || has_member(box, record)) return;
         if (best.size() == count) {
           std::pop_heap(best.begin(), best.end());
           best.pop_back();
@@ -522,13 +542,14 @@ void BoxTree::delete_record(std::int32_t record) {
   if (std::exchange(record_deleted_[at(record)], std::uint8_t{1})) return;
   for (std::int32_t node = leaf_of_[at(record)]; node >= 0; node = nodes_[at(node)].parent)
     --records_left_[at(node)];
+  set_record_limit(record, kHidden);
 }
 
 void BoxTree::delete_box(std::int32_t box) {
   if (std::exchange(box_deleted_[at(box)], std::uint8_t{1})) return;
   for (std::int32_t node = leaf_of_[at(box)]; node >= 0; node = nodes_[at(node)].parent)
     --boxes_left_[at(node)];
-  set_limit(box, kHidden);
+  set_box_limit(box, kHidden);
 }
 
 }  // namespace shoal

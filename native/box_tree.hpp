@@ -107,10 +107,15 @@ class BoxTree {
   // member only where that is needed to know what the box covers.
   void grow(std::int32_t box, std::int32_t record);
 
-  // A box takes an offer only if it costs less than its limit.
-  double limit(std::int32_t box) const { return limits_[static_cast<std::size_t>(box)]; }
-  void set_limit(std::int32_t box, double limit);
-  void set_all_limits(std::span<const double> limits);
+  // A box, or a record, is found only at an extra cost below its limit; there is none at first.
+  double box_limit(std::int32_t box) const { return box_limits_.each[static_cast<std::size_t>(box)]; }
+  void set_box_limit(std::int32_t box, double limit);
+  void set_box_limits(std::span<const double> limits);
+  double record_limit(std::int32_t record) const {
+    return record_limits_.each[static_cast<std::size_t>(record)];
+  }
+  void set_record_limit(std::int32_t record, double limit);
+  void set_record_limits(std::span<const double> limits);
 
   // What a search needs; every thread has its own, and may use it again.
   struct Search {
@@ -122,8 +127,8 @@ class BoxTree {
     std::int64_t visited = 0;  // nodes
   };
 
-  // The box with the least extra cost for a record, among those that do not have it yet and whose limit is
-  // above that cost. Many may ask at the same time.
+  // The box with the least extra cost for a record, among those that do not have it yet. Many may ask at the
+  // same time.
   Nearest nearest_box(std::int32_t record, Search& search) const;
 
   // The boxes with the least extra cost for a record, `count` of them if `accept` takes as many, nearest
@@ -177,7 +182,13 @@ class BoxTree {
   double extra_cost(std::int32_t box, const std::int32_t* record, double enough) const;
   bool has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const;
   void unite_below(std::int32_t node);
-  double limit_below(std::int32_t node) const;
+
+  struct Limits {
+    std::vector<double> each, below;  // of each box or record, and the highest below each node
+  };
+  double limit_below(const Limits& limits, std::int32_t node) const;
+  void set_limit(Limits& limits, std::int32_t place, double limit);
+  void set_limits(Limits& limits, std::span<const double> each, const std::vector<std::uint8_t>& deleted);
 
   std::int32_t rows_;
   const std::vector<Attribute>& attributes_;
@@ -186,7 +197,7 @@ class BoxTree {
   std::vector<std::int32_t> order_, codes_, members_, counts_, leaf_of_;
   std::vector<Node> nodes_;
   std::vector<Cell> boxes_, unions_, record_unions_;
-  std::vector<double> limits_, node_limits_;
+  Limits box_limits_, record_limits_;
   std::vector<std::uint8_t> record_deleted_, box_deleted_;
   std::vector<std::int32_t> records_left_, boxes_left_;  // below each node
 };

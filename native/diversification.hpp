@@ -41,6 +41,9 @@ class Diversification {
   // with a row that grows for that. Others may be violated afterwards. Returns how many rows grew.
   std::int64_t widen();
 
+  // Lets a row grow around a record.
+  void grow(std::int32_t row, std::int32_t record);
+
   const std::vector<std::int32_t>& record_of() const { return record_of_; }
   // Which rows grew around which records.
   const std::vector<std::pair<std::int32_t, std::int32_t>>& grown() const { return grown_; }
@@ -81,7 +84,6 @@ class Diversification {
   bool widen_for(std::int32_t type);
   std::vector<Move> moves_for(std::int32_t type);
   void exchange(std::int32_t row, std::int32_t other);
-  void grow(std::int32_t row, std::int32_t record);
 
   BoxTree& tree_;
   std::vector<std::vector<std::int32_t>> columns_;

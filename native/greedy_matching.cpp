@@ -9,7 +9,7 @@ namespace shoal {
 Matching match_in_order(BoxTree& tree, std::span<const std::int32_t> records,
                         std::span<const std::int32_t> costless) {
   constexpr double kTaken = -1.0;
-  tree.set_all_limits(std::vector<double>(records.size(), std::numeric_limits<double>::infinity()));
+  tree.set_box_limits(std::vector<double>(records.size(), std::numeric_limits<double>::infinity()));
   std::vector<std::int32_t> boxes(records.size());
   std::iota(boxes.begin(), boxes.end(), 0);
   Pairing pairing(tree, std::move(boxes));
@@ -29,7 +29,7 @@ Matching match_in_order(BoxTree& tree, std::span<const std::int32_t> records,
       for (std::size_t j = i; j-- > 0;) before.push_back(pairing.box_of(records[j]));
       box = pairing.exchange(record, before, Partner::first);
     }
-    tree.set_limit(box, kTaken);
+    tree.set_box_limit(box, kTaken);
   }
   Matching matching = std::move(pairing).finish();
   matching.queries = queries;

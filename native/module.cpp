@@ -15,11 +15,15 @@
 #include "assignment.hpp"
 #include "box_tree.hpp"
 #include "cheapest_matching.hpp"
+#include "components.hpp"
 #include "consistency.hpp"
 #include "crowd.hpp"
 #include "diversification.hpp"
+#include "exact_links.hpp"
 #include "greedy_matching.hpp"
 #include "grouping.hpp"
+#include "matching_chains.hpp"
+#include "maximum_matching.hpp"
 #include "mondrian.hpp"
 #include "random_words.hpp"
 #include "refinement.hpp"
@@ -96,50 +100,8 @@ auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
 using ValuesSpec = std::tuple<bool, std::int32_t, Array<std::int32_t>, Array<std::int32_t>,
                               Array<std::int64_t>, Array<std::int32_t>>;
 
-std::vector<Values> values_of(const std::vector<ValuesSpec>& attributes) {
-  std::vector<Values> values;
-  for (const auto& [sets, size, low, high, starts, members] : attributes)
-    values.push_back({sets, size, view(low), view(high), view(starts), view(members)});
-  return values;
-}
-
-auto count_consistent_py(const Matrix& records, const Array<std::int64_t>& record_copies, const Matrix& boxes,
-                         const Array<std::int64_t>& box_copies, const std::vector<ValuesSpec>& attributes) {
-  rows_of(boxes);
-  const auto values = values_of(attributes);
-  Counts counts;
-  {
-    nb::gil_scoped_release release;
-    counts = count_consistent(view(records), view(record_copies), view(boxes), view(box_copies), values);
-  }
-  return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
-}
-
-// In the order of kernels.LabelCounts.
-auto count_labels_py(const Matrix& records, const Matrix& boxes, const Array<std::int64_t>& box_copies,
-                     const std::vector<ValuesSpec>& attributes, const Array<std::int32_t>& labels,
-                     std::int32_t size) {
-  rows_of(boxes);
-  const auto values = values_of(attributes);
-  Counts counts;
-  {
-    nb::gil_scoped_release release;
-    const std::vector<std::int64_t> once(records.shape(0), 1);
-    counts =
-        count_consistent(view(records), once, view(boxes), view(box_copies), values, {view(labels), size});
-  }
-  return std::tuple(give(std::move(counts.boxes_of_record)), give(std::move(counts.most_of_record)),
-                    give(std::move(counts.distinct_of_record)), give(std::move(counts.logs_of_record)));
-}
-
-// In the order of kernels.Matching.
-auto give_matching(Matching matching) {
-  return std::tuple(give(std::move(matching.box_of)), give(std::move(matching.exchanged)), matching.dead_ends,
-                    matching.queries, matching.visited);
-}
-
 // What is found for each of some places: where each list begins, and all of them in a row.
-template <typename Find>
+template <typename Search, typename Find>
 auto lists(const Array<std::int32_t>& places, const Find& find) {
   std::vector<std::int64_t> starts(1, 0);
   std::vector<std::int32_t> all;
@@ -147,15 +109,144 @@ auto lists(const Array<std::int32_t>& places, const Find& find) {
     nb::gil_scoped_release release;
     std::vector<std::vector<std::int32_t>> found(places.shape(0));
     share(places.shape(0), 64, [&] {
-      return [&, search = BoxTree::Search{}](std::size_t i) mutable {
-        found[i] = find(places.data()[i], search);
-      };
+      return [&, search = Search{}](std::size_t i) mutable { found[i] = find(places.data()[i], search); };
     });
     for (const auto& list : found) starts.push_back(starts.back() + static_cast<std::int64_t>(list.size()));
     all.reserve(static_cast<std::size_t>(starts.back()));
     for (const auto& list : found) all.insert(all.end(), list.begin(), list.end());
   }
   return std::pair(give(std::move(starts)), give(std::move(all)));
+}
+
+// A consistency graph together with all that it refers to.
+class ConsistencyGraphPy {
+ public:
+  ConsistencyGraphPy(Matrix records, const Array<std::int64_t>& record_copies, Matrix boxes,
+                     const Array<std::int64_t>& box_copies, std::vector<ValuesSpec> specs)
+      : records_(std::move(records)), boxes_(std::move(boxes)), specs_(std::move(specs)) {
+    rows_of(records_);
+    rows_of(boxes_);
+    for (const auto& [sets, size, low, high, starts, members] : specs_)
+      values_.push_back({sets, size, view(low), view(high), view(starts), view(members)});
+    nb::gil_scoped_release release;
+    graph_.emplace(view(records_), view(record_copies), view(boxes_), view(box_copies), values_);
+  }
+
+  auto count() const {
+    Counts counts;
+    {
+      nb::gil_scoped_release release;
+      counts = graph_->count();
+    }
+    return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
+  }
+
+  // In the order of kernels.LabelCounts.
+  auto count_labels(const Array<std::int32_t>& labels, std::int32_t size) const {
+    LabelCounts counts;
+    {
+      nb::gil_scoped_release release;
+      counts = graph_->count_labels(view(labels), size);
+    }
+    return std::tuple(give(std::move(counts.boxes)), give(std::move(counts.most)),
+                      give(std::move(counts.distinct)), give(std::move(counts.logs)));
+  }
+
+  auto boxes_around(const Array<std::int32_t>& records) const {
+    return lists<std::vector<std::int32_t>>(
+        records, [&](std::int32_t record, auto& waiting) { return graph_->boxes_around(record, waiting); });
+  }
+
+  auto maximum_matching(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
+                        const Array<std::int64_t>& copies) {
+    MaximumMatching found;
+    {
+      nb::gil_scoped_release release;
+      found = shoal::maximum_matching(*graph_, matched(records, boxes, copies));
+    }
+    return std::tuple(give(std::move(found.matched.records)), give(std::move(found.matched.boxes)),
+                      give(std::move(found.matched.copies)), found.phases, found.searches, found.visited);
+  }
+
+  auto components(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
+                  const Array<std::int64_t>& copies) {
+    Components found;
+    {
+      nb::gil_scoped_release release;
+      found = shoal::components(*graph_, matched(records, boxes, copies));
+    }
+    return std::pair(give(std::move(found.of_record)), give(std::move(found.of_box)));
+  }
+
+  auto stretches() const {
+    Stretches found;
+    {
+      nb::gil_scoped_release release;
+      found = graph_->stretches();
+    }
+    return std::tuple(give(std::vector(graph_->records().order())), give(std::move(found.starts)),
+                      give(std::move(found.begins)), give(std::move(found.ends)));
+  }
+
+ private:
+  static Matched matched(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
+                         const Array<std::int64_t>& copies) {
+    const auto r = view(records), b = view(boxes);
+    const auto c = view(copies);
+    return {{r.begin(), r.end()}, {b.begin(), b.end()}, {c.begin(), c.end()}};
+  }
+
+  Matrix records_, boxes_;
+  std::vector<ValuesSpec> specs_;
+  std::vector<Values> values_;
+  std::optional<ConsistencyGraph> graph_;
+};
+
+// copies of records, copies of boxes, starts, begins, ends: see exact_links.hpp
+using NeighbourhoodsSpec = std::tuple<Array<std::int64_t>, Array<std::int64_t>, Array<std::int64_t>,
+                                      Array<std::int32_t>, Array<std::int32_t>>;
+using PartsSpec = std::pair<Array<std::int64_t>, Array<std::int32_t>>;
+
+Neighbourhoods neighbourhoods(const NeighbourhoodsSpec& spec) {
+  const auto& [record_copies, box_copies, starts, begins, ends] = spec;
+  return {view(record_copies), view(box_copies), view(starts), view(begins), view(ends)};
+}
+
+auto exact_links_py(const NeighbourhoodsSpec& graph, const PartsSpec& components) {
+  Links links;
+  {
+    nb::gil_scoped_release release;
+    links = exact_links(neighbourhoods(graph), {view(components.first), view(components.second)});
+  }
+  return std::tuple(give(std::move(links.records)), give(std::move(links.boxes)),
+                    give(std::move(links.expected)));
+}
+
+class MatchingChainsPy {
+ public:
+  MatchingChainsPy(const NeighbourhoodsSpec& graph, const PartsSpec& components, std::size_t chains,
+                   const Array<std::uint64_t>& key)
+      : chains_(neighbourhoods(graph), {view(components.first), view(components.second)}, chains, view(key)) {
+  }
+
+  auto run(const Array<std::int32_t>& components, std::int32_t walks, double seconds) {
+    SeenLinks seen;
+    {
+      nb::gil_scoped_release release;
+      seen = chains_.run(view(components), walks, seconds);
+    }
+    return std::tuple(give(std::move(seen.records)), give(std::move(seen.boxes)),
+                      give(std::move(seen.shares)), give(std::move(seen.complete)), seen.steps);
+  }
+
+ private:
+  MatchingChains chains_;
+};
+
+// In the order of kernels.Matching.
+auto give_matching(Matching matching) {
+  return std::tuple(give(std::move(matching.box_of)), give(std::move(matching.exchanged)), matching.dead_ends,
+                    matching.queries, matching.visited);
 }
 
 // A box tree together with all that it refers to.
@@ -187,7 +278,7 @@ class BoxTreePy {
 
   void set_limits(const Array<double>& limits) {
     nb::gil_scoped_release release;
-    tree_->set_all_limits(view(limits));
+    tree_->set_box_limits(view(limits));
   }
 
   auto nearest_boxes(const Array<std::int32_t>& records) const {
@@ -225,11 +316,12 @@ class BoxTreePy {
   }
 
   auto records_in(const Array<std::int32_t>& boxes) const {
-    return lists(boxes, [&](std::int32_t box, auto& search) { return tree_->records_in(box, search); });
+    return lists<BoxTree::Search>(
+        boxes, [&](std::int32_t box, auto& search) { return tree_->records_in(box, search); });
   }
   auto boxes_around(const Array<std::int32_t>& records) const {
-    return lists(records,
-                 [&](std::int32_t record, auto& search) { return tree_->boxes_around(record, search); });
+    return lists<BoxTree::Search>(
+        records, [&](std::int32_t record, auto& search) { return tree_->boxes_around(record, search); });
   }
 
   void delete_records(const Array<std::int32_t>& records) {
@@ -264,11 +356,11 @@ class BoxTreePy {
     return give_matching(std::move(matching));
   }
 
-  auto match_cheapest_together(const Array<std::int32_t>& known, std::size_t candidates) const {
+  auto match_cheapest_together(std::size_t candidates) {
     Matching matching;
     {
       nb::gil_scoped_release release;
-      matching = shoal::match_cheapest_together(*tree_, view(known), candidates);
+      matching = shoal::match_cheapest_together(*tree_, candidates);
     }
     return give_matching(std::move(matching));
   }
@@ -302,14 +394,9 @@ class DiversificationPy {
     tree_.emplace(view(codes_), static_cast<std::int32_t>(codes_.shape(0)), attributes_,
                   static_cast<std::int32_t>(members.shape(1)));
     const auto& order = tree_->order();
-    std::vector<std::int32_t> place(order.size());
+    place_.resize(order.size());
     for (std::size_t i = 0; i < order.size(); ++i)
-      place[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
-    const auto placed = [&](std::span<const std::int32_t> records) {
-      std::vector<std::int32_t> places;
-      for (const std::int32_t record : records) places.push_back(place[static_cast<std::size_t>(record)]);
-      return places;
-    };
+      place_[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
     tree_->set_members(placed(view(members)));
     std::vector<std::vector<std::int32_t>> columns;
     for (const auto& [labels, size] : sensitive) {
@@ -330,6 +417,11 @@ class DiversificationPy {
     nb::gil_scoped_release release;
     return diversification_->widen();
   }
+  void grow(const Array<std::int32_t>& rows, const Array<std::int32_t>& records) {
+    nb::gil_scoped_release release;
+    const auto places = placed(view(records));
+    for (std::size_t i = 0; i < places.size(); ++i) diversification_->grow(rows.data()[i], places[i]);
+  }
   auto record_of() const {
     std::vector<std::int32_t> records;
     for (const std::int32_t place : diversification_->record_of()) records.push_back(record(place));
@@ -346,10 +438,16 @@ class DiversificationPy {
 
  private:
   std::int32_t record(std::int32_t place) const { return tree_->order()[static_cast<std::size_t>(place)]; }
+  std::vector<std::int32_t> placed(std::span<const std::int32_t> records) const {
+    std::vector<std::int32_t> places;
+    for (const std::int32_t record : records) places.push_back(place_[static_cast<std::size_t>(record)]);
+    return places;
+  }
 
   Matrix codes_;
   std::vector<AttributeSpec> specs_;
   std::vector<Attribute> attributes_;
+  std::vector<std::int32_t> place_;
   std::optional<BoxTree> tree_;
   std::optional<Diversification> diversification_;
 };
@@ -368,9 +466,9 @@ class RefinementPy {
                         static_cast<std::int32_t>(graph.shape(1)));
   }
 
-  std::int64_t exchange() {
+  std::int64_t exchange(double foresight) {
     nb::gil_scoped_release release;
-    return refinement_->exchange(random_);
+    return refinement_->exchange(foresight, random_);
   }
   std::int64_t reassign(std::int32_t times, double temperature) {
     nb::gil_scoped_release release;
@@ -416,13 +514,26 @@ NB_MODULE(_native, module) {
   module.def("group_rows", &shoal::group_rows_py, "codes"_a);
   module.def("mondrian", &shoal::mondrian_py, "codes"_a, "attributes"_a, "sensitive"_a, "k"_a,
              "frequency_l"_a, "distinct"_a, "entropy"_a, "relaxed"_a);
-  module.def("count_consistent", &shoal::count_consistent_py, "records"_a, "record_copies"_a, "boxes"_a,
-             "box_copies"_a, "attributes"_a);
-  module.def("count_labels", &shoal::count_labels_py, "records"_a, "boxes"_a, "box_copies"_a, "attributes"_a,
-             "labels"_a, "size"_a);
+  module.def("exact_links", &shoal::exact_links_py, "graph"_a, "components"_a);
+  nb::class_<shoal::MatchingChainsPy>(module, "MatchingChains")
+      .def(nb::init<const shoal::NeighbourhoodsSpec&, const shoal::PartsSpec&, std::size_t,
+                    const shoal::Array<std::uint64_t>&>(),
+           "graph"_a, "components"_a, "chains"_a, "key"_a)
+      .def("run", &shoal::MatchingChainsPy::run, "components"_a, "walks"_a, "seconds"_a);
   module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
              "count"_a);
   module.def("random_assignment", &shoal::random_assignment_py, "members"_a, "which"_a, "key"_a);
+  nb::class_<shoal::ConsistencyGraphPy>(module, "ConsistencyGraph")
+      .def(nb::init<shoal::Matrix, const shoal::Array<std::int64_t>&, shoal::Matrix,
+                    const shoal::Array<std::int64_t>&, std::vector<shoal::ValuesSpec>>(),
+           "records"_a, "record_copies"_a, "boxes"_a, "box_copies"_a, "attributes"_a)
+      .def("count", &shoal::ConsistencyGraphPy::count)
+      .def("count_labels", &shoal::ConsistencyGraphPy::count_labels, "labels"_a, "size"_a)
+      .def("boxes_around", &shoal::ConsistencyGraphPy::boxes_around, "records"_a)
+      .def("maximum_matching", &shoal::ConsistencyGraphPy::maximum_matching, "records"_a, "boxes"_a,
+           "copies"_a)
+      .def("components", &shoal::ConsistencyGraphPy::components, "records"_a, "boxes"_a, "copies"_a)
+      .def("stretches", &shoal::ConsistencyGraphPy::stretches);
   nb::class_<shoal::BoxTreePy>(module, "BoxTree")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, std::int32_t>(), "codes"_a,
            "attributes"_a, "room"_a)
@@ -441,7 +552,7 @@ NB_MODULE(_native, module) {
            "steps"_a)
       .def("match_cheapest_first", &shoal::BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
            "settled_records"_a, "settled_boxes"_a)
-      .def("match_cheapest_together", &shoal::BoxTreePy::match_cheapest_together, "known"_a, "candidates"_a)
+      .def("match_cheapest_together", &shoal::BoxTreePy::match_cheapest_together, "candidates"_a)
       .def("match_in_order", &shoal::BoxTreePy::match_in_order, "records"_a, "costless"_a);
   nb::class_<shoal::DiversificationPy>(module, "Diversification")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
@@ -453,13 +564,14 @@ NB_MODULE(_native, module) {
       .def("shortfall", &shoal::DiversificationPy::shortfall)
       .def("swap", &shoal::DiversificationPy::swap)
       .def("widen", &shoal::DiversificationPy::widen)
+      .def("grow", &shoal::DiversificationPy::grow, "rows"_a, "records"_a)
       .def("record_of", &shoal::DiversificationPy::record_of)
       .def("grown", &shoal::DiversificationPy::grown);
   nb::class_<shoal::RefinementPy>(module, "Refinement")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const shoal::Array<std::uint64_t>&>(),
            "codes"_a, "attributes"_a, "graph"_a, "key"_a)
-      .def("exchange", &shoal::RefinementPy::exchange)
+      .def("exchange", &shoal::RefinementPy::exchange, "foresight"_a)
       .def("reassign", &shoal::RefinementPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &shoal::RefinementPy::cost)
       .def("members", &shoal::RefinementPy::members);

@@ -23,8 +23,8 @@ std::uint64_t bit(std::int32_t code) {
 
 Neighbourhood::Neighbourhood(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
                              std::span<const std::int32_t> members, std::size_t degree,
-                             std::span<const std::int32_t> rows)
-    : attributes_(attributes), degree_(degree) {
+                             std::span<const std::int32_t> rows, double foresight)
+    : attributes_(attributes), degree_(degree), foresight_(foresight) {
   members_.reserve(rows.size() * degree);
   for (const std::int32_t row : rows)
     members_.insert(members_.end(), members.begin() + static_cast<std::ptrdiff_t>(at(row) * degree),
@@ -72,6 +72,52 @@ double Neighbourhood::change(std::int32_t row, std::size_t slot, std::int32_t re
   return change(row, codes(member(row, slot)), codes(record));
 }
 
+double Neighbourhood::interval_cost(const Attribute& attribute, const Interval& interval) const {
+  const auto& [low, high] = interval;
+  const double outer = attribute.interval_cost(low[0], high[0]);
+  return low[1] < high[1] ? outer + foresight_ * attribute.interval_cost(low[1], high[1]) : outer;
+}
+
+double Neighbourhood::interval_change(const Attribute& attribute, const Interval& now, std::int32_t leaving,
+                                      const std::int32_t* coming) const {
+  Interval then = now;
+  auto& [low, high] = then;
+  if (leaving == low[0])
+    low = {low[1], low[2], low[2]};
+  else if (leaving == low[1])
+    low[1] = low[2];
+  if (leaving == high[0])
+    high = {high[1], high[2], high[2]};
+  else if (leaving == high[1])
+    high[1] = high[2];
+  if (coming) {
+    low[1] = std::min(low[1], std::max(low[0], *coming));
+    low[0] = std::min(low[0], *coming);
+    high[1] = std::max(high[1], std::min(high[0], *coming));
+    high[0] = std::max(high[0], *coming);
+  }
+  return attribute.weight * (interval_cost(attribute, then) - interval_cost(attribute, now));
+}
+
+// A code of one member counts whole, that of two members a share more.
+double Neighbourhood::set_change(std::int32_t row, std::size_t a, std::int32_t leaving,
+                                 const std::int32_t* coming) const {
+  const auto& attribute = attributes_[a];
+  const Bits& now = spans_[at(row) * attributes_.size() + a].bits;
+  const auto members = [&](std::int32_t code) -> std::int64_t {  // 3 for more
+    if (attribute.size > kBits) return count(row, a, code);
+    return now.once & bit(code) ? 1 : now.twice & bit(code) ? 2 : now.any & bit(code) ? 3 : 0;
+  };
+  double values = 0.0;
+  const std::int64_t before = members(leaving);
+  if (before <= 2) values -= before == 1 ? 1.0 : foresight_;
+  if (coming) {
+    const std::int64_t there = members(*coming);
+    if (there <= 1) values += there == 0 ? 1.0 : foresight_;
+  }
+  return attribute.weight * attribute.set_cost(2) * values;
+}
+
 // Without a coming record, what the row loses less when one leaves.
 double Neighbourhood::change(std::int32_t row, const std::int32_t* leaving,
                              const std::int32_t* coming) const {
@@ -79,27 +125,11 @@ double Neighbourhood::change(std::int32_t row, const std::int32_t* leaving,
   const Span* spans = spans_.data() + at(row) * d;
   double sum = 0.0;
   for (std::size_t a = 0; a < d; ++a) {
-    const std::int32_t out = leaving[a];
-    if (coming && coming[a] == out) continue;
-    const auto& attribute = attributes_[a];
-    if (attribute.kind != Kind::set) {
-      const Interval& now = spans[a].interval;
-      std::int32_t low = out == now.low ? now.next_low : now.low;
-      std::int32_t high = out == now.high ? now.next_high : now.high;
-      if (coming) {
-        low = std::min(low, coming[a]);
-        high = std::max(high, coming[a]);
-      }
-      if (low != now.low || high != now.high)
-        sum += attribute.weight *
-               (attribute.interval_cost(low, high) - attribute.interval_cost(now.low, now.high));
-      continue;
-    }
-    const bool bits = attribute.size <= kBits;
-    const bool goes = bits ? (spans[a].bits.once & bit(out)) != 0 : count(row, a, out) == 1;
-    const bool comes =
-        coming && (bits ? (spans[a].bits.any & bit(coming[a])) == 0 : count(row, a, coming[a]) == 0);
-    if (goes != comes) sum += attribute.weight * attribute.set_cost(2) * (comes ? 1.0 : -1.0);
+    const std::int32_t* in = coming ? coming + a : nullptr;
+    if (in && *in == leaving[a]) continue;
+    sum += attributes_[a].kind == Kind::set
+               ? set_change(row, a, leaving[a], in)
+               : interval_change(attributes_[a], spans[a].interval, leaving[a], in);
   }
   return sum;
 }
@@ -126,24 +156,27 @@ void Neighbourhood::renew(std::int32_t row) {
     Span& span = spans_[at(row) * d + a];
     if (attribute.kind != Kind::set) {
       constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
-      Interval now{kMost, kMost, -1, -1};
+      Interval now{{kMost, kMost, kMost}, {-1, -1, -1}};
       for (std::size_t slot = 0; slot < degree_; ++slot) {
         const std::int32_t code = codes(first[slot])[a];
-        now.next_low = std::min(now.next_low, std::max(now.low, code));
-        now.low = std::min(now.low, code);
-        now.next_high = std::max(now.next_high, std::min(now.high, code));
-        now.high = std::max(now.high, code);
+        now.low[2] = std::min(now.low[2], std::max(now.low[1], code));
+        now.low[1] = std::min(now.low[1], std::max(now.low[0], code));
+        now.low[0] = std::min(now.low[0], code);
+        now.high[2] = std::max(now.high[2], std::min(now.high[1], code));
+        now.high[1] = std::max(now.high[1], std::min(now.high[0], code));
+        now.high[0] = std::max(now.high[0], code);
       }
       span.interval = now;
-      sum += attribute.weight * attribute.interval_cost(now.low, now.high);
+      sum += attribute.weight * attribute.interval_cost(now.low[0], now.high[0]);
     } else if (attribute.size <= kBits) {
-      std::uint64_t any = 0, twice = 0;
+      std::uint64_t any = 0, twice = 0, often = 0;
       for (std::size_t slot = 0; slot < degree_; ++slot) {
         const std::uint64_t code = bit(codes(first[slot])[a]);
+        often |= twice & code;
         twice |= any & code;
         any |= code;
       }
-      span.bits = {any, any & ~twice};
+      span.bits = {any, any & ~twice, twice & ~often};
       sum += attribute.weight * attribute.set_cost(std::popcount(any));
     } else {
       std::int64_t distinct = 0;

@@ -37,12 +37,12 @@ void RandomWords::refill() {
 }
 
 std::uint32_t RandomWords::below(std::uint32_t bound) {
-  // Words beyond the largest multiple of the bound would favour small numbers.
-  const std::uint32_t excess = static_cast<std::uint32_t>(-bound) % bound;
   while (true) {
     if (used_ == 16) refill();
     const std::uint32_t word = block_[used_++];
-    if (word >= excess) return word % bound;
+    // Words below the excess over the largest multiple of the bound would favour small numbers. It is less
+    // than the bound, and hardly ever has to be computed.
+    if (word >= bound || word >= static_cast<std::uint32_t>(-bound) % bound) return word % bound;
   }
 }
 

@@ -171,7 +171,7 @@ Refinement::Refinement(std::span<const std::int32_t> codes, const std::vector<At
   const std::span<const std::int32_t> all(rows);
   for (std::size_t begin = 0; begin < rows.size(); begin += kPart) {
     const auto some = all.subspan(begin, std::min(kPart, rows.size() - begin));
-    const Neighbourhood here(codes_, attributes_, members_, degree_, some);
+    const Neighbourhood here(codes_, attributes_, members_, degree_, some, 0.0);
     for (std::int32_t row = 0; row < here.rows(); ++row) costs_[begin + at(row)] = here.cost(row);
   }
 }
@@ -180,13 +180,13 @@ double Refinement::cost() const {
   return std::accumulate(costs_.begin(), costs_.end(), 0.0);
 }
 
-std::int64_t Refinement::exchange(RandomWords& random) {
-  return refine_parts(random,
+std::int64_t Refinement::exchange(double foresight, RandomWords& random) {
+  return refine_parts(foresight, random,
                       [](Neighbourhood& here, QuickRandom& quick) { return Exchanges(here, quick).run(); });
 }
 
 std::int64_t Refinement::reassign(std::int32_t times, double temperature, RandomWords& random) {
-  return refine_parts(random, [&](Neighbourhood& here, QuickRandom& quick) {
+  return refine_parts(0.0, random, [&](Neighbourhood& here, QuickRandom& quick) {
     Reassignment reassignment(here, quick);
     std::int64_t moved = 0;
     for (std::int32_t i = 0; i < times; ++i) moved += reassignment.run(temperature);
@@ -195,7 +195,7 @@ std::int64_t Refinement::reassign(std::int32_t times, double temperature, Random
 }
 
 template <typename Work>
-std::int64_t Refinement::refine_parts(RandomWords& random, const Work& work) {
+std::int64_t Refinement::refine_parts(double foresight, RandomWords& random, const Work& work) {
   const auto cut = parts(random);
   std::vector<std::uint64_t> seeds;
   for (std::size_t i = 0; i < cut.size(); ++i)
@@ -203,7 +203,7 @@ std::int64_t Refinement::refine_parts(RandomWords& random, const Work& work) {
   std::atomic<std::int64_t> sum{0};
   share(cut.size(), 1, [&] {
     return [&](std::size_t i) {
-      Neighbourhood here(codes_, attributes_, members_, degree_, cut[i]);
+      Neighbourhood here(codes_, attributes_, members_, degree_, cut[i], foresight);
       QuickRandom quick(seeds[i]);
       sum += work(here, quick);
       for (std::int32_t row = 0; row < here.rows(); ++row) {

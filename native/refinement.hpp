@@ -22,8 +22,9 @@ class Refinement {
              std::vector<std::int32_t> members, std::int32_t degree);
 
   // Lets every row give away each of its records in turn, for that of another row that saves most, if any
-  // does. Returns how many exchanges were made; each lowers the cost.
-  std::int64_t exchange(RandomWords& random);
+  // does. Returns how many exchanges were made; each lowers the cost with that foresight (see Neighbourhood),
+  // so without foresight each lowers the cost.
+  std::int64_t exchange(double foresight, RandomWords& random);
 
   // Lets every row give away one record and take one of those that near rows gave away, all at once and at
   // the least cost together; repeated `times` times. At a temperature above zero costs are blurred by so
@@ -36,7 +37,7 @@ class Refinement {
  private:
   std::vector<std::vector<std::int32_t>> parts(RandomWords& random) const;
   template <typename Work>
-  std::int64_t refine_parts(RandomWords& random, const Work& work);
+  std::int64_t refine_parts(double foresight, RandomWords& random, const Work& work);
 
   std::span<const std::int32_t> codes_;
   const std::vector<Attribute>& attributes_;

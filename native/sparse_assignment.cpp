@@ -26,11 +26,15 @@ const std::vector<std::int32_t>& SparseAssignment::solve(std::span<const std::in
   column_of_.assign(rows, -1);
   paid_.assign(rows, 0.0);
   row_of_.assign(at(columns), -1);
-  price_.assign(at(columns), kFar);
-  for (const Edge& edge : edges) price_[at(edge.column)] = std::min(price_[at(edge.column)], edge.cost);
+  price_.assign(at(columns), 0.0);
+  if (rows == at(columns)) {  // then no column stays free, and prices may differ from the beginning
+    std::fill(price_.begin(), price_.end(), kFar);
+    for (const Edge& edge : edges) price_[at(edge.column)] = std::min(price_[at(edge.column)], edge.cost);
+  }
   distance_.assign(at(columns), kFar);
   from_.assign(at(columns), -1);
   done_.assign(at(columns), 0);
+  dead_.assign(at(columns), 0);
   free_.resize(rows);
   std::iota(free_.begin(), free_.end(), 0);
   bid();
@@ -88,7 +92,7 @@ bool SparseAssignment::relax(std::int32_t row, double base) {
   for (const Edge& edge : edges_of(row)) {
     const std::size_t column = at(edge.column);
     ++looked_at_;
-    if (done_[column]) continue;
+    if (done_[column] || dead_[column]) continue;
     const double way = std::max(nearest_, base + edge.cost - price_[column]);
     if (way >= distance_[column]) continue;
     if (distance_[column] == kFar) reached_.push_back(edge.column);
@@ -155,6 +159,7 @@ void SparseAssignment::augment(std::int32_t row) {
   for (const std::int32_t column : reached_) {
     distance_[at(column)] = kFar;
     done_[at(column)] = 0;
+    dead_[at(column)] = end_ < 0;
   }
 }
 

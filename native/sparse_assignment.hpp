@@ -20,8 +20,8 @@ struct Edge {
 class SparseAssignment {
  public:
   // The edges of row r are edges[starts[r] .. starts[r + 1]); a row and a column share at most one. Returns
-  // the column of each row, with the least sum of costs; -1 for rows that no assignment of all the others
-  // could take in, too.
+  // the column of each row: if all rows can have one, with the least sum of costs; else of as many rows as
+  // possible, and -1 for the others.
   const std::vector<std::int32_t>& solve(std::span<const std::int64_t> starts, std::span<const Edge> edges,
                                          std::int32_t columns);
 
@@ -48,6 +48,7 @@ class SparseAssignment {
   std::vector<double> distance_;    // per column
   std::vector<std::int32_t> from_;  // per column: the row that reached it
   std::vector<char> done_;          // per column
+  std::vector<char> dead_;          // per column: an earlier search found no free column from there
   std::vector<std::int32_t> reached_, finished_, ready_;
   std::vector<std::pair<double, std::int32_t>> heap_;
   double nearest_ = 0.0;   // all columns up to this distance are done or ready

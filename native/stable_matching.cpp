@@ -50,7 +50,7 @@ Matching match_cheapest_first(BoxTree& tree, std::vector<std::int32_t> records,
       pairing.give(box, record);
     }
   }
-  tree.set_all_limits(limits);
+  tree.set_box_limits(limits);
 
   std::vector<std::int32_t> free = std::move(records), stuck;
   std::int64_t queries = 0;
@@ -65,10 +65,10 @@ Matching match_cheapest_first(BoxTree& tree, std::vector<std::int32_t> records,
     for (const Offer& offer : offers) {
       if (offer.box < 0) {
         stuck.push_back(offer.record);
-      } else if (offer.cost < tree.limit(offer.box)) {
+      } else if (offer.cost < tree.box_limit(offer.box)) {
         const std::int32_t refused = pairing.give(offer.box, offer.record);
         if (refused >= 0) free.push_back(refused);
-        tree.set_limit(offer.box, offer.cost);
+        tree.set_box_limit(offer.box, offer.cost);
       } else {
         free.push_back(offer.record);
       }

@@ -27,7 +27,8 @@ run() {  # folder, runtime of the sanitizer, arguments for pytest
   # Python's own allocator would hide reads beyond the end of an array; full capture, what the runtime says.
   (cd "$root" && SHOAL_NATIVE=$core PYTHONMALLOC=malloc LD_PRELOAD="$runtime $standard" \
     "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --capture=sys --hypothesis-profile=few \
-    tests/property/test_kernels.py tests/property/test_box_tree.py tests/unit/test_assignment.py "${@:3}")
+    tests/property/test_{kernels,box_tree,match_laws,link_laws,refinement,sparse_assignment}.py \
+    tests/unit/test_assignment.py "${@:3}")
 }
 
 export ASAN_OPTIONS=detect_leaks=0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, pairwise, permutations
 from typing import Any
 
 from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals, Subsets
@@ -69,6 +69,80 @@ def miss(labels: Sequence[int], *, frequency_l: float, distinct: int, entropy: f
         + max(0, distinct - len(often))
         + max(0.0, lacking)
     )
+
+
+def consistent(
+    records: Sequence[Sequence[int]],
+    boxes: Sequence[Sequence[int]],
+    attributes: Sequence[Intervals | Subsets],
+) -> list[list[bool]]:
+    """Return for each record and box whether the record lies in the box."""
+    return [[all(map(contains, attributes, box, record)) for box in boxes] for record in records]
+
+
+def maximum_matching(edges: Sequence[Sequence[bool]], boxes: int) -> dict[int, int]:
+    """Return a maximum matching as the record of each matched box: one augmenting path after the other."""
+    record_of: dict[int, int] = {}
+
+    def place(record: int, seen: set[int]) -> bool:
+        for box in range(boxes):
+            if edges[record][box] and box not in seen:
+                seen.add(box)
+                if box not in record_of or place(record_of[box], seen):
+                    record_of[box] = record
+                    return True
+        return False
+
+    for record in range(len(edges)):
+        place(record, set())
+    return record_of
+
+
+def matches(edges: Sequence[Sequence[bool]], boxes: int) -> list[list[bool]]:
+    """Return which pairs of a record and a box some maximum matching uses (Tassa et al. 2012, Algorithm 4).
+
+    Records without a box get one around everything, and boxes without a record one in all of them: then the
+    matching is perfect, and a pair is used by some perfect one if and only if it lies on a cycle.
+    """
+    records = len(edges)
+    box_of = {record: box for box, record in maximum_matching(edges, boxes).items()}
+    lonely = [box for box in range(boxes) if box not in box_of.values()]
+    spare = iter(range(boxes, boxes + records))
+    box_of |= {record: next(spare) for record in range(records) if record not in box_of}
+    box_of |= {records + i: box for i, box in enumerate(lonely)}
+
+    def has_edge(record: int, box: int) -> bool:
+        if record >= records:
+            return box < boxes
+        return box >= boxes or edges[record][box]
+
+    leads_to = {
+        record: {other for other, box in box_of.items() if has_edge(record, box)} for record in box_of
+    }
+    reached = {}
+    for start in box_of:
+        reached[start], waiting = {start}, [start]
+        while waiting:
+            found = leads_to[waiting.pop()] - reached[start]
+            reached[start] |= found
+            waiting += found
+    owner = {box: record for record, box in box_of.items()}
+    return [
+        [edges[record][box] and record in reached[owner[box]] for box in range(boxes)]
+        for record in range(records)
+    ]
+
+
+def links(edges: Sequence[Sequence[bool]], boxes: int) -> list[list[float]]:
+    """Return how likely each record has each box, over all matchings that give every box a record."""
+    often = [[0] * boxes for _ in edges]
+    matchings = 0
+    for records in permutations(range(len(edges)), boxes):
+        if all(edges[record][box] for box, record in enumerate(records)):
+            matchings += 1
+            for box, record in enumerate(records):
+                often[record][box] += 1
+    return [[count / matchings for count in row] for row in often]
 
 
 def contains(attribute: Intervals | Subsets, value: int, code: int) -> bool:

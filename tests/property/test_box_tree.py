@@ -11,45 +11,10 @@ import twins
 from hypothesis import event, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from spaces import LARGE, records
 
-from shoal.kernels import RANGE, SET, TREE, BoxTree, Diversification, Geometry, Matching, Refinement
-
-LARGE = 100_000
-
-
-@st.composite
-def geometries(draw: st.DrawFn) -> Geometry:
-    """Draw an attribute whose costs are multiples of 1/64, so that sums are exact in any order."""
-    kind = draw(st.sampled_from([RANGE, SET, TREE]))
-    size = draw(st.one_of(st.integers(1, 9), st.sampled_from([70, LARGE])))
-    weight = draw(st.integers(1, 64)) / 64
-    if kind == SET:
-        return Geometry(SET, weight, size, np.array([draw(st.sampled_from([2.0, 3.0, 9.0, 65.0]))]))
-    steps = np.random.default_rng(draw(st.integers(0, 99))).integers(0, 65, size)
-    if kind == TREE:
-        return Geometry(TREE, weight, size, steps[:-1] / 64)
-    positions = np.sort(steps) / 64
-    if size > 1 and draw(st.booleans()):
-        positions[-1] = 2.0  # the missing value
-    return Geometry(RANGE, weight, size, positions)
-
-
-@st.composite
-def records(draw: st.DrawFn, most: int, least: int = 1) -> tuple[list[Geometry], NDArray[np.int32]]:
-    """Draw attributes and records with few different codes."""
-    attributes = draw(st.lists(geometries(), min_size=1, max_size=4))
-    n = draw(st.integers(least, 8) | st.integers(least, most))
-    columns = [
-        draw(
-            st.lists(
-                st.sampled_from(sorted(draw(st.sets(st.integers(0, a.size - 1), min_size=1, max_size=6)))),
-                min_size=n,
-                max_size=n,
-            )
-        )
-        for a in attributes
-    ]
-    return attributes, np.array(columns, dtype=np.int32).T.copy()
+from shoal.kernels import RANGE, SET, TREE, BoxTree, Diversification, Geometry, Matching
 
 
 @st.composite
@@ -329,26 +294,76 @@ def test_without_dead_ends_the_matching_is_stable(n: int, columns: int, random: 
     assert not ((costs < paid[:, None]) & (costs < paid[holder][None, :])).any()
 
 
-@given(grown_trees(), st.data())
-def test_exchanges_only_lower_the_cost(grown: Any, data: st.DataObject) -> None:
-    _, attributes, codes = grown
+@given(grown_trees(lacking=1), st.data())
+def test_the_cheapest_matching_of_all(grown: Any, data: st.DataObject) -> None:
+    tree, attributes, codes = grown
     n = len(codes)
-    k = data.draw(st.integers(1, min(n, 6)))
-    graph = data.draw(st.permutations(range(n)))
-    rows = np.array([[graph[(row + step) % n] for step in range(k)] for row in range(n)], dtype=np.int32)
-    refinement = Refinement(codes, attributes, rows, np.arange(4, dtype=np.uint64))
-    for _ in range(3):
-        before, cost = refinement.graph, refinement.cost
-        assert cost == sum(
-            a.weight * twins.cost(a, set(codes[row, c].tolist()))
-            for row in before
-            for c, a in enumerate(attributes)
-        )
-        exchanges = refinement.exchange()
-        assert (exchanges == 0) == (refinement.graph == before).all()
-        assert (refinement.cost < cost) == (exchanges > 0)
-        assert all(len(set(row)) == k for row in refinement.graph.tolist())
-        assert (np.bincount(refinement.graph.ravel(), minlength=n) == k).all()
+    costs = extra_cost(tree, attributes, codes)
+    candidates = data.draw(st.integers(0, n) | st.just(n))
+    found = tree.match_cheapest_together(candidates)
+    assert sorted(found.box_of) == list(range(n))
+    paid = costs[np.arange(n), found.box_of].sum()
+    assert np.isfinite(paid)
+    assert found.queries >= n
+    # Without candidates, what is left is the matching in which the cheapest pair goes first.
+    known = tree.match_cheapest_together(0).box_of
+    stuck = left_over(costs)
+    ties = len(np.unique(costs[np.isfinite(costs)])) < np.isfinite(costs).sum()
+    if not ties and not stuck:
+        assert known.tolist() == tree.match_cheapest_first(np.arange(n), np.arange(n)).box_of.tolist()
+    if (
+        not ties
+    ):  # Exact on the pairs that are looked at: those of each box's nearest records, and those known.
+        looked_at = np.full((n, n), np.inf)
+        for box, near in enumerate(tree.nearest_records(np.arange(n), candidates)[0]):
+            looked_at[near[near >= 0], box] = costs[near[near >= 0], box]
+        looked_at[np.arange(n), known] = costs[np.arange(n), known]
+        assert paid == looked_at[linear_sum_assignment(looked_at)].sum()
+    if candidates >= n - 1 or not ties:
+        assert paid <= costs[np.arange(n), known].sum()
+    least = costs[linear_sum_assignment(costs)].sum()
+    assert least <= paid
+    event("the least of all" if paid == least else "the least of the candidates")
+    assert candidates < n - 1 or paid == least
+
+
+@given(grown_trees(), st.data())
+def test_boxes_may_be_given_other_members(grown: Any, data: st.DataObject) -> None:
+    tree, attributes, codes = grown
+    n = len(codes)
+    circle = data.draw(st.permutations(range(n)))
+    size = data.draw(st.integers(1, min(n, 5)))
+    rows = np.array([[circle[(box + step) % n] for step in range(size)] for box in range(n)], np.int32)
+    tree.set_members(rows)
+    assert (tree.members() == rows).all()
+    answers_are_true(tree, attributes, codes)
+    if size < n:  # and they grow on from there
+        tree.add(np.arange(n), np.array([circle[(box + size) % n] for box in range(n)]))
+        answers_are_true(tree, attributes, codes)
+    # Those that are given what others took in answer as they do, down to the choice among equals.
+    original = codes[np.argsort(tree.order)]
+    taken, given_ = BoxTree(original, attributes, n), tree
+    for turn in range(1, size):
+        taken.add(np.arange(n), (np.arange(n) + turn) % n)
+    given_.set_members(taken.members())
+    places = np.arange(n)
+    for one, other in zip(
+        (*taken.nearest_boxes(places), *taken.nearest_records(places, n)),
+        (*given_.nearest_boxes(places), *given_.nearest_records(places, n)),
+        strict=True,
+    ):
+        assert one.tolist() == other.tolist()
+
+
+def answers_are_true(tree: BoxTree, attributes: list[Geometry], codes: NDArray[np.int32]) -> None:
+    """Check what a tree says about all boxes and records."""
+    places = np.arange(len(codes))
+    costs, inside = extra_cost(tree, attributes, codes), covered(tree, attributes, codes)
+    assert tree.nearest_boxes(places)[1].tolist() == costs.min(axis=1).tolist()
+    assert tree.nearest_records(places, 1)[1].ravel().tolist() == costs.min(axis=0).tolist()
+    starts, records = tree.records_in(places)
+    for box, found in enumerate(np.split(records, starts[1:-1])):
+        assert found.tolist() == np.flatnonzero(inside[:, box]).tolist()
 
 
 @given(records(30, 2), st.data())

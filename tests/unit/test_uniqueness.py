@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import combinations
 from math import comb
@@ -80,6 +81,12 @@ def test_a_missing_value_singles_out_like_any_other() -> None:
     assert found["zip",] == Combination(("zip",), 1, 1, 2, 0.25)
     assert found["sex",] == Combination(("sex",), 0, 4, 1, 0.0)
     assert found["zip", "sex"] == Combination(("zip", "sex"), 1, 1, 2, 0.25)
+
+
+def test_a_combination_is_plain_data() -> None:
+    plain = Combination(("zip", "sex"), 1, 1, 2, 0.25).as_dict()
+    expected = {"columns": ["zip", "sex"], "unique": 1, "smallest": 1, "groups": 2, "share": 0.25}
+    assert json.loads(json.dumps(plain)) == plain == expected
 
 
 def test_among_equals_fewer_columns_come_first() -> None:

@@ -10,12 +10,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import kernels
 from shoal.audit.classes import Diversity
 from shoal.audit.reading import ReleasedColumn
 from shoal.encoding import sensitive as encode_sensitive
-from shoal.errors import InternalError
-from shoal.recoding import Generalized, Nodes, Ranges, Sets
+from shoal.matches import Graph, Matches
 from shoal.schema import Column
 from shoal.table import Table
 
@@ -65,8 +63,25 @@ class Consistency:
         }
 
 
+def graph_of(columns: Sequence[ReleasedColumn], table: Table) -> Graph:
+    """Return the graph of original records and released rows that are consistent with each other.
+
+    Parameters
+    ----------
+    columns
+        The release as an outsider reads it.
+    table
+        The original.
+    """
+    cells = np.column_stack([column.cell for column in columns])
+    return Graph.of(table.codes, cells, [column.values for column in columns])
+
+
 def consistency_of(
-    columns: Sequence[ReleasedColumn], table: Table, key: NDArray[np.int64] | None = None
+    columns: Sequence[ReleasedColumn],
+    table: Table,
+    key: NDArray[np.int64] | None = None,
+    graph: Graph | None = None,
 ) -> Consistency:
     """Compare every released row with every original record, without listing the pairs.
 
@@ -78,30 +93,23 @@ def consistency_of(
         The original.
     key
         For each released row, the record of the table it was made from, if that is known.
+    graph
+        `graph_of` columns and table, if it is at hand.
     """
-    record_type, first_record = kernels.group_rows(table.codes)
-    cells = np.column_stack([column.cell for column in columns])
-    box_of_row, first_row = kernels.group_rows(cells)
-    rows, records = kernels.count_consistent(
-        table.codes[first_record],
-        np.bincount(record_type),
-        cells[first_row],
-        np.bincount(box_of_row),
-        [_for_kernel(column.values) for column in columns],
-    )
+    rows, records = (graph or graph_of(columns, table)).degrees()
     strayed = None
     if key is not None:
         covered = np.logical_and.reduce(
             [c.values.covers(c.cell, a.codes[key]) for c, a in zip(columns, table.attributes, strict=True)]
         )
         strayed = int((~covered).sum())
-    return Consistency(rows[record_type], records[box_of_row], strayed)
+    return Consistency(rows, records, strayed)
 
 
 def diversity_around(
-    frame: nw.DataFrame[Any], sensitive: Column, columns: Sequence[ReleasedColumn], table: Table
+    frame: nw.DataFrame[Any], sensitive: Column, graph: Graph, matches: Matches | None = None
 ) -> Diversity:
-    """Return how varied a sensitive column is among the released rows that each record is consistent with.
+    """Return how varied a sensitive column is among the released rows around each record.
 
     Takes about as much work as `consistency_of`, however many values there are. Records without any row,
     which were left out, are passed over.
@@ -112,24 +120,14 @@ def diversity_around(
         The release.
     sensitive
         The column, as the schema describes it.
-    columns
-        The quasi-identifiers of the release as an outsider reads them.
-    table
-        The original.
+    graph
+        Which rows each record is consistent with.
+    matches
+        The matches of this graph, if only those count.
     """
     values = encode_sensitive(frame[sensitive.name], sensitive.missing_marks)
-    record_type, first_record = kernels.group_rows(table.codes)
-    cells = np.column_stack([column.cell for column in columns])
-    box_of_row, first_row = kernels.group_rows(np.column_stack((cells, values.codes)))
-    found = kernels.count_labels(
-        table.codes[first_record],
-        cells[first_row],
-        np.bincount(box_of_row),
-        [_for_kernel(column.values) for column in columns],
-        values.codes[first_row],
-        len(values),
-    )
-    some = record_type[found.boxes[record_type] > 0]
+    found = graph.count_labels(values.codes, len(values), matches)
+    some = graph.record_type[found.boxes[graph.record_type] > 0]
     rows = found.boxes[some].astype(np.float64)
     return Diversity(
         sensitive.name,
@@ -137,12 +135,3 @@ def diversity_around(
         found.most[some] / rows,
         np.maximum(np.log(rows) - found.logs[some] / rows, 0.0),
     )
-
-
-def _for_kernel(values: Generalized) -> kernels.Intervals | kernels.Subsets:
-    match values:
-        case Ranges() | Nodes():
-            return kernels.Intervals(len(values.domain), values.low, values.high)
-        case Sets():
-            return kernels.Subsets(len(values.domain), values.starts, values.members)
-    raise InternalError(f"the auditor does not know {type(values).__name__}")

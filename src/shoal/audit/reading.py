@@ -148,7 +148,8 @@ def _ends(cell: str, datum: Callable[[str], Any], column: Column) -> tuple[Any, 
         low, high = datum(pair[0]), datum(pair[1])
         if low is not None and high is not None:
             return low, high, True, True
-    single = datum(written.read_set(cell)[0])
+    members = written.read_set(cell)
+    single = datum(members[0]) if len(members) == 1 else None  # a set of numbers is no interval
     if single is not None:
         return single, single, True, True
     if (foreign := written.read_foreign_interval(cell)) is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,10 @@ class Combination:
     smallest: int
     groups: int
     share: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {**asdict(self), "columns": list(self.columns)}
 
 
 def uniqueness(

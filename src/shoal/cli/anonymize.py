@@ -35,9 +35,7 @@ def anonymize(
     ] = None,
     effort: Annotated[
         str | None,
-        typer.Option(
-            "--effort", help="sort_greedy, greedy: fast or balanced.", rich_help_panel="The promise"
-        ),
+        typer.Option("--effort", help="freeform: fast, balanced or best.", rich_help_panel="The promise"),
     ] = None,
     seconds: Annotated[
         float | None,

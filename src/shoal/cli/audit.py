@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from shoal import Audit
 from shoal import audit as auditor
 from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json
@@ -32,6 +33,23 @@ def audit(
             "--key", help="key.csv: also check each row against its own record.", rich_help_panel="Files"
         ),
     ] = None,
+    may_leave_out: Annotated[
+        bool,
+        typer.Option(
+            "--may-leave-out",
+            help="The release may have fewer rows than the original.",
+            rich_help_panel="The promise",
+        ),
+    ] = False,
+    posterior: Annotated[
+        float | None,
+        typer.Option(
+            "--posterior",
+            metavar="SECONDS",
+            help="Also estimate, for so long, how likely the best guess of the strongest adversary is.",
+            rich_help_panel="The promise",
+        ),
+    ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -45,8 +63,16 @@ def audit(
             reason=Reason.PARAMETER,
         )
     frame, described = load()
+    if posterior is not None and posterior <= 0:
+        raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
     found = auditor(
-        frame, read_table(released), described, promised, key=None if key is None else read_key(key)
+        frame,
+        read_table(released),
+        described,
+        promised,
+        key=None if key is None else read_key(key),
+        may_leave_out=may_leave_out,
+        posterior_seconds=posterior,
     )
     if as_json:
         show_json(found.as_dict())
@@ -59,6 +85,8 @@ def audit(
                 ("classes", f"{len(found.classes.sizes)}; the smallest has {found.k} rows"),
                 ("each record fits", f"at least {consistent.rows_per_record} released rows"),
                 ("each row fits", f"at least {int(consistent.records_of_row.min())} records"),
+                ("the strongest adversary", f"still has at least {found.concealment} rows for each record"),
+                ("a random pick is right", f"{found.risks.marketer:.1%} of the time on average"),
                 *([] if consistent.strayed is None else [("rows beside their record", consistent.strayed)]),
                 *(
                     (f"diversity of {d.column}", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
@@ -70,6 +98,30 @@ def audit(
                 ),
             ],
         )
+        show_facts("Adversary", _adversary(found))
         out.print(found.verdict, style="green" if found.holds else "bold red", markup=False, highlight=False)
     if not found.holds:
         raise typer.Exit(1)
+
+
+def _adversary(found: Audit) -> list[tuple[str, str]]:
+    """Return what attackers gain, beyond the promise, in plain words."""
+    facts = []
+    if found.uniqueness:
+        worst = found.uniqueness[0]
+        facts.append(
+            ("most identifying in the original", f"{', '.join(worst.columns)}: {worst.share:.1%} are unique")
+        )
+    if found.contributions:
+        most = min(found.contributions, key=lambda each: each.mean_risk)
+        facts.append(("adds most to the risk", f"{most.column}: without it {most.mean_risk:.1%} on average"))
+    if found.posterior is not None:
+        guess = found.posterior
+        if guess.link is not None:
+            quantiles = dict(guess.link.quantiles)
+            facts.append(
+                ("belief in the likeliest row", f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%}")
+            )
+        how = f"counted for {guess.counted}, sampled for {guess.sampled}, unknown for {guess.refused}"
+        facts.append(("matchings of records and rows", f"{how} records"))
+    return facts

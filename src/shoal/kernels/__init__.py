@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -221,18 +221,16 @@ class BoxTree:
         arrays = [array.astype(np.int32) for array in (records, boxes, *before)]
         return Matching(*self._tree.match_cheapest_first(*arrays))
 
-    def match_cheapest_together(self, known: Matching, candidates: int) -> Matching:
+    def match_cheapest_together(self, candidates: int) -> Matching:
         """Match all records and boxes, each with one that does not have it yet, at the least cost together.
 
         Parameters
         ----------
-        known
-            Any such matching; the result costs no more.
         candidates
-            So many of its nearest records are looked at for each box, besides the one known. Exact on these.
+            So many of its nearest records are looked at for each box, and the one that it gets when the
+            cheapest pair goes first. Exact on these. It costs no more than those together.
         """
-        found = Matching(*self._tree.match_cheapest_together(known.box_of, candidates))
-        return replace(found, queries=found.queries + known.queries, visited=found.visited + known.visited)
+        return Matching(*self._tree.match_cheapest_together(candidates))
 
     def match_in_order(
         self, records: NDArray[np.integer[Any]], costless: NDArray[np.integer[Any]]
@@ -323,6 +321,12 @@ class Diversification:
         """
         return self._native.widen()
 
+    def grow(self, rows: NDArray[np.int32], records: NDArray[np.int32]) -> None:
+        """Let each of some rows grow around a record."""
+        self._native.grow(
+            np.ascontiguousarray(rows, dtype=np.int32), np.ascontiguousarray(records, dtype=np.int32)
+        )
+
     @property
     def assignment(self) -> NDArray[np.int32]:
         """The record of each row."""
@@ -332,6 +336,227 @@ class Diversification:
     def grown(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Rows that grew, and around which records."""
         return self._native.grown()
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Copies of records matched with copies of boxes.
+
+    Parameters
+    ----------
+    records, boxes
+        The pairs; one may occur several times.
+    copies
+        How many copies of each pair's record are matched with copies of its box.
+    phases, searches, visited
+        The work it took: rounds of augmenting paths, searches in trees, nodes they looked at.
+    """
+
+    records: NDArray[np.int32]
+    boxes: NDArray[np.int32]
+    copies: NDArray[np.int64]
+    phases: int = 0
+    searches: int = 0
+    visited: int = 0
+
+
+class ConsistencyGraph:
+    """Records and boxes, and an edge wherever a record lies in a box; the edges are never listed.
+
+    Parameters
+    ----------
+    records
+        The codes of each distinct record.
+    record_copies
+        How many records each stands for.
+    boxes
+        For each distinct box and attribute, the number of a generalized value.
+    box_copies
+        How many released rows each stands for.
+    attributes
+        The generalized values of each attribute.
+    """
+
+    def __init__(
+        self,
+        records: NDArray[np.int32],
+        record_copies: NDArray[np.int64],
+        boxes: NDArray[np.int32],
+        box_copies: NDArray[np.int64],
+        attributes: Sequence[Intervals | Subsets],
+    ) -> None:
+        none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
+        specs = [
+            (False, a.size, np.ascontiguousarray(a.low), np.ascontiguousarray(a.high), none64, none32)
+            if isinstance(a, Intervals)
+            else (
+                *(True, a.size, none32, none32),
+                *(np.ascontiguousarray(a.starts), np.ascontiguousarray(a.members)),
+            )
+            for a in attributes
+        ]
+        self._graph = _native.ConsistencyGraph(
+            np.ascontiguousarray(records),
+            np.ascontiguousarray(record_copies),
+            np.ascontiguousarray(boxes),
+            np.ascontiguousarray(box_copies),
+            specs,
+        )
+
+    def count(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many copies of boxes contain each record, and of records lie in each box; all cores."""
+        return self._graph.count()
+
+    def count_labels(self, labels: NDArray[np.int32], size: int) -> LabelCounts:
+        """Count the labels of the boxes around each record, see the function of that name; on all cores."""
+        return LabelCounts(*self._graph.count_labels(np.ascontiguousarray(labels), size))
+
+    def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the boxes that contain each of some records, in no particular order; on all cores.
+
+        Returns
+        -------
+        tuple
+            The boxes around the i-th record are ``boxes[starts[i]:starts[i + 1]]``: `starts` and `boxes`.
+        """
+        return self._graph.boxes_around(np.ascontiguousarray(records, dtype=np.int32))
+
+    def maximum_matching(self, start: Matched | None = None) -> Matched:
+        """Match as many copies of records with copies of boxes around them as possible.
+
+        Parameters
+        ----------
+        start
+            Pairs to start from; those that are no edge, or more than there are copies, are left out.
+        """
+        before = start or Matched(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64))
+        return Matched(*self._graph.maximum_matching(before.records, before.boxes, before.copies))
+
+    def components(self, maximum: Matched) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the component of each record and of each box, 0, 1, 2, ..., given a maximum matching.
+
+        Some maximum matching uses an edge if and only if its ends are in the same component. No record lies
+        in a box of a component with a lower number than its own.
+        """
+        return self._graph.components(maximum.records, maximum.boxes, maximum.copies)
+
+    def stretches(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        """Return all edges, by stretches of an order of the records; all cores.
+
+        Returns
+        -------
+        tuple
+            The record at each place of the order; where the stretches of each box start, and their number;
+            the first place of each stretch, and the one after its last.
+        """
+        return self._graph.stretches()
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """Boxes and the records in them, which are stretches of an order of the records.
+
+    Parameters
+    ----------
+    record_copies, box_copies
+        How many each record, by its place in the order, and each box stands for.
+    starts
+        Where the stretches of each box start, and how many stretches there are.
+    begins, ends
+        The first place of each stretch, and the one after its last; ascending and apart for each box.
+    """
+
+    record_copies: NDArray[np.int64]
+    box_copies: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    begins: NDArray[np.int32]
+    ends: NDArray[np.int32]
+
+    @property
+    def _arrays(
+        self,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        return self.record_copies, self.box_copies, self.starts, self.begins, self.ends
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Boxes of some components: those of the i-th are boxes[starts[i]:starts[i + 1]].
+
+    All records in them belong to the component, which has as many copies of records as of boxes.
+    """
+
+    starts: NDArray[np.int64]
+    boxes: NDArray[np.int32]
+
+
+def exact_links(
+    graph: Neighbourhoods, components: Parts
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Return how many copies of a record have a copy of a box, on average over all perfect matchings.
+
+    Parameters
+    ----------
+    graph
+        The boxes and the records in them.
+    components
+        Those to look at. For each, the product of copies + 1 over its records or over its boxes must be small
+        enough to count so far, and the number of those to the power of its copies a floating-point number.
+
+    Returns
+    -------
+    tuple
+        The record, by its place, and the box of each pair that some perfect matching uses, and the average.
+    """
+    return _native.exact_links(graph._arrays, (components.starts, components.boxes))
+
+
+class MatchingChains:
+    """Markov chains over the perfect matchings of some components, each matching equally likely in the end.
+
+    Parameters
+    ----------
+    graph
+        The boxes and the records in them.
+    components
+        Those to look at.
+    chains
+        How many chains each component has.
+    key
+        Four random words for each chain of each component.
+    """
+
+    def __init__(
+        self, graph: Neighbourhoods, components: Parts, chains: int, key: NDArray[np.uint64]
+    ) -> None:
+        self._chains = chains
+        self._native = _native.MatchingChains(
+            graph._arrays, (components.starts, components.boxes), chains, key
+        )
+
+    def run(
+        self, components: NDArray[np.int32], walks: int, seconds: float
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_], int]:
+        """Let each chain of some components make closed walks, on all cores.
+
+        Parameters
+        ----------
+        components
+            Their numbers.
+        walks
+            How many closed walks.
+        seconds
+            When to give up.
+
+        Returns
+        -------
+        tuple
+            The record, by its place, and the box of each pair that was seen on these walks, and for each
+            chain how many copies of the record had one of the box, on average; for each component whether all
+            its chains were in time (else nothing of it is there); the number of steps of all walks.
+        """
+        records, boxes, shares, complete, steps = self._native.run(components, walks, seconds)
+        return records, boxes, shares.reshape(-1, self._chains), complete.astype(np.bool_), steps
 
 
 class Refinement:
@@ -357,12 +582,16 @@ class Refinement:
         self._shape = graph.shape
         self._refinement = _native.Refinement(codes, _specs(attributes), np.ascontiguousarray(graph), key)
 
-    def exchange(self) -> int:
+    def exchange(self, foresight: float = 0.0) -> int:
         """Let each row try to exchange each of its records with another row; return how often two did.
 
-        Each exchange lowers the cost.
+        Parameters
+        ----------
+        foresight
+            How much it counts what would become of a row without its outermost records, from 0 to 1. With 0,
+            each exchange lowers the cost; with more, the cost may rise at first and fall further then.
         """
-        return self._refinement.exchange()
+        return self._refinement.exchange(foresight)
 
     def reassign(self, times: int, temperature: float = 0.0) -> int:
         """Let all rows give away a record and assign these anew at the least cost; return how many moved.
@@ -391,7 +620,7 @@ class Refinement:
 def cheapest_assignment(
     starts: NDArray[np.int64], columns: NDArray[np.int32], costs: NDArray[np.float64], count: int
 ) -> NDArray[np.int32]:
-    """Assign rows to columns at the least sum of costs, where each row can take only some of them.
+    """Assign all rows to columns at the least sum of costs, where each row can take only some of them.
 
     Parameters
     ----------
@@ -405,7 +634,7 @@ def cheapest_assignment(
     Returns
     -------
     NDArray
-        The column of each row; -1 for rows that could not be taken in besides the others.
+        The column of each row. If not all can have one, as many as possible do, at any cost; -1 for others.
     """
     return _native.cheapest_assignment(
         np.ascontiguousarray(starts, dtype=np.int64),
@@ -482,29 +711,15 @@ def count_consistent(
 
     Parameters
     ----------
-    records
-        The codes of each distinct record.
-    record_copies
-        How many records each stands for.
-    boxes
-        For each distinct box and attribute, the number of a generalized value.
-    box_copies
-        How many released rows each stands for.
-    attributes
-        The generalized values of each attribute.
+    records, record_copies, boxes, box_copies, attributes
+        As for `ConsistencyGraph`.
 
     Returns
     -------
     tuple
         How many released rows contain each record, and how many records lie in each box.
     """
-    return _native.count_consistent(
-        np.ascontiguousarray(records),
-        np.ascontiguousarray(record_copies),
-        np.ascontiguousarray(boxes),
-        np.ascontiguousarray(box_copies),
-        _values_specs(attributes),
-    )
+    return ConsistencyGraph(records, record_copies, boxes, box_copies, attributes).count()
 
 
 @dataclass(frozen=True, eq=False)
@@ -550,30 +765,8 @@ def count_labels(
     size
         How many labels there are, at least 1.
     """
-    return LabelCounts(
-        *_native.count_labels(
-            np.ascontiguousarray(records),
-            np.ascontiguousarray(boxes),
-            np.ascontiguousarray(box_copies),
-            _values_specs(attributes),
-            np.ascontiguousarray(labels),
-            size,
-        )
-    )
-
-
-_ValuesSpec = tuple[bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
-
-
-def _values_specs(attributes: Sequence[Intervals | Subsets]) -> list[_ValuesSpec]:
-    """Return generalized values as native code takes them."""
-    none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
-    return [
-        (False, a.size, np.ascontiguousarray(a.low), np.ascontiguousarray(a.high), none64, none32)
-        if isinstance(a, Intervals)
-        else (True, a.size, none32, none32, np.ascontiguousarray(a.starts), np.ascontiguousarray(a.members))
-        for a in attributes
-    ]
+    graph = ConsistencyGraph(records, np.ones(len(records), dtype=np.int64), boxes, box_copies, attributes)
+    return graph.count_labels(labels, size)
 
 
 def _specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:

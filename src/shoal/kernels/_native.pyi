@@ -41,7 +41,7 @@ class BoxTree:
         settled_boxes: NDArray[np.int32],
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, int, int]: ...
     def match_cheapest_together(
-        self, known: NDArray[np.int32], candidates: int
+        self, candidates: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, int, int]: ...
     def match_in_order(
         self, records: NDArray[np.int32], costless: NDArray[np.int32]
@@ -64,8 +64,49 @@ class Diversification:
     def shortfall(self) -> float: ...
     def swap(self) -> int: ...
     def widen(self) -> int: ...
+    def grow(self, rows: NDArray[np.int32], records: NDArray[np.int32]) -> None: ...
     def record_of(self) -> NDArray[np.int32]: ...
     def grown(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+
+class ConsistencyGraph:
+    def __init__(
+        self,
+        records: NDArray[np.int32],
+        record_copies: NDArray[np.int64],
+        boxes: NDArray[np.int32],
+        box_copies: NDArray[np.int64],
+        attributes: Sequence[
+            tuple[bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
+        ],
+    ) -> None: ...
+    def count(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+    def count_labels(
+        self, labels: NDArray[np.int32], size: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]: ...
+    def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+    def maximum_matching(
+        self, records: NDArray[np.int32], boxes: NDArray[np.int32], copies: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], int, int, int]: ...
+    def components(
+        self, records: NDArray[np.int32], boxes: NDArray[np.int32], copies: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+    def stretches(
+        self,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+
+class MatchingChains:
+    def __init__(
+        self,
+        graph: tuple[
+            NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]
+        ],
+        components: tuple[NDArray[np.int64], NDArray[np.int32]],
+        chains: int,
+        key: NDArray[np.uint64],
+    ) -> None: ...
+    def run(
+        self, components: NDArray[np.int32], walks: int, seconds: float
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.uint8], int]: ...
 
 class Refinement:
     def __init__(
@@ -75,11 +116,17 @@ class Refinement:
         graph: NDArray[np.int32],
         key: NDArray[np.uint64],
     ) -> None: ...
-    def exchange(self) -> int: ...
+    def exchange(self, foresight: float) -> int: ...
     def reassign(self, times: int, temperature: float) -> int: ...
     def cost(self) -> float: ...
     def members(self) -> NDArray[np.int32]: ...
 
+def exact_links(
+    graph: tuple[
+        NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]
+    ],
+    components: tuple[NDArray[np.int64], NDArray[np.int32]],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]: ...
 def cheapest_assignment(
     starts: NDArray[np.int64], columns: NDArray[np.int32], costs: NDArray[np.float64], count: int
 ) -> NDArray[np.int32]: ...
@@ -97,22 +144,3 @@ def mondrian(
     entropy: float,
     relaxed: bool,
 ) -> NDArray[np.int32]: ...
-def count_consistent(
-    records: NDArray[np.int32],
-    record_copies: NDArray[np.int64],
-    boxes: NDArray[np.int32],
-    box_copies: NDArray[np.int64],
-    attributes: Sequence[
-        tuple[bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
-    ],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
-def count_labels(
-    records: NDArray[np.int32],
-    boxes: NDArray[np.int32],
-    box_copies: NDArray[np.int64],
-    attributes: Sequence[
-        tuple[bool, int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]
-    ],
-    labels: NDArray[np.int32],
-    size: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]: ...

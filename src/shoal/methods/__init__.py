@@ -14,7 +14,7 @@ from shoal.models import Freeform, KAnonymity, Model
 
 METHODS: dict[type[Model], dict[str, Method]] = {
     KAnonymity: {"mondrian": mondrian},
-    Freeform: {"sort_greedy": sort_greedy, "greedy": greedy, "matching": matching, "exact": exact},
+    Freeform: {"matching": matching, "sort_greedy": sort_greedy, "greedy": greedy, "exact": exact},
 }
 """For each model, the methods that keep it; the first is the default."""
 

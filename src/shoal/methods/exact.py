@@ -66,7 +66,7 @@ def exact(
         raise InputError(
             f"exact is for small tables: {n} records, {len(copies)} of them different, have too many "
             f"possible rows of k = {k} records to try them all; take fewer records, or the method "
-            "sort_greedy",
+            "matching",
             reason=Reason.TOO_LARGE,
         )
     circumstances.progress("listing possible rows", 0.0)
@@ -229,6 +229,6 @@ class _Program:
         known += "" if best is None else f", the best one found is {best / self._records:.6f}"
         return InputError(
             f"the optimum was not proven within {self._seconds:g} s{known}; allow more time (--seconds, or "
-            "seconds=...), or take the method sort_greedy",
+            "seconds=...), or take the method matching",
             reason=Reason.TOO_LARGE,
         )

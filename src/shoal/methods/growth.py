@@ -1,4 +1,4 @@
-"""Rows that grow by one record a round: the shell that Greedy and SortGreedy share (Doka et al. 2015)."""
+"""Rows that grow by one record a round: the shell of greedy, sort_greedy and matching (Doka et al. 2015)."""
 
 from __future__ import annotations
 

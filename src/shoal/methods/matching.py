@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from shoal.kernels import BoxTree, Matching
 from shoal.methods.contract import Circumstances
-from shoal.methods.freeform import cheapest_first
 from shoal.methods.growth import grown
 from shoal.models import Freeform
 from shoal.recoding import Recoding
@@ -37,6 +36,6 @@ def matching(
     return grown(table, model, circumstances, effort, cheapest_together)
 
 
-def cheapest_together(tree: BoxTree, copies: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Matching:
-    """Match records and boxes at the least cost together."""
-    return tree.match_cheapest_together(cheapest_first(tree, copies), CANDIDATES)
+def cheapest_together(tree: BoxTree, _copies: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Matching:
+    """Match records and boxes at the least cost together; copies are among the nearest anyway."""
+    return tree.match_cheapest_together(CANDIDATES)

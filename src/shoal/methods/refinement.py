@@ -13,12 +13,15 @@ from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.table import Table
 
+FORESIGHT = (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1)
+"""Of the first sweeps of exchanges over complete rows; later ones look at what rows cost as they are."""
 MOST_SWEEPS = 20
 WORTHWHILE = 5e-4
 """Exchanges end when a sweep saves less than this share."""
 
 HEAT = 0.06
-"""How much costs are blurred when the last reassignments begin, as a share of what a row costs."""
+"""How much costs are blurred when the last reassignments begin, as a share of what a row costs; less if there
+are too few of them for rows of many records to settle again."""
 PER_CUT = 5
 """So many reassignments are made before the rows are cut into other parts."""
 
@@ -29,20 +32,24 @@ class Effort:
 
     Parameters
     ----------
-    sweeps
-        Of exchanges, each time while rows grow.
+    growing
+        The foresight of each sweep of exchanges, each time while rows grow.
     reassignments
         Each time while rows grow: all rows give away one record, and these are assigned anew.
     last
         Reassignments when rows are complete; costs are blurred at first and less and less.
     """
 
-    sweeps: int
+    growing: tuple[float, ...]
     reassignments: int
     last: int
 
 
-EFFORTS = {"fast": None, "balanced": Effort(2, 0, 0), "best": Effort(4, 10, 200)}
+EFFORTS = {
+    "fast": None,
+    "balanced": Effort((0.5, 0.25), 0, 0),
+    "best": Effort((0.6, 0.4, 0.2, 0.1), 10, 200),
+}
 
 
 def effort_named(name: str) -> Effort | None:
@@ -89,30 +96,37 @@ class Refiner:
     def while_growing(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return a better graph for rows that are to grow further; rows near each other stand together."""
         refinement = self._refinement(graph)
-        for _ in range(self._effort.sweeps):
-            refinement.exchange()
+        for foresight in self._effort.growing:
+            refinement.exchange(foresight)
         if self._effort.reassignments:
             refinement.reassign(self._effort.reassignments)
         return self._in_order(refinement.graph)
 
     def at_last(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return a graph in which no exchange that was tried saves anything more."""
+        """Return a graph that costs no more, in which no exchange that was tried saves anything more."""
         refinement = self._refinement(graph)
         progress = self._circumstances.progress
-        for sweep in range(MOST_SWEEPS):
+        least, best = refinement.cost, graph
+        for sweep, foresight in enumerate(FORESIGHT):
+            progress("exchanging records", sweep / MOST_SWEEPS)
+            refinement.exchange(foresight)
+        for sweep in range(len(FORESIGHT), MOST_SWEEPS):
             progress("exchanging records", sweep / MOST_SWEEPS)
             before = refinement.cost
             if refinement.exchange() == 0 or before - refinement.cost < WORTHWHILE * before:
                 break
         progress("exchanging records", 1.0)
-        heat = HEAT * refinement.cost / len(graph)
+        if refinement.cost < least:
+            least, best = refinement.cost, refinement.graph
+        settling = min(1.0, self._effort.last / (20 * graph.shape[1]))
+        heat = HEAT * settling**2 * refinement.cost / len(graph)
         for done in range(0, self._effort.last, PER_CUT):
             share = done / self._effort.last
             progress("assigning records anew", share)
             refinement.reassign(PER_CUT, heat * max(0.0, 1 - 1.25 * share))
         if self._effort.last:
             progress("assigning records anew", 1.0)
-        return refinement.graph
+        return refinement.graph if refinement.cost < least else best
 
     def _refinement(self, graph: NDArray[np.int32]) -> Refinement:
         key = self._circumstances.randomness.words(4)

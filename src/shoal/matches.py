@@ -1,0 +1,349 @@
+"""Who could be whose: the graph of records and the rows around them, and which pairs are matches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.errors import InternalError
+from shoal.recoding import Generalized, Nodes, Ranges, Sets
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Which rows could be whose, to an adversary who knows every record (Tassa et al. 2012, Definition 6).
+
+    A row is a match of a record if some perfect matching of records and consistent rows pairs the two; where
+    there is no perfect one, if some maximum matching does.
+
+    Parameters
+    ----------
+    matched
+        A maximum matching: the row of each record, or -1.
+    component_of_record, component_of_row
+        Components 0, 1, 2, ... A row is a match of a record if and only if the two are consistent and in the
+        same one. A record is consistent with no row of a component that has a lower number than its own.
+    matches_of_record, matches_of_row
+        How many matches each has.
+    """
+
+    matched: NDArray[np.int64]
+    component_of_record: NDArray[np.int32]
+    component_of_row: NDArray[np.int32]
+    matches_of_record: NDArray[np.int64]
+    matches_of_row: NDArray[np.int64]
+
+    @property
+    def unmatched_records(self) -> int:
+        """How many records are left without a row when as many as possible have one."""
+        return int((self.matched < 0).sum())
+
+    @property
+    def unmatched_rows(self) -> int:
+        """How many rows are left without a record."""
+        return len(self.matches_of_row) - len(self.matched) + self.unmatched_records
+
+    @property
+    def perfect(self) -> bool:
+        """Whether each record can have a row of its own, and each row a record."""
+        return self.unmatched_records == 0 and self.unmatched_rows == 0
+
+    @property
+    def concealment(self) -> int:
+        """The least number of matches of any record that has some; 0 if none has."""
+        some = self.matches_of_record[self.matches_of_record > 0]
+        return int(some.min()) if len(some) else 0
+
+    @property
+    def components(self) -> int:
+        """How many components there are."""
+        return 1 + max(
+            int(self.component_of_record.max(initial=-1)), int(self.component_of_row.max(initial=-1))
+        )
+
+    @property
+    def records_of_component(self) -> NDArray[np.int64]:
+        """How many records each component has; as many as rows, if the matching is perfect."""
+        return np.bincount(self.component_of_record, minlength=self.components)
+
+    @property
+    def rows_of_component(self) -> NDArray[np.int64]:
+        """How many rows each component has."""
+        return np.bincount(self.component_of_row, minlength=self.components)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data; the worst are the least numbers of matches that records have."""
+        counts, records = np.unique(self.matches_of_record, return_counts=True)
+        return {
+            "perfect": self.perfect,
+            "unmatched_records": self.unmatched_records,
+            "unmatched_rows": self.unmatched_rows,
+            "concealment": self.concealment,
+            "matches_per_row": int(self.matches_of_row.min(initial=len(self.matched))),
+            "components": self.components,
+            "worst": [
+                {"matches": int(m), "records": int(r)} for m, r in zip(counts[:5], records[:5], strict=True)
+            ],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """The consistency graph of a table and a release: an edge wherever a row covers a record.
+
+    Equal records have the same neighbours, and so have equal rows: the graph knows only their types.
+
+    Parameters
+    ----------
+    records
+        The codes of each type of record.
+    record_type
+        The type of each record.
+    boxes
+        For each type of row and attribute, the number of a generalized value.
+    row_type
+        The type of each row.
+    attributes
+        The generalized values of each attribute.
+    """
+
+    records: NDArray[np.int32]
+    record_type: NDArray[np.int32]
+    boxes: NDArray[np.int32]
+    row_type: NDArray[np.int32]
+    attributes: tuple[kernels.Intervals | kernels.Subsets, ...]
+
+    @classmethod
+    def of(cls, codes: NDArray[np.int32], cells: NDArray[np.int32], values: Sequence[Generalized]) -> Self:
+        """Return the graph of a table and a release.
+
+        Parameters
+        ----------
+        codes
+            The records: one row for each, one column for each attribute.
+        cells
+            The release: for each row and attribute, the number of a generalized value.
+        values
+            The generalized values of each attribute.
+        """
+        record_type, first_record = kernels.group_rows(codes)
+        row_type, first_row = kernels.group_rows(cells)
+        attributes = tuple(_for_kernel(v) for v in values)
+        return cls(codes[first_record], record_type, cells[first_row], row_type, attributes)
+
+    def degrees(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return with how many rows each record, and with how many records each row is consistent."""
+        rows, records = self._kernel.count()
+        return rows[self.record_type], records[self.row_type]
+
+    def count_labels(
+        self, labels: NDArray[np.int32], size: int, matches: Matches | None = None
+    ) -> kernels.LabelCounts:
+        """Count the labels of the rows around each type of record.
+
+        Parameters
+        ----------
+        labels
+            The label of each row.
+        size
+            How many labels there are.
+        matches
+            The matches of this graph, if only those count, and not all consistent rows.
+        """
+        records, boxes, attributes = self.records, self.boxes, self.attributes
+        if matches is not None:
+            of_record, of_box = self._components_of_types(matches)
+            records, boxes, attributes = self._apart(of_record, of_box)
+        row_type, first_row = kernels.group_rows(np.column_stack((self.row_type, labels)))
+        return kernels.count_labels(
+            records,
+            boxes[self.row_type[first_row]],
+            np.bincount(row_type),
+            attributes,
+            labels[first_row],
+            size,
+        )
+
+    def crowds(self, types: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the types of row that are consistent with each of some types of record.
+
+        Parameters
+        ----------
+        types
+            The types of record.
+
+        Returns
+        -------
+        tuple
+            Those of the i-th type are ``rows[starts[i]:starts[i + 1]]``, in no order: `starts` and `rows`.
+        """
+        return self._kernel.boxes_around(types.astype(np.int32))
+
+    def matches(self, key: NDArray[np.integer[Any]] | None = None) -> Matches:
+        """Find all matches, without listing the edges.
+
+        A maximum matching, and then the strongly connected components that it leads to (Algorithm 4). Takes
+        about as many searches for a neighbour as there are types, for each round of augmenting paths; how
+        much a search costs depends on how the boxes overlap. Memory in proportion to the types.
+
+        Parameters
+        ----------
+        key
+            For each row, the record it was made from, if that is known: then nothing has to be matched but
+            the rows that do not cover their record.
+        """
+        maximum = self._kernel.maximum_matching(None if key is None else self._pairs(key))
+        of_record, of_box = self._kernel.components(maximum)
+        rows, records = self._count_within(of_record, of_box)
+        return Matches(
+            self._rows_of_records(maximum),
+            of_record[self.record_type],
+            of_box[self.row_type],
+            rows[self.record_type],
+            records[self.row_type],
+        )
+
+    def within(self, matches: Matches, components: NDArray[np.bool_]) -> Within:
+        """Return the graph within some components: its edges are the matches there.
+
+        Parameters
+        ----------
+        matches
+            The matches of this graph.
+        components
+            Which components are wanted.
+        """
+        of_record, of_box = self._components_of_types(matches)
+        records, boxes = np.flatnonzero(components[of_record]), np.flatnonzero(components[of_box])
+        order, starts, begins, ends = self._kernel_within(of_record, of_box, records, boxes).stretches()
+        places = records[order]
+        return Within(
+            places,
+            boxes,
+            of_record[places],
+            of_box[boxes],
+            kernels.Neighbourhoods(
+                np.bincount(self.record_type, minlength=1)[places],
+                np.bincount(self.row_type, minlength=1)[boxes],
+                starts,
+                begins,
+                ends,
+            ),
+        )
+
+    @cached_property
+    def _kernel(self) -> kernels.ConsistencyGraph:
+        return kernels.ConsistencyGraph(
+            self.records,
+            np.bincount(self.record_type),
+            self.boxes,
+            np.bincount(self.row_type),
+            self.attributes,
+        )
+
+    def _pairs(self, key: NDArray[np.integer[Any]]) -> kernels.Matched:
+        types = np.column_stack((self.record_type[key], self.row_type))
+        pair, first = kernels.group_rows(types)
+        records, boxes = np.ascontiguousarray(types[first].T)
+        return kernels.Matched(records, boxes, np.bincount(pair))
+
+    def _rows_of_records(self, maximum: kernels.Matched) -> NDArray[np.int64]:
+        """Return which record gets which row: those of a type are interchangeable."""
+        matched = np.full(len(self.record_type), -1, dtype=np.int64)
+        records = _members(self.record_type, np.repeat(maximum.records, maximum.copies))
+        matched[records] = _members(self.row_type, np.repeat(maximum.boxes, maximum.copies))
+        return matched
+
+    def _count_within(
+        self, of_record: NDArray[np.int32], of_box: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the degrees of all types in the graph without its edges between components."""
+        if max(of_record.max(initial=0), of_box.max(initial=0)) == 0:
+            return self._kernel.count()
+        everything = np.arange(len(of_record)), np.arange(len(of_box))
+        return self._kernel_within(of_record, of_box, *everything).count()
+
+    def _kernel_within(
+        self,
+        of_record: NDArray[np.int32],
+        of_box: NDArray[np.int32],
+        records: NDArray[np.int64],
+        boxes: NDArray[np.int64],
+    ) -> kernels.ConsistencyGraph:
+        """Return the graph of some types of records and rows without its edges between components."""
+        codes, values, attributes = self._apart(of_record, of_box)
+        return kernels.ConsistencyGraph(
+            codes[records],
+            np.bincount(self.record_type, minlength=1)[records],
+            values[boxes],
+            np.bincount(self.row_type, minlength=1)[boxes],
+            attributes,
+        )
+
+    def _components_of_types(self, matches: Matches) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the component of each type of record and row."""
+        of_record = np.empty(len(self.records), dtype=np.int32)
+        of_record[self.record_type] = matches.component_of_record
+        of_box = np.empty(len(self.boxes), dtype=np.int32)
+        of_box[self.row_type] = matches.component_of_row
+        return of_record, of_box
+
+    def _apart(
+        self, of_record: NDArray[np.int32], of_box: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.Intervals | kernels.Subsets, ...]]:
+        """Return records, boxes and attributes such that nothing lies in a box of another component."""
+        number = np.arange(1 + max(of_record.max(initial=0), of_box.max(initial=0)), dtype=np.int32)
+        # A component is one more attribute, in which every box is a single code.
+        return (
+            np.column_stack((self.records, of_record)),
+            np.column_stack((self.boxes, of_box)),
+            (*self.attributes, kernels.Intervals(len(number), number, number)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """The part of a consistency graph that lies within some components.
+
+    Parameters
+    ----------
+    records, boxes
+        The types of records and rows that are in it, in the order of `neighbourhoods`.
+    component_of_record, component_of_box
+        The component of each.
+    neighbourhoods
+        The records in each box, by their places.
+    """
+
+    records: NDArray[np.int64]
+    boxes: NDArray[np.int64]
+    component_of_record: NDArray[np.int32]
+    component_of_box: NDArray[np.int32]
+    neighbourhoods: kernels.Neighbourhoods
+
+
+def _members(type_of: NDArray[np.int32], types: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return for each of some types one of its members, another each time."""
+    by_type = np.argsort(type_of, kind="stable")
+    sizes = np.bincount(type_of)
+    order = np.argsort(types, kind="stable")
+    asked = types[order]
+    turn = np.arange(len(asked)) - np.searchsorted(asked, asked)
+    members = np.empty(len(types), dtype=np.int64)
+    members[order] = by_type[(np.cumsum(sizes) - sizes)[asked] + turn]
+    return members
+
+
+def _for_kernel(values: Generalized) -> kernels.Intervals | kernels.Subsets:
+    match values:
+        case Ranges() | Nodes():
+            return kernels.Intervals(len(values.domain), values.low, values.high)
+        case Sets():
+            return kernels.Subsets(len(values.domain), values.starts, values.members)
+    raise InternalError(f"the consistency graph does not know {type(values).__name__}")

@@ -1,0 +1,67 @@
+"""The ten patients of Table I of Wang and Liu, XColor: Protecting General Proximity Privacy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shoal.audit.classes import Classes
+from shoal.audit.proximity import Proximity, proximity_of_classes
+from shoal.distances import Absolute, Least
+
+SYNDROMES = np.array(
+    [
+        (0.8, 0.0, 0.0),
+        (0.6, 0.4, 0.4),
+        (0.7, 0.1, 0.1),
+        (1.0, 0.2, 0.2),
+        (0.1, 0.9, 0.9),
+        (0.2, 0.5, 0.2),
+        (0.8, 0.1, 0.9),
+        (0.4, 0.3, 0.5),
+        (0.6, 0.9, 0.3),
+        (1.0, 0.7, 0.7),
+    ]
+)
+"""Allergy, asthma and myocarditis of each patient; the first five are one group, the others the second."""
+
+
+@pytest.fixture
+def closest_component() -> Least:
+    codes, parts = [], []
+    for component in SYNDROMES.T:
+        values, code = np.unique(component, return_inverse=True)
+        parts.append(Absolute(values))
+        codes.append(code)
+    return Least(tuple(parts), np.column_stack(codes).astype(np.int32))
+
+
+def proximity(distance: Least, groups: list[int], delta: float | None = None) -> Proximity:
+    classes = Classes(np.array(groups, dtype=np.int32), np.bincount(groups))
+    values = np.arange(len(groups), dtype=np.int32)
+    return proximity_of_classes(classes, "syndrome", values, distance, epsilon=0.1, delta=delta)
+
+
+def test_the_neighbours_of_the_third_patient(closest_component: Least) -> None:
+    """Example 3; that 0.8 and 0.7, or 0.2 and 0.1, are close must not hang on how binary rounds them."""
+    everybody = np.arange(5)
+    assert closest_component.close(np.array(2), everybody, 0.1).tolist() == [True, True, True, True, False]
+
+
+def test_the_risk_of_the_first_group(closest_component: Least) -> None:
+    assert proximity(closest_component, [0] * 5).risk == 0.75
+
+
+def test_which_groups_are_breached(closest_component: Least) -> None:
+    """At most (1 - delta) (|G| - 1) neighbours: three of four others just fit delta = 1/4."""
+    both = [0] * 5 + [1] * 5
+    first = proximity(closest_component, both).risks[0]
+    assert first == 0.75
+    just = proximity(closest_component, [0] * 5, delta=0.25)
+    assert just.vulnerability == 0
+    assert proximity(closest_component, [0] * 5, delta=0.26).vulnerability == 1
+    assert proximity(closest_component, [0] * 5).vulnerability is None
+
+
+def test_a_group_of_one_is_lost(closest_component: Least) -> None:
+    assert proximity(closest_component, [0, 0, 0, 0, 1]).risks[1] == 1
