@@ -260,11 +260,10 @@ bool BoxTree::may_cover(const Cell* cells, const std::int32_t* record) const {
   return true;
 }
 
-// Whether a box may cover a record below a node.
-bool BoxTree::may_lie_below(std::int32_t node, std::int32_t box) const {
+// Whether a box of these cells may cover a record below a node.
+bool BoxTree::may_lie_below(std::int32_t node, const Cell* cells) const {
   const std::size_t d = attributes_.size();
   const Cell* below = record_unions_.data() + at(node) * d;
-  const Cell* cells = boxes_.data() + at(box) * d;
   for (std::size_t a = 0; a < d; ++a) {
     const auto& attribute = attributes_[a];
     const bool may = attribute.kind == Kind::set
@@ -298,6 +297,27 @@ void BoxTree::add_member(std::int32_t box, std::int32_t record) {
   members_[at(box) * room_ + at(counts_[at(box)]++)] = record;
   for (std::size_t a = 0; a < d; ++a)
     boxes_[at(box) * d + a].unite(attributes_[a], Cell(attributes_[a], codes_[at(record) * d + a]));
+}
+
+void BoxTree::grow(std::int32_t box, std::int32_t record) {
+  const std::size_t d = attributes_.size();
+  bool needed = false;
+  for (std::size_t a = 0; a < d; ++a) {
+    const auto& attribute = attributes_[a];
+    const std::int32_t code = codes(record)[a];
+    needed |= attribute.kind == Kind::set && attribute.size > 64 && !has_code(box, a, code);
+  }
+  if (needed && at(counts_[at(box)]) == room_) {
+    std::vector<std::int32_t> wider(members_.size() * 2);
+    for (std::int32_t b = 0; b < rows_; ++b)
+      std::copy_n(members_.data() + at(b) * room_, room_, wider.data() + at(b) * room_ * 2);
+    members_ = std::move(wider);
+    room_ *= 2;
+  }
+  if (needed) members_[at(box) * room_ + at(counts_[at(box)]++)] = record;
+  for (std::size_t a = 0; a < d; ++a)
+    boxes_[at(box) * d + a].unite(attributes_[a], Cell(attributes_[a], codes(record)[a]));
+  for (std::int32_t node = leaf_of_[at(box)]; node >= 0; node = nodes_[at(node)].parent) unite_below(node);
 }
 
 void BoxTree::set_members(std::span<const std::int32_t> members) {
@@ -406,6 +426,29 @@ Nearest BoxTree::nearest_box(std::int32_t record, Search& search) const {
   return best;
 }
 
+std::vector<NearBox> BoxTree::nearest_boxes(std::int32_t record, std::size_t count,
+                                            const std::function<bool(std::int32_t)>& accept,
+                                            Search& search) const {
+  const std::int32_t* wanted = codes(record);
+  std::vector<NearBox> best;  // a heap, the farthest first
+  const auto most = [&] { return best.size() < count ? kUnlimited : best.front().cost; };
+  visit_nearer_first(
+      search, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
+      [&](std::int32_t node) { return boxes_left_[at(node)] == 0 ? kHidden : most(); },
+      [&](std::int32_t box) {
+        const double extra = extra_cost(box, wanted, most());
+        if (extra >= most() || box_deleted_[at(box)] || !accept(box)) return;
+        if (best.size() == count) {
+          std::pop_heap(best.begin(), best.end());
+          best.pop_back();
+        }
+        best.push_back({extra, box});
+        std::push_heap(best.begin(), best.end());
+      });
+  std::sort_heap(best.begin(), best.end());
+  return best;
+}
+
 std::vector<NearRecord> BoxTree::nearest_records(std::int32_t box, std::size_t count, Search& search) const {
   std::vector<NearRecord> best;  // a heap, the farthest first
   const auto most = [&] { return best.size() < count ? kUnlimited : best.front().cost; };
@@ -452,9 +495,33 @@ void BoxTree::visit(Search& search, const std::vector<std::int32_t>& left, const
 std::vector<std::int32_t> BoxTree::records_in(std::int32_t box, Search& search) const {
   std::vector<std::int32_t> found;
   visit(
-      search, records_left_, [&](std::int32_t node) { return may_lie_below(node, box); },
+      search, records_left_,
+      [&](std::int32_t node) { return may_lie_below(node, boxes_.data() + at(box) * attributes_.size()); },
       [&](std::int32_t record) {
         if (!record_deleted_[at(record)] && covers(box, codes(record))) found.push_back(record);
+      });
+  return found;
+}
+
+std::vector<std::int32_t> BoxTree::records_in_grown(std::int32_t box, std::int32_t record,
+                                                    Search& search) const {
+  const std::size_t d = attributes_.size();
+  std::vector<Cell> cells(boxes_.begin() + static_cast<std::ptrdiff_t>(at(box) * d),
+                          boxes_.begin() + static_cast<std::ptrdiff_t>((at(box) + 1) * d));
+  for (std::size_t a = 0; a < d; ++a) cells[a].unite(attributes_[a], Cell(attributes_[a], codes(record)[a]));
+  const auto covered = [&](std::int32_t other) {
+    if (!may_cover(cells.data(), codes(other))) return false;
+    for (std::size_t a = 0; a < d; ++a)
+      if (attributes_[a].kind == Kind::set && attributes_[a].size > 64 &&
+          codes(other)[a] != codes(record)[a] && !has_code(box, a, codes(other)[a]))
+        return false;
+    return true;
+  };
+  std::vector<std::int32_t> found;
+  visit(
+      search, records_left_, [&](std::int32_t node) { return may_lie_below(node, cells.data()); },
+      [&](std::int32_t other) {
+        if (!record_deleted_[at(other)] && covered(other)) found.push_back(other);
       });
   return found;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -59,6 +60,12 @@ struct Nearest {
   double cost = std::numeric_limits<double>::infinity();
 };
 
+struct NearBox {
+  double cost;
+  std::int32_t box;
+  auto operator<=>(const NearBox&) const = default;
+};
+
 struct NearRecord {
   double cost;
   std::int32_t record;
@@ -82,6 +89,7 @@ class BoxTree {
   void set_members(std::span<const std::int32_t> members);
 
   std::int32_t rows() const { return rows_; }
+  std::size_t attributes() const { return attributes_.size(); }
   const std::vector<std::int32_t>& order() const { return order_; }  // the record at each place
   const std::vector<Node>& nodes() const { return nodes_; }          // from the root down
   const std::int32_t* codes(std::int32_t place) const {
@@ -102,6 +110,9 @@ class BoxTree {
   void add_member(std::int32_t box, std::int32_t record);
   // Renews the unions after boxes grew.
   void refresh();
+  // Lets a box grow around a record beyond its room, and renews the unions above it. The record becomes a
+  // member only where that is needed to know what the box covers.
+  void grow(std::int32_t box, std::int32_t record);
 
   // A box, or a record, is found only at an extra cost below its limit; there is none at first.
   double box_limit(std::int32_t box) const { return box_limits_.each[static_cast<std::size_t>(box)]; }
@@ -127,6 +138,11 @@ class BoxTree {
   // same time.
   Nearest nearest_box(std::int32_t record, Search& search) const;
 
+  // The boxes with the least extra cost for a record, `count` of them if `accept` takes as many, nearest
+  // first.
+  std::vector<NearBox> nearest_boxes(std::int32_t record, std::size_t count,
+                                     const std::function<bool(std::int32_t)>& accept, Search& search) const;
+
   // The records that cost a box least in addition, `count` of them if there are as many, nearest first; its
   // members do not count.
   std::vector<NearRecord> nearest_records(std::int32_t box, std::size_t count, Search& search) const;
@@ -136,6 +152,8 @@ class BoxTree {
 
   // All records that a box covers, and all boxes that cover a record, in ascending order.
   std::vector<std::int32_t> records_in(std::int32_t box, Search& search) const;
+  // Those that a box would cover after it grew around a record.
+  std::vector<std::int32_t> records_in_grown(std::int32_t box, std::int32_t record, Search& search) const;
   std::vector<std::int32_t> boxes_around(std::int32_t record, Search& search) const;
 
   // What is deleted is never found again, and where nothing is left no search goes. A deleted record stays in
@@ -156,7 +174,7 @@ class BoxTree {
   double reach(std::int32_t node, const std::int32_t* record, double enough) const;
   double reach_records(std::int32_t node, std::int32_t box, double enough) const;
   bool may_cover(const Cell* cells, const std::int32_t* record) const;
-  bool may_lie_below(std::int32_t node, std::int32_t box) const;
+  bool may_lie_below(std::int32_t node, const Cell* cells) const;
   template <typename Reach, typename Enough, typename Look>
   void visit_nearer_first(Search& search, const Reach& reach, const Enough& enough, const Look& look) const;
   template <typename Enter, typename Look>

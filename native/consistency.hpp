@@ -16,6 +16,14 @@ struct Counts {
   std::vector<std::int64_t> records_of_box;   // how many records, by their copies, lie in each box
 };
 
+// Of the boxes that contain each record, by their copies:
+struct LabelCounts {
+  std::vector<std::int64_t> boxes;     // how many there are
+  std::vector<std::int64_t> most;      // how many have the most frequent label
+  std::vector<std::int64_t> distinct;  // how many different labels they have
+  std::vector<double> logs;            // the sum of c log c over labels, c of them each
+};
+
 // The records in each box: those of the i-th are in the stretches from starts[i] to starts[i + 1] - 1. A
 // stretch is one of places in the tree of records; those of a box are ascending, and apart.
 struct Stretches {
@@ -64,12 +72,17 @@ class ConsistencyGraph {
   // All edges, counted at both ends, in the order in which records and boxes came in. On all cores.
   Counts count() const;
 
+  // The labels 0 .. size - 1 of the boxes around each record; records and boxes in the order in which they
+  // came in. On all cores.
+  LabelCounts count_labels(std::span<const std::int32_t> labels, std::int32_t size) const;
+
   // All edges, as far as neighbouring records do not stand for each other; boxes in the order in which they
   // came in. On all cores.
   Stretches stretches() const;
 
  private:
   class Counter;
+  class LabelCounter;
 
   // What is left to ask when all extents meet.
   bool in_sets(std::int32_t record, std::int32_t box) const {

@@ -43,6 +43,12 @@ struct SearchProfile {
 
 class LiveTree {
  public:
+  struct Node {
+    std::int32_t begin, end;  // of the places below it
+    std::int32_t left = -1;   // its children are left and left + 1; none for a leaf
+    std::int32_t parent = -1;
+  };
+
   // `extents` is row-major, boxes x columns; intervals come before sets. The boxes are numbered anew by their
   // place in the tree: neighbours in the tree are neighbours in memory.
   LiveTree(std::span<const Extent> extents, std::size_t boxes, const std::vector<SearchProfile>& columns);
@@ -67,6 +73,21 @@ class LiveTree {
       all &= (x[a].low() <= y[a].high()) & (y[a].low() <= x[a].high());
     for (std::size_t a = intervals_; a < columns_; ++a) all &= (x[a].bins() & y[a].bins()) != 0;
     return all;
+  }
+
+  // Whether all of x lies in y.
+  bool within(const Extent* x, const Extent* y) const {
+    bool all = true;
+    for (std::size_t a = 0; a < intervals_; ++a)
+      all &= (y[a].low() <= x[a].low()) & (x[a].high() <= y[a].high());
+    for (std::size_t a = intervals_; a < columns_; ++a) all &= (x[a].bins() & ~y[a].bins()) == 0;
+    return all;
+  }
+
+  // The root is node 0. A node's union may be wider than what is below it.
+  const Node& node(std::int32_t index) const { return nodes_[static_cast<std::size_t>(index)]; }
+  const Extent* whole(std::int32_t index) const {
+    return unions_.data() + static_cast<std::size_t>(index) * columns_;
   }
 
   // Calls visit(place) for each box with one of the marks that meets the wanted one, until it returns true.
@@ -120,20 +141,6 @@ class LiveTree {
   std::int64_t visited() const { return visited_; }  // nodes
 
  private:
-  struct Node {
-    std::int32_t begin, end;  // of the places below it
-    std::int32_t left = -1;   // its children are left and left + 1; none for a leaf
-    std::int32_t parent = -1;
-  };
-
-  bool within(const Extent* x, const Extent* y) const {
-    bool all = true;
-    for (std::size_t a = 0; a < intervals_; ++a)
-      all &= (y[a].low() <= x[a].low()) & (x[a].high() <= y[a].high());
-    for (std::size_t a = intervals_; a < columns_; ++a) all &= (x[a].bins() & ~y[a].bins()) == 0;
-    return all;
-  }
-
   void build(std::span<const Extent> extents, const std::vector<SearchProfile>& columns);
   void unite_below(std::size_t node);
   std::uint64_t marks_below(std::size_t node) const;

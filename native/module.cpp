@@ -21,6 +21,7 @@
 #include "consistency.hpp"
 #include "crowd.hpp"
 #include "cut.hpp"
+#include "diversification.hpp"
 #include "exact_links.hpp"
 #include "greedy_matching.hpp"
 #include "grouping.hpp"
@@ -142,6 +143,17 @@ class ConsistencyGraphPy {
       counts = graph_->count();
     }
     return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
+  }
+
+  // In the order of kernels.LabelCounts.
+  auto count_labels(const Array<std::int32_t>& labels, std::int32_t size) const {
+    LabelCounts counts;
+    {
+      nb::gil_scoped_release release;
+      counts = graph_->count_labels(view(labels), size);
+    }
+    return std::tuple(give(std::move(counts.boxes)), give(std::move(counts.most)),
+                      give(std::move(counts.distinct)), give(std::move(counts.logs)));
   }
 
   auto boxes_around(const Array<std::int32_t>& records) const {
@@ -373,6 +385,77 @@ class BoxTreePy {
   std::optional<BoxTree> tree_;
 };
 
+// A diversification together with all that it refers to.
+class DiversificationPy {
+ public:
+  DiversificationPy(Matrix codes, std::vector<AttributeSpec> specs, const Matrix& members,
+                    const std::vector<SensitiveSpec>& sensitive, double frequency_l, std::int64_t distinct,
+                    double entropy, const Array<std::int32_t>& record_of, std::int64_t widest)
+      : codes_(std::move(codes)), specs_(std::move(specs)) {
+    nb::gil_scoped_release release;
+    for (const auto& [kind, weight, size, table] : specs_)
+      attributes_.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+    tree_.emplace(view(codes_), static_cast<std::int32_t>(codes_.shape(0)), attributes_,
+                  static_cast<std::int32_t>(members.shape(1)));
+    const auto& order = tree_->order();
+    place_.resize(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+      place_[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+    tree_->set_members(placed(view(members)));
+    std::vector<std::vector<std::int32_t>> columns;
+    for (const auto& [labels, size] : sensitive) {
+      columns.emplace_back();
+      for (const std::int32_t record : order) columns.back().push_back(labels.data()[record]);
+    }
+    diversification_.emplace(*tree_, std::move(columns), Variety{frequency_l, distinct, entropy},
+                             placed(view(record_of)), widest);
+  }
+
+  std::int64_t violated() const { return diversification_->violated(); }
+  double shortfall() const { return diversification_->shortfall(); }
+  std::int64_t swap() {
+    nb::gil_scoped_release release;
+    return diversification_->swap();
+  }
+  std::int64_t widen() {
+    nb::gil_scoped_release release;
+    return diversification_->widen();
+  }
+  void grow(const Array<std::int32_t>& rows, const Array<std::int32_t>& records) {
+    nb::gil_scoped_release release;
+    const auto places = placed(view(records));
+    for (std::size_t i = 0; i < places.size(); ++i) diversification_->grow(rows.data()[i], places[i]);
+  }
+  auto record_of() const {
+    std::vector<std::int32_t> records;
+    for (const std::int32_t place : diversification_->record_of()) records.push_back(record(place));
+    return give(std::move(records));
+  }
+  auto grown() const {
+    std::vector<std::int32_t> rows, records;
+    for (const auto& [row, place] : diversification_->grown()) {
+      rows.push_back(row);
+      records.push_back(record(place));
+    }
+    return std::pair(give(std::move(rows)), give(std::move(records)));
+  }
+
+ private:
+  std::int32_t record(std::int32_t place) const { return tree_->order()[static_cast<std::size_t>(place)]; }
+  std::vector<std::int32_t> placed(std::span<const std::int32_t> records) const {
+    std::vector<std::int32_t> places;
+    for (const std::int32_t record : records) places.push_back(place_[static_cast<std::size_t>(record)]);
+    return places;
+  }
+
+  Matrix codes_;
+  std::vector<AttributeSpec> specs_;
+  std::vector<Attribute> attributes_;
+  std::vector<std::int32_t> place_;
+  std::optional<BoxTree> tree_;
+  std::optional<Diversification> diversification_;
+};
+
 // A refinement together with all that it refers to.
 class RefinementPy {
  public:
@@ -534,6 +617,7 @@ NB_MODULE(_native, module) {
                     const shoal::Array<std::int64_t>&, std::vector<shoal::ValuesSpec>>(),
            "records"_a, "record_copies"_a, "boxes"_a, "box_copies"_a, "attributes"_a)
       .def("count", &shoal::ConsistencyGraphPy::count)
+      .def("count_labels", &shoal::ConsistencyGraphPy::count_labels, "labels"_a, "size"_a)
       .def("boxes_around", &shoal::ConsistencyGraphPy::boxes_around, "records"_a)
       .def("maximum_matching", &shoal::ConsistencyGraphPy::maximum_matching, "records"_a, "boxes"_a,
            "copies"_a)
@@ -559,6 +643,19 @@ NB_MODULE(_native, module) {
            "settled_records"_a, "settled_boxes"_a)
       .def("match_cheapest_together", &shoal::BoxTreePy::match_cheapest_together, "candidates"_a)
       .def("match_in_order", &shoal::BoxTreePy::match_in_order, "records"_a, "costless"_a);
+  nb::class_<shoal::DiversificationPy>(module, "Diversification")
+      .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
+                    const std::vector<shoal::SensitiveSpec>&, double, std::int64_t, double,
+                    const shoal::Array<std::int32_t>&, std::int64_t>(),
+           "codes"_a, "attributes"_a, "members"_a, "sensitive"_a, "frequency_l"_a, "distinct"_a, "entropy"_a,
+           "record_of"_a, "widest"_a)
+      .def("violated", &shoal::DiversificationPy::violated)
+      .def("shortfall", &shoal::DiversificationPy::shortfall)
+      .def("swap", &shoal::DiversificationPy::swap)
+      .def("widen", &shoal::DiversificationPy::widen)
+      .def("grow", &shoal::DiversificationPy::grow, "rows"_a, "records"_a)
+      .def("record_of", &shoal::DiversificationPy::record_of)
+      .def("grown", &shoal::DiversificationPy::grown);
   nb::class_<shoal::RefinementPy>(module, "Refinement")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const shoal::Array<std::uint64_t>&>(),

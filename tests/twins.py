@@ -39,6 +39,38 @@ def count_consistent(
     return boxes_of, records_of
 
 
+def count_labels(
+    records: Sequence[Row],
+    boxes: Sequence[Row],
+    box_copies: Sequence[int],
+    attributes: Sequence[Intervals | Subsets],
+    labels: Sequence[int],
+) -> list[tuple[int, int, int, float]]:
+    """Return for each record how many boxes contain it, the most with one label, labels, sum of c log c."""
+    found = []
+    for record in records:
+        often: Counter[int] = Counter()
+        for box, copies, label in zip(boxes, box_copies, labels, strict=True):
+            if all(map(contains, attributes, box, record)):
+                often[label] += copies
+        counts = often.values()
+        logs = sum(count * math.log(count) for count in counts)
+        found.append((sum(counts), max(counts, default=0), len(counts), logs))
+    return found
+
+
+def miss(labels: Sequence[int], *, frequency_l: float, distinct: int, entropy: float) -> float:
+    """Return by how much labels are less varied than asked, 0 if they are not; see Diversification."""
+    often, n = Counter(labels).values(), len(labels)
+    demand = entropy - 5e-10 if entropy else 0.0
+    lacking = n * demand - n * math.log(n) + sum(c * math.log(c) for c in often) if entropy else 0.0
+    return (
+        sum(max(0.0, frequency_l * (1 - 5e-10) * count - n) for count in often)
+        + max(0, distinct - len(often))
+        + max(0.0, lacking)
+    )
+
+
 def consistent(
     records: Sequence[Sequence[int]],
     boxes: Sequence[Sequence[int]],

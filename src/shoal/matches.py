@@ -142,6 +142,34 @@ class Graph:
         rows, records = self._kernel.count()
         return rows[self.record_type], records[self.row_type]
 
+    def count_labels(
+        self, labels: NDArray[np.int32], size: int, matches: Matches | None = None
+    ) -> kernels.LabelCounts:
+        """Count the labels of the rows around each type of record.
+
+        Parameters
+        ----------
+        labels
+            The label of each row.
+        size
+            How many labels there are.
+        matches
+            The matches of this graph, if only those count, and not all consistent rows.
+        """
+        records, boxes, attributes = self.records, self.boxes, self.attributes
+        if matches is not None:
+            of_record, of_box = self._components_of_types(matches)
+            records, boxes, attributes = self._apart(of_record, of_box)
+        row_type, first_row = kernels.group_rows(np.column_stack((self.row_type, labels)))
+        return kernels.count_labels(
+            records,
+            boxes[self.row_type[first_row]],
+            np.bincount(row_type),
+            attributes,
+            labels[first_row],
+            size,
+        )
+
     def crowds(self, types: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the types of row that are consistent with each of some types of record.
 
@@ -191,10 +219,7 @@ class Graph:
         components
             Which components are wanted.
         """
-        of_record = np.empty(len(self.records), dtype=np.int32)
-        of_record[self.record_type] = matches.component_of_record
-        of_box = np.empty(len(self.boxes), dtype=np.int32)
-        of_box[self.row_type] = matches.component_of_row
+        of_record, of_box = self._components_of_types(matches)
         records, boxes = np.flatnonzero(components[of_record]), np.flatnonzero(components[of_box])
         order, starts, begins, ends = self._kernel_within(of_record, of_box, records, boxes).stretches()
         places = records[order]
@@ -252,14 +277,33 @@ class Graph:
         boxes: NDArray[np.int64],
     ) -> kernels.ConsistencyGraph:
         """Return the graph of some types of records and rows without its edges between components."""
+        codes, values, attributes = self._apart(of_record, of_box)
+        return kernels.ConsistencyGraph(
+            codes[records],
+            np.bincount(self.record_type, minlength=1)[records],
+            values[boxes],
+            np.bincount(self.row_type, minlength=1)[boxes],
+            attributes,
+        )
+
+    def _components_of_types(self, matches: Matches) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the component of each type of record and row."""
+        of_record = np.empty(len(self.records), dtype=np.int32)
+        of_record[self.record_type] = matches.component_of_record
+        of_box = np.empty(len(self.boxes), dtype=np.int32)
+        of_box[self.row_type] = matches.component_of_row
+        return of_record, of_box
+
+    def _apart(
+        self, of_record: NDArray[np.int32], of_box: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.Intervals | kernels.Subsets, ...]]:
+        """Return records, boxes and attributes such that nothing lies in a box of another component."""
         number = np.arange(1 + max(of_record.max(initial=0), of_box.max(initial=0)), dtype=np.int32)
         # A component is one more attribute, in which every box is a single code.
-        return kernels.ConsistencyGraph(
-            np.column_stack((self.records, of_record))[records],
-            np.bincount(self.record_type, minlength=1)[records],
-            np.column_stack((self.boxes, of_box))[boxes],
-            np.bincount(self.row_type, minlength=1)[boxes],
-            [*self.attributes, kernels.Intervals(len(number), number, number)],
+        return (
+            np.column_stack((self.records, of_record)),
+            np.column_stack((self.boxes, of_box)),
+            (*self.attributes, kernels.Intervals(len(number), number, number)),
         )
 
 

@@ -94,29 +94,23 @@ class Freeform(Model):
     Each record fits at least k released rows, and each released row at least k records, through a k-regular
     graph. Which of k disjoint assignments is the true one was drawn at random, so each of the k rows of a
     record is its own with the same probability to whoever knows all records' quasi-identifiers and the graph.
+    With `l`, `p` or `entropy_l`, the released rows that a record fits also keep that promise about every
+    sensitive column, as published; the assignment that was drawn is then changed where that is needed, and
+    its probabilities are no longer the same.
 
     Parameters
     ----------
-    k
-        See `Model`. Nothing is promised about sensitive values: `l`, `p` and `entropy_l` are refused.
+    k, l, p, entropy_l
+        See `Model`: how many rows a record fits, and how varied each sensitive column is in these rows.
     """
 
     name: ClassVar[str] = "freeform"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.diverse:
-            raise InputError(
-                "freeform promises nothing about sensitive values; leave out l, p and entropy_l, or promise "
-                "k-anonymity instead",
-                reason=Reason.PARAMETER,
-            )
 
     def sentence(self) -> str:
         """Return the promise in plain words."""
         return (
             f"each person fits at least {self.k} released rows, and each released row fits at least "
-            f"{self.k} persons"
+            f"{self.k} persons" + self._diversity_words("the rows that a person fits")
         )
 
 

@@ -264,12 +264,15 @@ class Recoding:
     graph
         For each released row, the records it was made to cover, equally many and each of them equally often;
         None where classes of equal rows hide everybody.
+    assignment
+        For each released row, the record whose other columns it has to carry; None where that is to be drawn.
     """
 
     table: Table
     values: tuple[Generalized, ...]
     box: NDArray[np.int32]
     graph: NDArray[np.int32] | None = None
+    assignment: NDArray[np.int32] | None = None
 
     @classmethod
     def of_classes(cls, table: Table, classes: NDArray[np.int32]) -> Self:
@@ -280,12 +283,32 @@ class Recoding:
         return cls(table, values, classes)
 
     @classmethod
-    def of_graph(cls, table: Table, graph: NDArray[np.int32]) -> Self:
-        """Return the recoding in which row i shows the closure of the records in row i of a regular graph."""
+    def of_graph(
+        cls,
+        table: Table,
+        graph: NDArray[np.int32],
+        *,
+        grown: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None,
+        assignment: NDArray[np.int32] | None = None,
+    ) -> Self:
+        """Return the recoding in which row i shows the closure of the records in row i of a regular graph.
+
+        Parameters
+        ----------
+        table, graph, assignment
+            As for the recoding.
+        grown
+            Rows and records that these cover besides, in pairs.
+        """
         n, degree = graph.shape
+        members = graph.ravel()
         starts = np.arange(0, n * degree + 1, degree, dtype=np.int64)
-        values = tuple(closure(a, a.codes[graph.ravel()], starts) for a in table.attributes)
-        return cls(table, values, np.arange(n, dtype=np.int32), graph)
+        if grown is not None:
+            rows, records = grown
+            members = np.insert(members, starts[rows + 1], records)
+            starts = starts + np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n))))
+        values = tuple(closure(a, a.codes[members], starts) for a in table.attributes)
+        return cls(table, values, np.arange(n, dtype=np.int32), graph, assignment)
 
     @cached_property
     def types(self) -> NDArray[np.int32]:

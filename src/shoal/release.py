@@ -176,7 +176,7 @@ class Release:
 def publish(
     recoding: Recoding, model: Model, randomness: Randomness, circumstances: Mapping[str, Any]
 ) -> Release:
-    """Decide at random who gets which row, shuffle the rows, and audit the result.
+    """Decide at random who gets which row, unless the method had to, shuffle the rows, and audit the result.
 
     Parameters
     ----------
@@ -197,7 +197,10 @@ def publish(
     rows = randomness.permutation(len(recoding.box))
     order = rows
     if recoding.graph is not None:
-        order = random_assignment(recoding.graph, randomness)[rows].astype(np.int64)
+        assignment = recoding.assignment
+        if assignment is None:
+            assignment = random_assignment(recoding.graph, randomness)
+        order = assignment[rows].astype(np.int64)
     found = _audited(recoding, published(recoding, rows, order), order, model)
     return Release(recoding, rows, order, model, measure(recoding, model.k), found, circumstances)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from spaces import LARGE, records
 
-from shoal.kernels import RANGE, SET, TREE, BoxTree, Geometry, Matching
+from shoal.kernels import RANGE, SET, TREE, BoxTree, Diversification, Geometry, Matching
 
 
 @st.composite
@@ -71,12 +71,18 @@ def test_the_nearest_box_is_a_true_minimum(grown: Any, data: st.DataObject) -> N
 
 def covered(tree: BoxTree, attributes: list[Geometry], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return whether each box (column) covers each record (row) as it is."""
-    members = tree.members()
+    return covered_by(tree.members().tolist(), attributes, codes)
+
+
+def covered_by(
+    members: Sequence[Sequence[int]], attributes: list[Geometry], codes: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Return whether the closure of each list of records (column) covers each record (row)."""
     n = len(codes)
     inside = np.ones((n, n), dtype=np.bool_)
     for record, box in product(range(n), range(n)):
         for c, a in enumerate(attributes):
-            code, present = int(codes[record, c]), set(codes[members[box], c].tolist())
+            code, present = int(codes[record, c]), set(codes[list(members[box]), c].tolist())
             if a.kind == SET:
                 inside[record, box] &= code in present
             elif a.kind == TREE:
@@ -358,6 +364,55 @@ def answers_are_true(tree: BoxTree, attributes: list[Geometry], codes: NDArray[n
     starts, records = tree.records_in(places)
     for box, found in enumerate(np.split(records, starts[1:-1])):
         assert found.tolist() == np.flatnonzero(inside[:, box]).tolist()
+
+
+@given(records(30, 2), st.data())
+def test_labels_become_varied(drawn: Any, data: st.DataObject) -> None:
+    attributes, codes = drawn
+    n = len(codes)
+    k = data.draw(st.integers(1, min(n, 5)))
+    ring = data.draw(st.permutations(range(n)))
+    graph = np.array([[ring[(row + step) % n] for step in range(k)] for row in range(n)], dtype=np.int32)
+    assignment = graph[:, data.draw(st.integers(0, k - 1))]
+    sizes = data.draw(st.lists(st.sampled_from([1, 2, 4, LARGE]), min_size=1, max_size=2))
+    columns = [
+        data.draw(st.lists(st.integers(0, size - 1), min_size=n, max_size=n).map(tuple)) for size in sizes
+    ]
+    demands = {
+        "frequency_l": data.draw(st.sampled_from([0.0, 1.2, 2.0, 3.0])),
+        "distinct": data.draw(st.sampled_from([0, 2, 3])),
+        "entropy": data.draw(st.sampled_from([0.0, 0.5])),
+    }
+    widest = data.draw(st.integers(1, n))
+    labels = [(np.array(column, dtype=np.int32), size) for column, size in zip(columns, sizes, strict=True)]
+    found = Diversification(codes, attributes, graph, labels, assignment, widest=widest, **demands)  # type: ignore[arg-type]
+
+    def check() -> NDArray[np.float64]:
+        rows = [[*row, *found.grown[1][found.grown[0] == i].tolist()] for i, row in enumerate(graph.tolist())]
+        inside = covered_by(rows, attributes, codes)
+        record_of = found.assignment
+        assert sorted(record_of) == list(range(n))
+        assert inside[record_of, np.arange(n)].all()  # each row covers its record
+        misses = np.array(
+            [sum(twins.miss([c[record_of[row]] for row in np.flatnonzero(i)], **demands) for c in columns)
+             for i in inside]
+        )  # fmt: skip
+        assert found.violated == (misses > 0).sum()
+        first = np.sort(np.unique(codes, axis=0, return_index=True)[1])
+        assert np.isclose(found.shortfall, misses[first].sum())
+        return misses
+
+    before = check()
+    swaps = found.swap()
+    assert len(found.grown[0]) == 0
+    assert (check().sum() < before.sum()) == (swaps > 0) or len(np.unique(codes, axis=0)) < n
+    for _ in range(n * n * len(attributes)):
+        if found.widen() == 0:
+            break
+        check()
+    if sum(twins.miss(column, **demands) for column in columns) == 0:  # all rows together are varied enough
+        assert found.violated == 0
+    event(f"swaps: {swaps > 0}, grown: {len(found.grown[0]) > 0}")
 
 
 def test_a_hundred_thousand_categories() -> None:

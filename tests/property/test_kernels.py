@@ -293,6 +293,49 @@ def test_count_consistent(data: st.DataObject) -> None:
     assert (boxes_of_record.tolist(), records_of_box.tolist()) == expected
 
 
+@given(st.data())
+def test_count_labels(data: st.DataObject) -> None:
+    sizes = data.draw(st.lists(SIZES, max_size=3))
+    drawn = [data.draw(pools(size)) for size in sizes]
+    attributes = [data.draw(generalized_values(size, pool)) for size, pool in zip(sizes, drawn, strict=True)]
+    numbers = [len(a.low) if isinstance(a, Intervals) else len(a.starts) - 1 for a in attributes]
+    records = data.draw(st.lists(st.tuples(*map(st.sampled_from, drawn)), max_size=40))
+    boxes = data.draw(st.lists(st.tuples(*[st.integers(0, number - 1) for number in numbers]), max_size=25))
+    copies = data.draw(exactly(len(boxes), st.integers(1, 5)))
+    size = data.draw(st.sampled_from([1, 2, 5, LARGE]))
+    labels = data.draw(exactly(len(boxes), st.integers(0, size - 1)))
+    found = kernels.count_labels(
+        matrix(records, len(sizes)),
+        matrix(boxes, len(sizes)),
+        np.array(copies, np.int64),
+        attributes,
+        np.array(labels, np.int32),
+        size,
+    )
+    expected = twins.count_labels(records, boxes, copies, attributes, labels)
+    assert found.boxes.tolist() == [boxes for boxes, *_ in expected]
+    assert found.most.tolist() == [most for _, most, *_ in expected]
+    assert found.distinct.tolist() == [distinct for *_, distinct, _ in expected]
+    assert np.allclose(found.logs, [logs for *_, logs in expected])
+
+
+def test_count_labels_that_is_shared_among_threads() -> None:
+    records, _, boxes, copies, attributes = large_consistency_problem()
+    labels = np.random.default_rng(4).integers(0, 12, len(boxes), dtype=np.int32)
+    ones = np.ones(len(records), np.int64)
+    by_label = [
+        kernels.count_consistent(records, ones, boxes[labels == v], copies[labels == v], attributes)[0]
+        for v in range(12)
+    ]
+    counts = np.column_stack(by_label)
+    for _ in range(2):
+        found = kernels.count_labels(records, boxes, copies, attributes, labels, 12)
+        assert (found.boxes == counts.sum(axis=1)).all()
+        assert (found.most == counts.max(axis=1)).all()
+        assert (found.distinct == (counts > 0).sum(axis=1)).all()
+        assert np.allclose(found.logs, (counts * np.log(np.maximum(counts, 1))).sum(axis=1))
+
+
 def large_consistency_problem() -> tuple[Any, ...]:
     rng = np.random.default_rng(3)
     records = np.column_stack([rng.integers(0, size, 6000) for size in (100, 40, LARGE)]).astype(np.int32)

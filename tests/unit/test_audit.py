@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal import Column, Hierarchy, InputError, KAnonymity, PromiseError, Schema, anonymize, audit
+from shoal import Column, Freeform, Hierarchy, InputError, KAnonymity, PromiseError, Schema, anonymize, audit
 from shoal.audit import audit_table
 from shoal.errors import Reason
 from shoal.table import Table
@@ -181,6 +181,34 @@ def test_diversity_of_the_worst_class() -> None:
     assert not audit(original, original, schema, KAnonymity(k=2, l=2.1)).holds
     assert not audit(original, original, schema, KAnonymity(k=2, p=3)).holds
     assert not audit(original, original, schema, KAnonymity(k=2, entropy_l=2.1)).holds
+
+
+def test_diversity_of_the_rows_that_a_record_fits() -> None:
+    original = pl.DataFrame({"age": [1, 2, 3, 4], "ill": ["a", "b", "a", "b"]})
+    schema = Schema.infer(original, quasi=["age"], sensitive=["ill"])
+    released = pl.DataFrame({"age": ["1..2", "2..3", "3..4", "*"], "ill": ["a", "a", "b", "b"]})
+    found = audit(original, released, schema, Freeform(k=2, l=2))
+    (ill,) = found.diversity_around
+    # 1 fits a, b; 2 fits a, a, b; 3 fits a, b, b; 4 fits b, b
+    assert ill.distinct.tolist() == [2, 2, 2, 1]
+    assert ill.highest.tolist() == pytest.approx([1 / 2, 2 / 3, 2 / 3, 1])
+    assert not found.holds
+    assert "'ill' has only l = 1 instead of 2 among the rows that some record fits" in found.verdict
+    assert found.as_dict()["diversity_around"][0]["p"] == 1
+    better = released.with_columns(ill=pl.Series(["a", "b", "a", "b"]))
+    held = audit(original, better, schema, Freeform(k=2, l=1.5, p=2))
+    assert held.holds
+    assert "in the rows that a person fits, no sensitive value is more frequent than 1 in 1.5" in held.verdict
+    assert audit(original, better, schema, Freeform(k=2)).diversity_around == ()  # nobody asked
+    assert not audit(original, better.drop("ill"), schema, Freeform(k=2, l=1.5)).holds
+
+
+def test_diversity_of_a_release_that_leaves_records_out() -> None:
+    original = pl.DataFrame({"age": [1, 1, 9], "ill": ["a", "b", "a"]})
+    schema = Schema.infer(original, quasi=["age"], sensitive=["ill"])
+    assert audit(original, original[:2], schema, Freeform(k=2, l=2), may_leave_out=True).holds
+    strangers = pl.DataFrame({"age": ["5", "5"], "ill": ["a", "b"]})
+    assert not audit(original, strangers, schema, Freeform(k=2, l=2), may_leave_out=True).holds
 
 
 def test_diversity_cannot_be_certified_without_the_column() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.classes import Classes, Diversity, classes_of, diversity_of
-from shoal.audit.consistency import Consistency, consistency_of, graph_of
+from shoal.audit.consistency import Consistency, consistency_of, diversity_around, graph_of
 from shoal.audit.contribution import Contribution, contributions_of
 from shoal.audit.posterior import Posterior, labels_of, posterior
 from shoal.audit.reading import ReleasedColumn, read_release
@@ -51,6 +51,11 @@ class Audit:
         The promise the release was held against, if any.
     findings
         What breaks it, in plain words; nothing if it holds.
+    diversity_around
+        How varied each sensitive column is among the matches of each record; found if nothing was
+        promised, or if this was.
+    diversity_consistent
+        The same among all rows that each record is consistent with.
     contributions
         What each quasi-identifier adds to the risk; empty if nobody asked.
     uniqueness
@@ -69,6 +74,8 @@ class Audit:
     diversity: tuple[Diversity, ...]
     promise: Model | None
     findings: tuple[str, ...] = ()
+    diversity_around: tuple[Diversity, ...] = ()
+    diversity_consistent: tuple[Diversity, ...] = ()
     contributions: tuple[Contribution, ...] = ()
     uniqueness: tuple[Combination, ...] = ()
     posterior: Posterior | None = None
@@ -126,6 +133,8 @@ class Audit:
             "matches": self.matches.as_dict(),
             "risks": self.risks.as_dict(),
             "diversity": [column.as_dict() for column in self.diversity],
+            "diversity_around": [column.as_dict() for column in self.diversity_around],
+            "diversity_consistent": [column.as_dict() for column in self.diversity_consistent],
             "contributions": [each.as_dict() for each in self.contributions],
             "uniqueness": [each.as_dict() for each in self.uniqueness],
             "posterior": None if self.posterior is None else self.posterior.as_dict(),
@@ -210,11 +219,8 @@ def audit_table(
     graph = graph_of(columns, table)
     consistency = consistency_of(columns, table, key, graph)
     matches = graph.matches(key)
-    diversity = tuple(
-        diversity_of(frame, column, classes)
-        for column in table.schema.sensitive
-        if column.name in frame.columns
-    )
+    sensitive = [column for column in table.schema.sensitive if column.name in frame.columns]
+    diversity = tuple(diversity_of(frame, column, classes) for column in sensitive)
     found = Audit(
         len(table),
         len(frame),
@@ -225,6 +231,13 @@ def audit_table(
         diversity,
         model,
     )
+    asked = model is None or (isinstance(model, Freeform) and model.diverse)
+    if asked and consistency.rows_of_record.any():
+        around = tuple(diversity_around(frame, column, graph) for column in sensitive)
+        found = replace(found, diversity_around=around, diversity_consistent=around)
+        if (matches.matches_of_record < consistency.rows_of_record).any():
+            matched = tuple(diversity_around(frame, column, graph, matches) for column in sensitive)
+            found = replace(found, diversity_around=matched)
     if thorough:
         names = [attribute.column.name for attribute in table.attributes]
         found = replace(
@@ -336,18 +349,28 @@ def _broken(audit: Audit, schema: Schema) -> Iterator[str]:
 
 
 def _undiverse(audit: Audit, model: Model, schema: Schema) -> Iterator[str]:
-    measured = {column.column for column in audit.diversity}
+    places = {"in some class": audit.diversity}
+    if isinstance(model, Freeform):
+        places = {
+            "among the rows that some record fits": audit.diversity_consistent,
+            "among the matches of some record": audit.diversity_around,
+        }
+    measured = {column.column for crowds in places.values() for column in crowds}
     absent = [column.name for column in schema.sensitive if column.name not in measured]
     if absent or not measured:
         what = (
             f"the sensitive columns {listing(absent)} are not in the release" if absent else "there is none"
         )
         yield f"diversity of sensitive values was promised, but {what}"
-    for column in audit.diversity:
-        for name, asked, found in (
-            ("l", model.l, column.l),
-            ("p", model.p, column.p),
-            ("entropy_l", model.entropy_l, column.entropy_l),
-        ):
-            if asked is not None and found < asked * (1 - _ROUNDING):
-                yield f"{column.column!r} has only {name} = {found:.4g} instead of {asked:g} in some class"
+    named = set()
+    for where, crowds in places.items():
+        for column in crowds:
+            for name, asked, found in (
+                ("l", model.l, column.l),
+                ("p", model.p, column.p),
+                ("entropy_l", model.entropy_l, column.entropy_l),
+            ):
+                if asked is None or found >= asked * (1 - _ROUNDING) or (column.column, name, found) in named:
+                    continue
+                named.add((column.column, name, found))
+                yield f"{column.column!r} has only {name} = {found:.4g} instead of {asked:g} {where}"

@@ -43,18 +43,18 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Diversity:
-    """How varied one sensitive column is within each class.
+    """How varied one sensitive column is in each of some crowds.
 
     Parameters
     ----------
     column
         Its name.
     distinct
-        The number of different values in each class.
+        The number of different values in each crowd.
     highest
-        The share of the most frequent value in each class.
+        The share of the most frequent value in each crowd.
     entropy
-        The entropy of the values in each class, in nats.
+        The entropy of the values in each crowd, in nats.
     """
 
     column: str
@@ -64,21 +64,21 @@ class Diversity:
 
     @property
     def p(self) -> int:
-        """The least number of different values in any class."""
+        """The least number of different values in any crowd."""
         return int(self.distinct.min())
 
     @property
     def l(self) -> float:  # noqa: E743 - the letter the literature knows it by
-        """The largest l such that no value is more frequent than 1/l in any class."""
+        """The largest l such that no value is more frequent than 1/l in any crowd."""
         return float(1.0 / self.highest.max())
 
     @property
     def entropy_l(self) -> float:
-        """The largest l such that the entropy is at least log(l) in every class."""
+        """The largest l such that the entropy is at least log(l) in every crowd."""
         return float(np.exp(self.entropy.min()))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figures of the worst class as plain data."""
+        """Return the figures of the worst crowd as plain data."""
         return {
             "column": self.column,
             "p": self.p,

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.audit.classes import Diversity
 from shoal.audit.reading import ReleasedColumn
-from shoal.matches import Graph
+from shoal.encoding import sensitive as encode_sensitive
+from shoal.matches import Graph, Matches
+from shoal.schema import Column
 from shoal.table import Table
 
 
@@ -100,3 +104,34 @@ def consistency_of(
         )
         strayed = int((~covered).sum())
     return Consistency(rows, records, strayed)
+
+
+def diversity_around(
+    frame: nw.DataFrame[Any], sensitive: Column, graph: Graph, matches: Matches | None = None
+) -> Diversity:
+    """Return how varied a sensitive column is among the released rows around each record.
+
+    Takes about as much work as `consistency_of`, however many values there are. Records without any row,
+    which were left out, are passed over.
+
+    Parameters
+    ----------
+    frame
+        The release.
+    sensitive
+        The column, as the schema describes it.
+    graph
+        Which rows each record is consistent with.
+    matches
+        The matches of this graph, if only those count.
+    """
+    values = encode_sensitive(frame[sensitive.name], sensitive.missing_marks)
+    found = graph.count_labels(values.codes, len(values), matches)
+    some = graph.record_type[found.boxes[graph.record_type] > 0]
+    rows = found.boxes[some].astype(np.float64)
+    return Diversity(
+        sensitive.name,
+        found.distinct[some],
+        found.most[some] / rows,
+        np.maximum(np.log(rows) - found.logs[some] / rows, 0.0),
+    )

@@ -130,6 +130,13 @@ def _crowd(release: Release) -> list[tuple[str, str]]:
         return [
             ("each person fits", f"at least {consistent.rows_per_record} of {found.rows} rows"),
             ("each row fits", f"at least {int(consistent.records_of_row.min())} persons"),
+            *(
+                (
+                    f"diversity of {d.column}",
+                    f"at least {d.p} values in the rows a person fits, none more frequent than {1 / d.l:.0%}",
+                )
+                for d in found.diversity_around
+            ),
         ]
     return [
         ("smallest class", f"{found.k} rows; {len(found.classes.sizes)} classes, {found.rows} rows"),

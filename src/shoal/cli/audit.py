@@ -92,6 +92,10 @@ def audit(
                     (f"diversity of {d.column}", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
                     for d in found.diversity
                 ),
+                *(
+                    (f"{d.column} around records", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
+                    for d in found.diversity_around
+                ),
             ],
         )
         show_facts("Adversary", _adversary(found))

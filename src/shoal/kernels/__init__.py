@@ -248,6 +248,96 @@ class BoxTree:
         return Matching(*self._tree.match_in_order(records.astype(np.int32), costless.astype(np.int32)))
 
 
+class Diversification:
+    """Rows that cover records and carry the labels of one each, and changes that make labels more varied.
+
+    A record is violated if the labels of the rows that cover it are not as varied as is asked.
+
+    Parameters
+    ----------
+    codes, attributes
+        The records, and what it costs to cover several codes.
+    graph
+        The records that each row is made to cover; equally many for each row.
+    sensitive
+        Labels and number of different ones of each sensitive column.
+    assignment
+        The record of each row whose labels it carries; the row covers it.
+    frequency_l, distinct, entropy
+        What the rows that cover a record must have: no label above a share of 1 / `frequency_l`, different
+        labels, entropy of the labels in nats. 0 is no demand.
+    widest
+        No row grows beyond so many records, unless nothing else helps.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[Geometry],
+        graph: NDArray[np.int32],
+        sensitive: Sequence[tuple[NDArray[np.int32], int]],
+        assignment: NDArray[np.int32],
+        *,
+        frequency_l: float = 0.0,
+        distinct: int = 0,
+        entropy: float = 0.0,
+        widest: int,
+    ) -> None:
+        columns = [(np.ascontiguousarray(values), size) for values, size in sensitive]
+        self._native = _native.Diversification(
+            codes,
+            _specs(attributes),
+            np.ascontiguousarray(graph, dtype=np.int32),
+            columns,
+            frequency_l,
+            distinct,
+            entropy,
+            np.ascontiguousarray(assignment, dtype=np.int32),
+            widest,
+        )
+
+    @property
+    def violated(self) -> int:
+        """How many records are."""
+        return self._native.violated()
+
+    @property
+    def shortfall(self) -> float:
+        """By how much, all equal records together: about how many labels too many or too few there are."""
+        return self._native.shortfall()
+
+    def swap(self) -> int:
+        """Let rows that cover both their records swap them where that mends something; return how many did.
+
+        Each swap lowers the shortfall.
+        """
+        return self._native.swap()
+
+    def widen(self) -> int:
+        """Mend each violated record by letting rows grow, as cheaply as that goes; return how many grew.
+
+        Other records may be violated afterwards. Returns 0 only if nobody is violated, or if every row
+        covers each of those who are.
+        """
+        return self._native.widen()
+
+    def grow(self, rows: NDArray[np.int32], records: NDArray[np.int32]) -> None:
+        """Let each of some rows grow around a record."""
+        self._native.grow(
+            np.ascontiguousarray(rows, dtype=np.int32), np.ascontiguousarray(records, dtype=np.int32)
+        )
+
+    @property
+    def assignment(self) -> NDArray[np.int32]:
+        """The record of each row."""
+        return self._native.record_of()
+
+    @property
+    def grown(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Rows that grew, and around which records."""
+        return self._native.grown()
+
+
 @dataclass(frozen=True, eq=False)
 class Matched:
     """Copies of records matched with copies of boxes.
@@ -316,6 +406,10 @@ class ConsistencyGraph:
     def count(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return how many copies of boxes contain each record, and of records lie in each box; all cores."""
         return self._graph.count()
+
+    def count_labels(self, labels: NDArray[np.int32], size: int) -> LabelCounts:
+        """Count the labels of the boxes around each record, see the function of that name; on all cores."""
+        return LabelCounts(*self._graph.count_labels(np.ascontiguousarray(labels), size))
 
     def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the boxes that contain each of some records, in no particular order; on all cores.
@@ -809,6 +903,53 @@ def count_consistent(
         How many released rows contain each record, and how many records lie in each box.
     """
     return ConsistencyGraph(records, record_copies, boxes, box_copies, attributes).count()
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """What labels the boxes around each record have.
+
+    Parameters
+    ----------
+    boxes
+        How many boxes contain each record, with their copies.
+    most
+        How many of them have their most frequent label.
+    distinct
+        How many different labels they have.
+    logs
+        The sum of c log c over these labels, where c boxes have each.
+    """
+
+    boxes: NDArray[np.int64]
+    most: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+    logs: NDArray[np.float64]
+
+
+def count_labels(
+    records: NDArray[np.int32],
+    boxes: NDArray[np.int32],
+    box_copies: NDArray[np.int64],
+    attributes: Sequence[Intervals | Subsets],
+    labels: NDArray[np.int32],
+    size: int,
+) -> LabelCounts:
+    """Count the labels of the boxes that contain each record, without listing the pairs, on all cores.
+
+    Takes as much work as `count_consistent`, however many labels there are.
+
+    Parameters
+    ----------
+    records, boxes, box_copies, attributes
+        As for `count_consistent`; equal boxes with different labels are listed apart.
+    labels
+        The label of each box.
+    size
+        How many labels there are, at least 1.
+    """
+    graph = ConsistencyGraph(records, np.ones(len(records), dtype=np.int64), boxes, box_copies, attributes)
+    return graph.count_labels(labels, size)
 
 
 def _specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:

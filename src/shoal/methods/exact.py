@@ -46,11 +46,17 @@ def exact(
     ------
     InputError
         If there are too many possible rows, or the proof was not complete in time; nothing is returned that
-        is not proven.
+        is not proven. Also if `l`, `p` or `entropy_l` are promised.
     """
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
         raise InputError(
             f"seconds = {seconds!r} is not possible; it must be a number above 0", reason=Reason.PARAMETER
+        )
+    if model.diverse:
+        raise InputError(
+            "exact proves the least loss for k alone; leave out l, p and entropy_l, or take the method "
+            "sort_greedy",
+            reason=Reason.PARAMETER,
         )
     require_feasible(table, model)
     n, k = len(table), model.k

@@ -12,6 +12,7 @@ from shoal.kernels import BoxTree, Matching
 from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.methods.copies import Copies
+from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.refinement import Effort, Refiner, effort_named
 from shoal.models import Freeform
@@ -49,8 +50,10 @@ def grown(table: Table, model: Freeform, circumstances: Circumstances, effort: s
     chosen = effort_named(effort)
     require_feasible(table, model)
     if chosen is None:
-        return Recoding.of_graph(table, grow(table, model.k, circumstances, match).graph)
-    return Recoding.of_graph(table, grow_refined(table, model.k, chosen, circumstances, match))
+        graph = grow(table, model.k, circumstances, match).graph
+    else:
+        graph = grow_refined(table, model.k, chosen, circumstances, match)
+    return recoded(table, model, graph, circumstances)
 
 
 def grow(table: Table, k: int, circumstances: Circumstances, match: Round) -> Growth:

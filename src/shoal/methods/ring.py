@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from shoal.methods.chain import cheap_classes, cheap_order
 from shoal.methods.contract import Circumstances
+from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.refinement import effort_named, refined
 from shoal.models import Freeform
@@ -46,7 +47,7 @@ def ring(
     if not whole:
         classes = cheap_classes(table, order, model.k, circumstances, moving=chosen is not None)
     graph = ring_graph(order, classes, model.k)
-    return Recoding.of_graph(table, refined(table, graph, chosen, circumstances))
+    return recoded(table, model, refined(table, graph, chosen, circumstances), circumstances)
 
 
 def ring_graph(order: NDArray[np.int64], classes: NDArray[np.int32], k: int) -> NDArray[np.int32]:

@@ -1,0 +1,143 @@
+"""Varied sensitive values in freeform releases: who gets which row is changed, and rows grow, until they are.
+
+What counts are the labels that are published: those of the records that rows were assigned. That the records
+whose rows somebody fits have varied labels (Xue et al. 2012, Section 4.4) says nothing about these. So the
+assignment is drawn first, and what would be published is mended.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.assignment import random_assignment
+from shoal.kernels import BoxTree, Diversification
+from shoal.matches import Graph
+from shoal.measures.geometry import geometry
+from shoal.methods.contract import Circumstances
+from shoal.models import Freeform
+from shoal.recoding import Recoding
+from shoal.table import Table
+
+WORTHWHILE = 0.01
+"""Rows grow only when a sweep of swaps found fewer than this share of the violated records."""
+
+SLACK = 5e-10
+"""Half of what the audit forgives to rounding."""
+
+WIDEST = 8
+"""No row grows beyond so many times k records, unless nothing else helps.
+
+The cheapest way to vary what everybody sees would be a few rows that everybody fits. But a row that fits
+thousands is hardly anybody's, and whoever weighs rows by that sees through them.
+"""
+
+
+def recoded(
+    table: Table, model: Freeform, graph: NDArray[np.int32], circumstances: Circumstances
+) -> Recoding:
+    """Return the recoding of a regular graph that keeps the promise about sensitive values, if there is one.
+
+    An assignment is drawn. Where the rows that a record fits are not varied enough, pairs of rows that cover
+    both their records swap these as long as that mends something, which costs nothing. Then rows grow, the
+    cheapest first, around records that lack their labels. As rows only grow, everybody stays covered by k of
+    them; and if all of them covered everybody, they would be as varied as the table. Where that is not so of
+    a record's matches alone, further rows grow until it is.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method; the promise is feasible.
+    graph
+        The records of each row; every record is in as many rows as rows have records.
+    """
+    if not model.diverse:
+        return Recoding.of_graph(table, graph)
+    graph = _in_order(table, graph)
+    assignment = random_assignment(graph, circumstances.randomness)
+    diversification = diversification_of(table, model, graph, assignment)
+    while True:
+        _make_varied(diversification, circumstances)
+        recoding = Recoding.of_graph(
+            table, graph, grown=diversification.grown, assignment=diversification.assignment
+        )
+        rows, records = _bridges(recoding, model)
+        if len(rows) == 0:
+            return recoding
+        diversification.grow(rows, records)
+
+
+def _make_varied(diversification: Diversification, circumstances: Circumstances) -> None:
+    """Swap records and let rows grow until the rows that each record fits are varied enough."""
+    first = diversification.violated
+    while diversification.violated:
+        left = diversification.violated
+        circumstances.progress("making sensitive values varied", 1 - left / max(first, left))
+        if diversification.swap() < WORTHWHILE * left and diversification.widen() == 0:
+            break  # every row covers whoever is left: all that can be had, up to rounding
+    circumstances.progress("making sensitive values varied", 1.0)
+
+
+def _bridges(recoding: Recoding, model: Freeform) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return rows and records around which these must grow, so that matches are varied where they are not.
+
+    A row that a record fits is no match of it if nothing leads back from the row's component to that of the
+    record. If the record's own row covers the record of that row, all that lies between the two components is
+    a match. Nothing is returned if everybody's matches are varied enough, or all rows that they fit.
+    """
+    table, assignment = recoding.table, recoding.assignment
+    assert assignment is not None
+    graph = Graph.of(table.codes, np.column_stack([recoding.box] * len(recoding.values)), recoding.values)
+    matches = graph.matches(assignment)
+    records_of_row = graph.degrees()[1]
+    first_record = np.unique(graph.record_type, return_index=True)[1]
+    first_row = np.unique(graph.row_type, return_index=True)[1]
+    violated = np.zeros(len(first_record), dtype=np.bool_)
+    for column in table.sensitive:
+        found = graph.count_labels(column.codes[assignment], len(column), matches)
+        if model.l is not None:
+            violated |= found.most * model.l * (1 - SLACK) > found.boxes
+        if model.p is not None:
+            violated |= found.distinct < model.p
+        if model.entropy_l is not None:
+            entropy = np.log(found.boxes) - found.logs / found.boxes
+            violated |= entropy < math.log(model.entropy_l) - SLACK
+    types = np.flatnonzero(violated)
+    starts, around = graph.crowds(types)
+    records = np.repeat(first_record[types], np.diff(starts))
+    rows = first_row[around]
+    here, there = matches.component_of_record[records], matches.component_of_row[rows]
+    apart = np.flatnonzero(here != there)
+    # Of all rows between two components, one that fits few: its record is near.
+    apart = apart[np.argsort(records_of_row[rows[apart]], kind="stable")]
+    apart = apart[np.unique(np.column_stack((here, there))[apart], axis=0, return_index=True)[1]]
+    row_of = np.argsort(assignment).astype(np.int32)
+    return row_of[records[apart]], assignment[rows[apart]]
+
+
+def diversification_of(
+    table: Table, model: Freeform, graph: NDArray[np.int32], assignment: NDArray[np.int32]
+) -> Diversification:
+    """Return rows that are made along a graph and carry the labels of an assignment."""
+    return Diversification(
+        table.codes,
+        geometry(table),
+        graph,
+        [(column.codes, len(column)) for column in table.sensitive],
+        assignment,
+        frequency_l=model.l or 0.0,
+        distinct=model.p or 0,
+        entropy=math.log(model.entropy_l) if model.entropy_l else 0.0,
+        widest=WIDEST * model.k,
+    )
+
+
+def _in_order(table: Table, graph: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows in the order of a tree over the records, so that near rows stand together."""
+    order = BoxTree(table.codes, geometry(table), 1).order
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=order.dtype)
+    middle = graph.shape[1] // 2
+    return graph[np.argsort(np.partition(place[graph], middle, axis=1)[:, middle], kind="stable")]
