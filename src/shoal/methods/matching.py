@@ -12,7 +12,7 @@ from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
 
-CANDIDATES = 16
+CANDIDATES = 24
 """So many of its nearest records each row may choose from, besides the one SortGreedy gives it."""
 
 
