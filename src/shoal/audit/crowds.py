@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.audit.classes import Classes
+from shoal.audit.consistency import graph_of
 from shoal.audit.reading import ReleasedColumn
 from shoal.matches import Graph
 from shoal.table import Table
@@ -97,8 +98,7 @@ def crowds_of_records(
     tuple
         How many records have each crowd, and the crowds.
     """
-    cells = np.column_stack([column.cell for column in columns])
-    graph = Graph.of(table.codes, cells, [column.values for column in columns])
+    graph = graph_of(columns, table)
     sizes = np.zeros(len(graph.records), dtype=np.int64)
     sizes[graph.record_type] = graph.degrees()[0]
     types, members = _different(graph, sizes)

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.assignment import random_assignment
-from shoal.kernels import BoxTree, Diversification
+from shoal.kernels import Diversification
 from shoal.matches import Graph
 from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
+from shoal.methods.refinement import order_of_records, rows_in_order
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -55,7 +56,8 @@ def recoded(
     """
     if not model.diverse:
         return Recoding.of_graph(table, graph)
-    graph = _in_order(table, graph)
+    order, place = order_of_records(table)
+    graph = order[rows_in_order(place[graph])]
     assignment = random_assignment(graph, circumstances.randomness)
     diversification = diversification_of(table, model, graph, assignment)
     while True:
@@ -132,12 +134,3 @@ def diversification_of(
         entropy=math.log(model.entropy_l) if model.entropy_l else 0.0,
         widest=WIDEST * model.k,
     )
-
-
-def _in_order(table: Table, graph: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows in the order of a tree over the records, so that near rows stand together."""
-    order = BoxTree(table.codes, geometry(table), 1).order
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order), dtype=order.dtype)
-    middle = graph.shape[1] // 2
-    return graph[np.argsort(np.partition(place[graph], middle, axis=1)[:, middle], kind="stable")]

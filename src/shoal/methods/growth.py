@@ -80,8 +80,8 @@ def grow_refined(
 ) -> NDArray[np.int32]:
     """Let rows take in records as `match` decides, and exchange them before they grow further.
 
-    A row that has taken in the nearest record too early has to pay for it in all later rounds: refined on the
-    way, rows of 50 records cost a tenth less than if they are refined at the end only.
+    A row that has taken in the nearest record too early has to pay for it in all later rounds (decision 013
+    has the figures).
 
     Returns
     -------

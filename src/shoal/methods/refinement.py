@@ -103,7 +103,7 @@ class Refiner:
             refinement.exchange(foresight)
         if self._effort.reassignments:
             refinement.reassign(self._effort.reassignments)
-        return self._in_order(refinement.graph)
+        return rows_in_order(refinement.graph)
 
     def at_last(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return a graph that costs no more, in which no exchange that was tried saves anything more."""
@@ -135,13 +135,13 @@ class Refiner:
 
     def _refinement(self, graph: NDArray[np.int32]) -> Refinement:
         key = self._circumstances.randomness.words(4)
-        return Refinement(self._codes, self._attributes, self._in_order(graph), key)
+        return Refinement(self._codes, self._attributes, rows_in_order(graph), key)
 
-    @staticmethod
-    def _in_order(graph: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the rows by the middle of their records."""
-        middle = graph.shape[1] // 2
-        return graph[np.argsort(np.partition(graph, middle, axis=1)[:, middle], kind="stable")]
+
+def rows_in_order(graph: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows by the middle of their records: rows near each other stand together."""
+    middle = graph.shape[1] // 2
+    return graph[np.argsort(np.partition(graph, middle, axis=1)[:, middle], kind="stable")]
 
 
 def refined(
@@ -162,9 +162,14 @@ def refined(
     """
     if effort is None:
         return graph
-    attributes = geometry(table)
-    order = BoxTree(table.codes, attributes, 1).order
+    order, place = order_of_records(table)
+    refiner = Refiner(np.ascontiguousarray(table.codes[order]), geometry(table), effort, circumstances)
+    return order[refiner.at_last(place[graph])]
+
+
+def order_of_records(table: Table) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the records in the order of a tree over them, near ones together, and the place of each."""
+    order = BoxTree(table.codes, geometry(table), 1).order
     place = np.empty_like(order)
     place[order] = np.arange(len(order), dtype=order.dtype)
-    refiner = Refiner(np.ascontiguousarray(table.codes[order]), attributes, effort, circumstances)
-    return order[refiner.at_last(place[graph])]
+    return order, place
