@@ -81,14 +81,20 @@ auto group_rows_py(const Matrix& codes) {
 
 // kind, weight, number of codes, table: see space.hpp
 using AttributeSpec = std::tuple<int, double, std::int32_t, Array<double>>;
+
+std::vector<Attribute> attributes_of(const std::vector<AttributeSpec>& specs) {
+  std::vector<Attribute> attributes;
+  for (const auto& [kind, weight, size, table] : specs)
+    attributes.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+  return attributes;
+}
+
 using SensitiveSpec = std::pair<Array<std::int32_t>, std::int32_t>;
 
 auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
                  const std::vector<SensitiveSpec>& sensitive, std::int64_t k, double frequency_l,
                  std::int64_t distinct, double entropy, bool relaxed) {
-  std::vector<Attribute> attributes;
-  for (const auto& [kind, weight, size, table] : specs)
-    attributes.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+  const auto attributes = attributes_of(specs);
   std::vector<Sensitive> columns;
   for (const auto& [values, size] : sensitive) columns.push_back({view(values), size});
   const std::int64_t rows = rows_of(codes);
@@ -260,8 +266,7 @@ class BoxTreePy {
       : codes_(std::move(codes)), specs_(std::move(specs)) {
     const auto rows = static_cast<std::int32_t>(rows_of(codes_));
     nb::gil_scoped_release release;
-    for (const auto& [kind, weight, size, table] : specs_)
-      attributes_.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+    attributes_ = attributes_of(specs_);
     tree_.emplace(view(codes_), rows, attributes_, room);
   }
 
@@ -393,8 +398,7 @@ class DiversificationPy {
                     double entropy, const Array<std::int32_t>& record_of, std::int64_t widest)
       : codes_(std::move(codes)), specs_(std::move(specs)) {
     nb::gil_scoped_release release;
-    for (const auto& [kind, weight, size, table] : specs_)
-      attributes_.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+    attributes_ = attributes_of(specs_);
     tree_.emplace(view(codes_), static_cast<std::int32_t>(codes_.shape(0)), attributes_,
                   static_cast<std::int32_t>(members.shape(1)));
     const auto& order = tree_->order();
@@ -463,8 +467,7 @@ class RefinementPy {
                const Array<std::uint64_t>& key)
       : codes_(std::move(codes)), specs_(std::move(specs)), random_(view(key)) {
     nb::gil_scoped_release release;
-    for (const auto& [kind, weight, size, table] : specs_)
-      attributes_.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+    attributes_ = attributes_of(specs_);
     const auto members = view(graph);
     refinement_.emplace(view(codes_), attributes_, std::vector(members.begin(), members.end()),
                         static_cast<std::int32_t>(graph.shape(1)));
@@ -503,9 +506,7 @@ auto cheapest_assignment_py(const Array<std::int64_t>& starts, const Array<std::
 
 auto chain_py(const Matrix& codes, const Array<std::int32_t>& copies, const Array<double>& elsewhere,
               const std::vector<AttributeSpec>& specs, std::int32_t k) {
-  std::vector<Attribute> attributes;
-  for (const auto& [kind, weight, size, table] : specs)
-    attributes.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+  const auto attributes = attributes_of(specs);
   rows_of(codes);
   std::vector<std::int32_t> order;
   {
@@ -516,9 +517,7 @@ auto chain_py(const Matrix& codes, const Array<std::int32_t>& copies, const Arra
 }
 
 auto cut_py(const Matrix& codes, const std::vector<AttributeSpec>& specs, std::int32_t k) {
-  std::vector<Attribute> attributes;
-  for (const auto& [kind, weight, size, table] : specs)
-    attributes.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+  const auto attributes = attributes_of(specs);
   const auto rows = static_cast<std::int32_t>(rows_of(codes));
   std::vector<std::int32_t> starts;
   {
@@ -535,8 +534,7 @@ class ClassesPy {
             std::int32_t k)
       : codes_(std::move(codes)), specs_(std::move(specs)) {
     nb::gil_scoped_release release;
-    for (const auto& [kind, weight, size, table] : specs_)
-      attributes_.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+    attributes_ = attributes_of(specs_);
     const auto numbers = view(class_of);
     classes_.emplace(view(codes_), attributes_, std::vector(numbers.begin(), numbers.end()), k);
   }
@@ -561,8 +559,7 @@ class RingPy {
   RingPy(Matrix codes, Array<std::int32_t> copies, std::vector<AttributeSpec> specs, std::int32_t k)
       : codes_(std::move(codes)), copies_(std::move(copies)), specs_(std::move(specs)) {
     nb::gil_scoped_release release;
-    for (const auto& [kind, weight, size, table] : specs_)
-      attributes_.emplace_back(static_cast<Kind>(kind), weight, size, view(table));
+    attributes_ = attributes_of(specs_);
     ring_.emplace(view(codes_), view(copies_), attributes_, k);
   }
 
