@@ -12,7 +12,54 @@ from shoal.errors import InputError, Reason
 
 @dataclass(frozen=True, kw_only=True)
 class Model(ABC):
-    """What every promise has: a size of the crowd, and how varied its sensitive values must be.
+    """A promise: parameters with names, a crowd to hide in, and a sentence that says it."""
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def crowd(self) -> int:
+        """Among how many rows everybody hides at least."""
+
+    @property
+    def diverse(self) -> bool:
+        """Whether anything is promised about how varied sensitive values are."""
+        return False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that are set, by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrowdModel(Model):
+    """What promises with a k have in common.
+
+    Parameters
+    ----------
+    k
+        Nobody can be singled out among fewer than `k` records. At least 2.
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        check(self, "k", Integral, 2, "a whole number of at least 2: with k = 1 nobody is hidden")
+
+    @property
+    def crowd(self) -> int:
+        """Among how many rows everybody hides at least."""
+        return self.k
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiverseModel(CrowdModel):
+    """What promises have in common that can also say how varied the sensitive values of a crowd are.
 
     Parameters
     ----------
@@ -26,32 +73,20 @@ class Model(ABC):
         The entropy of the sensitive values among them is at least log(entropy_l).
     """
 
-    name: ClassVar[str]
-
-    k: int
     l: float | None = None  # noqa: E741 - the letter the literature knows it by
     p: int | None = None
     entropy_l: float | None = None
 
     def __post_init__(self) -> None:
-        _check(self, "k", Integral, 2, "a whole number of at least 2: with k = 1 nobody is hidden")
-        _check(self, "l", Real, 1, "a number of at least 1")
-        _check(self, "p", Integral, 1, "a whole number of at least 1")
-        _check(self, "entropy_l", Real, 1, "a number of at least 1")
+        super().__post_init__()
+        check(self, "l", Real, 1, "a number of at least 1")
+        check(self, "p", Integral, 1, "a whole number of at least 1")
+        check(self, "entropy_l", Real, 1, "a number of at least 1")
 
     @property
     def diverse(self) -> bool:
-        """Whether anything is promised about sensitive values."""
+        """Whether anything is promised about how varied sensitive values are."""
         return not (self.l is None and self.p is None and self.entropy_l is None)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters that are set, by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
-
-    @abstractmethod
-    def sentence(self) -> str:
-        """Return the promise in plain words."""
 
     def _diversity_words(self, crowd: str) -> str:
         words = []
@@ -65,7 +100,7 @@ class Model(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KAnonymity(Model):
+class KAnonymity(DiverseModel):
     """Classic k-anonymity (Samarati 2001): each released row is identical to at least k - 1 others.
 
     Identical means: on the quasi-identifiers, as they are written. With `l`, `p` or `entropy_l`, each class
@@ -74,7 +109,7 @@ class KAnonymity(Model):
     Parameters
     ----------
     k, l, p, entropy_l
-        See `Model`: the size of a class, and how varied each sensitive column is in it.
+        See `DiverseModel`: the size of a class, and how varied each sensitive column is in it.
     """
 
     name: ClassVar[str] = "k-anonymity"
@@ -88,7 +123,7 @@ class KAnonymity(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Freeform(Model):
+class Freeform(DiverseModel):
     """Freeform k-anonymity (Doka et al. 2015): k-anonymity without classes of identical rows.
 
     Each record fits at least k released rows, and each released row at least k records, through a k-regular
@@ -101,7 +136,7 @@ class Freeform(Model):
     Parameters
     ----------
     k, l, p, entropy_l
-        See `Model`: how many rows a record fits, and how varied each sensitive column is in these rows.
+        See `DiverseModel`: how many rows a record fits, and how varied each sensitive column is in them.
     """
 
     name: ClassVar[str] = "freeform"
@@ -114,7 +149,7 @@ class Freeform(Model):
         )
 
 
-def _check(model: Model, name: str, kind: type, least: int, wanted: str) -> None:
+def check(model: Model, name: str, kind: type, least: int, wanted: str) -> None:
     """Refuse a parameter that is not of its kind or too small, and make it a plain number."""
     value: Any = getattr(model, name)
     if value is None and name != "k":

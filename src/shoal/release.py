@@ -202,7 +202,7 @@ def publish(
             assignment = random_assignment(recoding.graph, randomness)
         order = assignment[rows].astype(np.int64)
     found = _audited(recoding, published(recoding, rows, order), order, model)
-    return Release(recoding, rows, order, model, measure(recoding, model.k), found, circumstances)
+    return Release(recoding, rows, order, model, measure(recoding, model.crowd), found, circumstances)
 
 
 def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model) -> Audit:

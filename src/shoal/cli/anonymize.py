@@ -26,7 +26,7 @@ def anonymize(
     k: Annotated[
         int, typer.Option("--k", help="Nobody is told from fewer than k.", rich_help_panel="The promise")
     ],
-    model: options.ModelName = "k-anonymity",
+    model: options.ModelName = options.DEFAULT_MODEL,
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
@@ -66,7 +66,7 @@ def anonymize(
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
-    promised = options.promise(model, k, diversity_l, diversity_p, entropy_l)
+    promised = options.promise(model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l)
     # Opened before the work, so that nobody waits for a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()

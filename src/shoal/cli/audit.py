@@ -23,7 +23,7 @@ def audit(
     k: Annotated[
         int | None, typer.Option("--k", help="The k that was promised.", rich_help_panel="The promise")
     ] = None,
-    model: options.ModelName = "k-anonymity",
+    model: options.ModelName = options.DEFAULT_MODEL,
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
@@ -56,8 +56,8 @@ def audit(
     """Check a release against its original: exit code 1 if the promise does not hold."""
     promised = None
     if k is not None:
-        promised = options.promise(model, k, diversity_l, diversity_p, entropy_l)
-    elif (diversity_l, diversity_p, entropy_l) != (None, None, None) or model != "k-anonymity":
+        promised = options.promise(model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l)
+    elif (diversity_l, diversity_p, entropy_l) != (None, None, None) or model != options.DEFAULT_MODEL:
         raise InputError(
             "a promise needs its --k; without one, the audit reports and judges nothing",
             reason=Reason.PARAMETER,

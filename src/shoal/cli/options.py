@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +18,8 @@ from shoal.io import read_table
 from shoal.models import Freeform, KAnonymity, Model
 from shoal.schema import Role, Schema
 
-MODELS: dict[str, type[Model]] = {model.name: model for model in (KAnonymity, Freeform)}
+MODELS: dict[str, type[Model]] = {model.name: model for model in (Freeform, KAnonymity)}
+DEFAULT_MODEL = Freeform.name
 
 _ABOUT = "About the table"
 _PROMISE = "The promise"
@@ -177,22 +178,32 @@ Loading = Callable[[], tuple[pl.DataFrame, Schema]]
 """What `takes_table` hands to a command: reads the table and its schema."""
 
 
-def promise(
-    model: str, k: int, diversity_l: float | None, diversity_p: int | None, entropy_l: float | None
-) -> Model:
-    """Return the model that the options describe.
+def promise(model: str, **parameters: Any) -> Model:
+    """Return the model that the options describe; parameters that are None were not given.
 
     Raises
     ------
     InputError
-        If there is no such model, or a parameter is impossible.
+        If there is no such model, or a parameter is missing, impossible or not one of its.
     """
     if model not in MODELS:
         raise InputError(
             f"model {model!r} is unknown{did_you_mean(model, MODELS)}; there is {listing(MODELS)}",
             reason=Reason.PARAMETER,
         )
-    return MODELS[model](k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    known = {field.name: field for field in fields(MODELS[model])}
+    for name in given:
+        if name not in known:
+            raise InputError(f"model {model!r} has no {_option(name)}", reason=Reason.PARAMETER)
+    for name, field in known.items():
+        if field.default is MISSING and field.default_factory is MISSING and name not in given:
+            raise InputError(f"model {model!r} needs {_option(name)}", reason=Reason.PARAMETER)
+    return MODELS[model](**given)
+
+
+def _option(parameter: str) -> str:
+    return f"--{parameter.replace('_', '-')}"
 
 
 def _with_file(

@@ -8,11 +8,11 @@ import numpy as np
 
 from shoal.domain import Sensitive
 from shoal.errors import InfeasibleError, InputError, Reason
-from shoal.models import Model
+from shoal.models import DiverseModel
 from shoal.table import Table
 
 
-def require_feasible(table: Table, model: Model) -> None:
+def require_feasible(table: Table, model: DiverseModel) -> None:
     """Refuse a promise that no release of this table can keep.
 
     Raises
@@ -38,7 +38,7 @@ def require_feasible(table: Table, model: Model) -> None:
         _require_diversity(column, model)
 
 
-def _require_diversity(column: Sensitive, model: Model) -> None:
+def _require_diversity(column: Sensitive, model: DiverseModel) -> None:
     shares = np.bincount(column.codes, minlength=len(column)) / len(column.codes)
     shares = shares[shares > 0]
     largest_l = 1.0 / float(shares.max())

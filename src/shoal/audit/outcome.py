@@ -1,0 +1,130 @@
+"""What an audit found, as one frozen object: levels, risks, what breaks the promise, a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.audit.classes import Classes, Diversity
+from shoal.audit.consistency import Consistency
+from shoal.audit.contribution import Contribution
+from shoal.audit.posterior import Posterior
+from shoal.audit.risks import Risks
+from shoal.audit.uniqueness import Combination
+from shoal.errors import PromiseError
+from shoal.matches import Matches
+from shoal.models import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an auditor found.
+
+    Parameters
+    ----------
+    records
+        How many records the original has, less those its schema leaves out.
+    rows
+        How many rows were released.
+    classes
+        The classes of equal rows.
+    consistency
+        Which rows could be whose, seen one at a time.
+    matches
+        Which rows could be whose to somebody who knows everybody, so that all must have a row.
+    risks
+        How often attackers who pick a row at random are right.
+    diversity
+        How varied each sensitive column is in the classes.
+    promise
+        The promise the release was held against, if any.
+    findings
+        What breaks it, in plain words; nothing if it holds.
+    diversity_around
+        How varied each sensitive column is among the matches of each record; found if nothing was
+        promised, or if this was.
+    diversity_consistent
+        The same among all rows that each record is consistent with.
+    contributions
+        What each quasi-identifier adds to the risk; empty if nobody asked.
+    uniqueness
+        Which combinations of quasi-identifiers single out most people in the original, worst first; empty if
+        nobody asked.
+    posterior
+        How likely best guesses are; None if nobody asked.
+    """
+
+    records: int
+    rows: int
+    classes: Classes
+    consistency: Consistency
+    matches: Matches
+    risks: Risks
+    diversity: tuple[Diversity, ...]
+    promise: Model | None
+    findings: tuple[str, ...] = ()
+    diversity_around: tuple[Diversity, ...] = ()
+    diversity_consistent: tuple[Diversity, ...] = ()
+    contributions: tuple[Contribution, ...] = ()
+    uniqueness: tuple[Combination, ...] = ()
+    posterior: Posterior | None = None
+
+    @property
+    def k(self) -> int:
+        """The size of the smallest class of equal rows."""
+        return int(self.classes.sizes.min())
+
+    @property
+    def concealment(self) -> int:
+        """Among how many rows the strongest adversary has to guess, for the person hidden least."""
+        return self.matches.concealment
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found against the release."""
+        return not self.findings
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in one sentence."""
+        if self.findings:
+            return "The release does not hold: " + "; ".join(self.findings) + "."
+        if self.promise is None:
+            crowd = f"at least {self.concealment} released rows"
+            return f"Each person hides among {crowd}; no promise was asked for."
+        return f"The promise holds: {self.promise.sentence()}."
+
+    def require(self) -> None:
+        """Raise an error if anything was found, for pipelines that must stop there.
+
+        Raises
+        ------
+        PromiseError
+            With the verdict.
+        """
+        if not self.holds:
+            raise PromiseError(self.verdict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the audit as plain data, for JSON."""
+        promise = self.promise
+        return {
+            "holds": self.holds,
+            "verdict": self.verdict,
+            "findings": list(self.findings),
+            "promise": None if promise is None else {"model": promise.name, **promise.parameters},
+            "records": self.records,
+            "rows": self.rows,
+            "k": self.k,
+            "classes": self.classes.as_dict(),
+            "consistency": self.consistency.as_dict(),
+            "concealment": self.concealment,
+            "matches": self.matches.as_dict(),
+            "risks": self.risks.as_dict(),
+            "diversity": [column.as_dict() for column in self.diversity],
+            "diversity_around": [column.as_dict() for column in self.diversity_around],
+            "diversity_consistent": [column.as_dict() for column in self.diversity_consistent],
+            "contributions": [each.as_dict() for each in self.contributions],
+            "uniqueness": [each.as_dict() for each in self.uniqueness],
+            "posterior": None if self.posterior is None else self.posterior.as_dict(),
+        }
