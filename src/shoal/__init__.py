@@ -6,7 +6,7 @@ from shoal.errors import InfeasibleError, InputError, InternalError, PromiseErro
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
 from shoal.measures import Loss
-from shoal.models import Freeform, KAnonymity
+from shoal.models import Freeform, KAnonymity, SetAnonymity, SetDiversity
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 
@@ -28,6 +28,8 @@ __all__ = [
     "Release",
     "Role",
     "Schema",
+    "SetAnonymity",
+    "SetDiversity",
     "ShoalError",
     "anonymize",
     "audit",

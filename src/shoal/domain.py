@@ -1,4 +1,4 @@
-"""What values an attribute can take: the three kinds of domain, and columns as codes into one."""
+"""What values an attribute can take: the four kinds of domain, and columns as codes into one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.hierarchy import Hierarchy
+from shoal.lists import Lists
 from shoal.schema import Column
 
 Codes = NDArray[np.int32]
@@ -86,6 +87,27 @@ class TreeDomain(Domain):
     def cardinality(self) -> int:
         """How many leaves are possible."""
         return int(self.possible.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class ItemsDomain(Domain):
+    """Sets of items, one code for each different set that occurs; nothing is a set like any other.
+
+    Parameters
+    ----------
+    names
+        The name of each item.
+    sets
+        The items in each set, ascending.
+    """
+
+    names: tuple[str, ...]
+    sets: Lists
+
+    @cached_property
+    def item_of(self) -> dict[str, int]:
+        """The number of each item."""
+        return {name: item for item, name in enumerate(self.names)}
 
 
 @dataclass(frozen=True, eq=False)
