@@ -600,6 +600,16 @@ auto smallest_worlds_py(const ListsSpec& sets, const ListsSpec& groups, std::int
                     give(std::move(worlds.most_errors)));
 }
 
+auto differences_py(const ListsSpec& left, const ListsSpec& right, const Array<std::int32_t>& lefts,
+                    const Array<std::int32_t>& rights) {
+  std::vector<std::int32_t> found;
+  {
+    nb::gil_scoped_release release;
+    found = differences(view(left), view(right), view(lefts), view(rights));
+  }
+  return give(std::move(found));
+}
+
 auto sets_among_worlds_py(const ListsSpec& sets, const ListsSpec& base, const ListsSpec& uncertain,
                           const Array<std::int32_t>& most_errors, std::int32_t width) {
   Lists found;
@@ -639,6 +649,7 @@ NB_MODULE(_native, module) {
   module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
              "count"_a);
   module.def("smallest_worlds", &shoal::smallest_worlds_py, "sets"_a, "groups"_a, "width"_a);
+  module.def("differences", &shoal::differences_py, "left"_a, "right"_a, "lefts"_a, "rights"_a);
   module.def("sets_among_worlds", &shoal::sets_among_worlds_py, "sets"_a, "base"_a, "uncertain"_a,
              "most_errors"_a, "width"_a);
   module.def("walk", &shoal::walk_py, "members"_a, "which"_a, "key"_a, "backtracking"_a, "seconds"_a);

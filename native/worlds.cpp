@@ -91,8 +91,15 @@ class Dictionary {
       words_.values.insert(words_.values.end(), unsorted[at(set)].begin(), unsorted[at(set)].end());
       words_.starts.push_back(static_cast<std::int64_t>(words_.values.size()));
     }
+    std::size_t place = 0;
+    for (std::int32_t letter = 0; letter <= width; ++letter) {
+      while (place < size() && (word(place).empty() || word(place)[0] < letter)) ++place;
+      first_.push_back(place);
+    }
   }
 
+  // The first word whose first letter is no lower.
+  std::size_t first(std::int32_t letter) const { return first_[at(letter)]; }
   std::int32_t rank(std::int32_t item) const { return rank_[at(item)]; }
   std::size_t size() const { return order_.size(); }
   std::int32_t set(std::size_t place) const { return order_[place]; }
@@ -102,6 +109,7 @@ class Dictionary {
 
  private:
   std::vector<std::int32_t> rank_, order_;
+  std::vector<std::size_t> first_;
   Lists words_;
 };
 
@@ -180,6 +188,7 @@ class WorldSearch {
 
   // The first word from `begin` on whose letter at this depth is no lower, `end` if there is none.
   std::size_t first_from(std::size_t begin, std::size_t end, std::size_t depth, std::int32_t rank) const {
+    if (depth == 0) return dictionary_.first(rank);
     const auto lower = [&](std::size_t place) { return dictionary_.word(place)[depth] < rank; };
     if (begin == end || !lower(begin)) return begin;
     std::size_t step = 1;  // what is looked for is often near
@@ -228,6 +237,24 @@ Worlds smallest_worlds(ListsView sets, ListsView groups, std::int32_t width) {
     };
   });
   return {joined(base), joined(uncertain), std::move(most_errors)};
+}
+
+std::vector<std::int32_t> differences(ListsView left, ListsView right, std::span<const std::int32_t> lefts,
+                                      std::span<const std::int32_t> rights) {
+  std::vector<std::int32_t> found(lefts.size());
+  share(found.size(), 1024, [&] {
+    return [&](std::size_t i) {
+      const auto x = left[at(lefts[i])], y = right[at(rights[i])];
+      auto other = y.begin();
+      std::ptrdiff_t common = 0;
+      for (const std::int32_t item : x) {
+        while (other != y.end() && *other < item) ++other;
+        if (other != y.end() && *other == item) ++common;
+      }
+      found[i] = static_cast<std::int32_t>(std::ssize(x) + std::ssize(y) - 2 * common);
+    };
+  });
+  return found;
 }
 
 Lists sets_among_worlds(ListsView sets, const WorldsView& worlds, std::int32_t width) {

@@ -42,6 +42,10 @@ struct Worlds {
 // items of each set, out of 0 .. width - 1, are ascending. On all cores.
 Worlds smallest_worlds(ListsView sets, ListsView groups, std::int32_t width);
 
+// In how many items the two sets of each pair differ; lists are ascending. On all cores.
+std::vector<std::int32_t> differences(ListsView left, ListsView right, std::span<const std::int32_t> lefts,
+                                      std::span<const std::int32_t> rights);
+
 // Which of these sets, all different, are possible worlds of each generalized set, ascending. On all cores.
 Lists sets_among_worlds(ListsView sets, const WorldsView& worlds, std::int32_t width);
 

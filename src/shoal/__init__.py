@@ -9,6 +9,7 @@ from shoal.measures import Loss
 from shoal.models import Freeform, KAnonymity, SetAnonymity, SetDiversity
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
+from shoal.transactions import collect_items
 
 __all__ = [
     "Audit",
@@ -33,5 +34,6 @@ __all__ = [
     "ShoalError",
     "anonymize",
     "audit",
+    "collect_items",
     "read_table",
 ]

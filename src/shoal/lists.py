@@ -29,7 +29,9 @@ class Lists:
     def of(cls, lists: Sequence[Iterable[int]]) -> Self:
         """Return plain lists as arrays."""
         arrays = [np.fromiter(each, dtype=np.int32) for each in lists]
-        return cls.of_sizes(np.array([len(a) for a in arrays], dtype=np.int64), np.concatenate([_NONE, *arrays]))
+        return cls.of_sizes(
+            np.array([len(a) for a in arrays], dtype=np.int64), np.concatenate([_NONE, *arrays])
+        )
 
     @classmethod
     def of_sizes(cls, sizes: NDArray[np.integer[Any]], values: NDArray[np.int32]) -> Self:
@@ -63,7 +65,9 @@ class Lists:
         """Return the lists with these numbers, in this order."""
         sizes = self.sizes[index]
         ends = np.cumsum(sizes)
-        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.starts[index] - (ends - sizes), sizes)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
+            self.starts[index] - (ends - sizes), sizes
+        )
         return Lists.of_sizes(sizes, self.values[places])
 
     def filtered(self, kept: NDArray[np.bool_]) -> Lists:

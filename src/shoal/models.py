@@ -191,6 +191,9 @@ class SetDiversity(Model):
     l: int  # noqa: E741 - the letter the literature knows it by
 
     def __post_init__(self) -> None:
+        given: Any = self.l
+        if isinstance(given, float) and given.is_integer():  # options read it as a number of any sort
+            object.__setattr__(self, "l", int(given))
         check(self, "l", Integral, 2, "a whole number of at least 2: with l = 1 nothing is hidden")
 
     @property
@@ -206,8 +209,8 @@ class SetDiversity(Model):
     def sentence(self) -> str:
         """Return the promise in plain words."""
         return (
-            f"each person's items fit released rows with at least {self.l} different sensitive values, and each "
-            f"released row fits at least {self.l} persons"
+            f"each person's items fit released rows with at least {self.l} different sensitive values, and "
+            f"each released row fits at least {self.l} persons"
         )
 
 

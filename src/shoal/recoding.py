@@ -278,7 +278,10 @@ class Worlds(Generalized):
 
     @classmethod
     def closure(cls, domain: ItemsDomain, codes: Codes, starts: NDArray[np.int64]) -> Worlds:
-        """Return the smallest one around each group, by bit voting; group i is codes[starts[i]:starts[i + 1]]."""
+        """Return the smallest one around each group, by bit voting.
+
+        Group i is codes[starts[i]:starts[i + 1]].
+        """
         groups = starts, np.ascontiguousarray(codes)
         base, uncertain, most_errors = kernels.smallest_worlds(domain.sets.arrays, groups, len(domain.names))
         return cls(domain, Lists(*base), Lists(*uncertain), most_errors)
@@ -302,7 +305,11 @@ class Worlds(Generalized):
         return self.worlds.covers(index, codes)
 
     def ncp(self) -> NDArray[np.float64]:
-        """Return the share of uncertain items among all items of each: none are where nothing may be wrong."""
+        """Return the share of uncertain items among all items of each; 0 where nothing may be wrong.
+
+        Around a group, that is the share of the items of any that not all of them have. It never falls when
+        the group grows.
+        """
         uncertain = np.where(self.most_errors > 0, self.uncertain.sizes, 0)
         return np.asarray(uncertain / np.maximum(self.base.sizes + self._besides, 1))
 
@@ -323,7 +330,7 @@ class Worlds(Generalized):
             np.column_stack((self.uncertain.sizes, self.most_errors)), axis=0, return_inverse=True
         )
         counts = [sum(comb(items, errors) for errors in range(most + 1)) for items, most in pairs.tolist()]
-        return np.array([log2(max(count, 1)) for count in counts])[place.ravel()]
+        return np.asarray(np.array([log2(max(count, 1)) for count in counts])[place.ravel()])
 
     def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
         return self.worlds.entropies(counts)

@@ -122,7 +122,9 @@ class Column:
                 raise self._error(f"only a column of kind items has a separator, not a {self.kind.value} one")
         for attribute in ("hierarchy", "domain"):
             if self.kind is Kind.ITEMS and getattr(self, attribute) is not None:
-                raise self._error(f"a column of kind items has no {attribute}; its items are those that occur")
+                raise self._error(
+                    f"a column of kind items has no {attribute}; its items are those that occur"
+                )
 
     def _check_domain(self) -> None:
         if self.kind is Kind.ORDINAL and self.domain is None:

@@ -40,7 +40,7 @@ def read_node(cell: str) -> str:
 
 
 def write_items(names: Iterable[str]) -> str:
-    """Return items separated by spaces, with a backslash before white space and backslashes in their names."""
+    """Return names separated by spaces, with a backslash before white space and backslashes in them."""
     return " ".join("\\*" if name == SUPPRESSED else _SPACES.sub(r"\\\g<0>", name) for name in names)
 
 

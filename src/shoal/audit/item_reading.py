@@ -81,7 +81,7 @@ def _errors(frame: nw.DataFrame[Any], name: str) -> NDArray[np.int64]:
             f"{cells.filter(wrong)[0]!r} is not a number of errors; it must be 0 or more",
             reason=Reason.RELEASE_UNREADABLE,
         )
-    return np.minimum(numbers.to_numpy(), np.iinfo(np.int32).max)
+    return np.asarray(np.minimum(numbers.to_numpy(), np.iinfo(np.int32).max))
 
 
 def _numbers(domain: ItemsDomain, *columns: pl.Series) -> pl.DataFrame:
@@ -105,7 +105,10 @@ def _over_domain(domain: ItemsDomain, base: Lists, uncertain: Lists, errors: NDA
     in it: that is one error more if it is uncertain, and else rules out everybody.
     """
     width = len(domain.names)
-    strange_base, strange_doubt = base.filtered(base.values >= width), uncertain.filtered(uncertain.values >= width)
+    strange_base, strange_doubt = (
+        base.filtered(base.values >= width),
+        uncertain.filtered(uncertain.values >= width),
+    )
     span = 1 + max(int(each.values.max(initial=0)) for each in (base, uncertain))
     in_base, in_doubt = (each.owners * span + each.values for each in (strange_base, strange_doubt))
     certain = strange_base.filtered(~np.isin(in_base, in_doubt)).sizes

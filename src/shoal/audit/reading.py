@@ -74,8 +74,8 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
     if name not in frame.columns:
         raise unknown_column(name, frame.columns, "the release")
     if isinstance(attribute.domain, ItemsDomain):
-        values, codes = read_items(frame, name, attribute.domain)
-        return ReleasedColumn(name, values, codes, _strangers(values.texts(), values))
+        worlds, shown = read_items(frame, name, attribute.domain)
+        return ReleasedColumn(name, worlds, shown, _strangers(worlds.texts(), worlds))
     texts, codes = factorize(_as_text(to_polars(frame[name]), attribute.column).fill_null(MISSING))
     cells = [MISSING if text in attribute.column.missing_marks else text for text in texts.to_list()]
     values = _READERS[type(attribute.domain)](cells, attribute)

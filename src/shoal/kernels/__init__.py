@@ -959,8 +959,8 @@ Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
 def smallest_worlds(sets: Arrays, groups: Arrays, width: int) -> tuple[Arrays, Arrays, NDArray[np.int32]]:
     """Return the smallest generalized set of items around each group of sets, on all cores.
 
-    An item is in the base if more than half of the group have it (bit voting; Xue et al. 2012, Section 4), and
-    uncertain if some have it and some do not.
+    An item is in the base if more than half of the group have it (bit voting; Xue et al. 2012, Section 4),
+    and uncertain if some have it and some do not.
 
     Parameters
     ----------
@@ -978,6 +978,21 @@ def smallest_worlds(sets: Arrays, groups: Arrays, width: int) -> tuple[Arrays, A
         one of the group differs from the base. O(items in all groups).
     """
     return _native.smallest_worlds(sets, groups, width)
+
+
+def differences(
+    left: Arrays, right: Arrays, lefts: NDArray[np.integer[Any]], rights: NDArray[np.integer[Any]]
+) -> NDArray[np.int32]:
+    """Return the Hamming distance of each pair of sets, on all cores.
+
+    Parameters
+    ----------
+    left, right
+        Sets of items, ascending.
+    lefts, rights
+        The pairs: the i-th are set lefts[i] on the left and set rights[i] on the right.
+    """
+    return _native.differences(left, right, lefts.astype(np.int32), rights.astype(np.int32))
 
 
 def sets_among_worlds(
@@ -999,8 +1014,8 @@ def sets_among_worlds(
     Returns
     -------
     tuple
-        The sets that each stands for, ascending. A search turns away at the first item, the rarest ones first,
-        that rules out all sets that are left; so it hardly looks at more than it finds.
+        The sets that each stands for, ascending. A search turns away at the first item, the rarest ones
+        first, that rules out all sets that are left; so it hardly looks at more than it finds.
     """
     return _native.sets_among_worlds(sets, base, uncertain, most_errors, width)
 

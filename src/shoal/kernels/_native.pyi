@@ -174,6 +174,12 @@ def smallest_worlds(
     tuple[NDArray[np.int64], NDArray[np.int32]],
     NDArray[np.int32],
 ]: ...
+def differences(
+    left: tuple[NDArray[np.int64], NDArray[np.int32]],
+    right: tuple[NDArray[np.int64], NDArray[np.int32]],
+    lefts: NDArray[np.int32],
+    rights: NDArray[np.int32],
+) -> NDArray[np.int32]: ...
 def sets_among_worlds(
     sets: tuple[NDArray[np.int64], NDArray[np.int32]],
     base: tuple[NDArray[np.int64], NDArray[np.int32]],

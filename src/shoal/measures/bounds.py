@@ -87,7 +87,7 @@ def lower_bound(table: Table, k: int, *, sample: int | None = None) -> Bound:
 
 
 def _without_items(table: Table) -> tuple[Table, float]:
-    """Return the table without its sets of items, for which no bound is known, and the weight of what is left."""
+    """Return the table without its sets of items, for which no bound is known, and the weight of the rest."""
     plain = [not isinstance(attribute.domain, ItemsDomain) for attribute in table.attributes]
     if all(plain):
         return table, 1.0

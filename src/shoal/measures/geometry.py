@@ -33,8 +33,9 @@ def geometry(table: Table) -> list[Geometry]:
                 kind, costs = TREE, Nodes(domain, meetings).ncp()
             case ItemsDomain():
                 raise InputError(
-                    f"column {attribute.column.name!r} holds items, which only set-anonymity and set-diversity "
-                    "generalize; promise one of these (--model), or make the column other or an identifier",
+                    f"column {attribute.column.name!r} holds items, which only set-anonymity and "
+                    "set-diversity generalize; promise one of these (--model), or give the column another "
+                    "role",
                     reason=Reason.PARAMETER,
                 )
             case _:

@@ -18,8 +18,8 @@ def as_items(table: Table) -> tuple[Lists, int]:
 
     Sets of items stand as they are, those of several columns beside each other. A number becomes all steps of
     a scale up to where it lies, a category one of a kind, a leaf of a hierarchy the nodes above it: the more
-    two records differ, the fewer they share. So many items stand for an attribute that to lose all of it costs
-    about as much, by weight, as to lose an average set of items.
+    two records differ, the fewer they share. So many items stand for an attribute that to lose all of it
+    costs about as much, by weight, as to lose an average set of items.
 
     Parameters
     ----------

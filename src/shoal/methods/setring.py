@@ -37,15 +37,16 @@ def set_ring(table: Table, model: SetAnonymity, circumstances: Circumstances, /)
 def set_groups(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
     """Return classes of neighbours in the order of their items, with l different labels each.
 
-    All rows of a class look the same, so whoever gets which of them, everybody fits the same labels. O(n log n)
-    comparisons.
+    All rows of a class look the same, so whoever gets which of them, everybody fits the same labels.
+    O(n log n) comparisons.
 
     Parameters
     ----------
     table, model, circumstances
         As for every method.
     """
-    require_feasible(table, Freeform(k=model.l, l=model.l, p=model.l))
+    # Where no label is more frequent than 1 / l, there are l labels, and so many records.
+    require_feasible(table, Freeform(k=2, l=model.l))
     circumstances.progress("putting records in order", 0.0)
     order = dictionary_order(*as_items(table))
     labels = np.column_stack([column.codes for column in table.sensitive])
