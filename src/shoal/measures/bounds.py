@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +42,7 @@ def lower_bound(table: Table, k: int, *, sample: int | None = None) -> Bound:
     rows, and each row is made for another record; so the mean over records of what that box costs is no more
     than GCP. ∎ If nothing more is promised, each record can have that very box: then this is the optimum.
 
-    Sets of items count nothing here, which is no more than what they cost.
+    Where there are sets of items nothing better than 0 is known.
 
     Where a search for the cheapest box is broken off, what it has shown by then takes its place, which is no
     more. Time and memory are in proportion to the number of different records, up to a logarithm.
@@ -58,8 +57,7 @@ def lower_bound(table: Table, k: int, *, sample: int | None = None) -> Bound:
         How many records are asked, two from each of half as many stretches of neighbours; if there are no
         more different ones with fewer than k copies, all. `SAMPLE` by default.
     """
-    table, share = _without_items(table)
-    if share == 0.0:
+    if any(isinstance(attribute.domain, ItemsDomain) for attribute in table.attributes):
         return Bound(0.0, 0.0)
     groups, first = kernels.group_rows(table.codes)
     tree = kernels.BoxTree(table.codes[first], geometry(table), 1)
@@ -74,7 +72,7 @@ def lower_bound(table: Table, k: int, *, sample: int | None = None) -> Bound:
     if sample is None:
         sample = min(SAMPLE, max(100 * SAMPLE // k, 20))
     if sample >= len(paying):
-        return Bound(share * float(costs(paying) @ copies[paying]) / len(table), 0.0)
+        return Bound(float(costs(paying) @ copies[paying]) / len(table), 0.0)
     ends = np.cumsum(copies[paying])
     edges = np.linspace(0, ends[-1], max(sample // 2, 1) + 1).astype(np.uint64)
     sizes = np.diff(edges)
@@ -82,14 +80,4 @@ def lower_bound(table: Table, k: int, *, sample: int | None = None) -> Bound:
     drawn = edges[:-1] + Randomness(0).words(2 * len(sizes)).reshape(2, -1) % sizes
     asked, which = np.unique(np.searchsorted(ends, drawn, side="right"), return_inverse=True)
     one, other = costs(paying[asked])[which.reshape(2, -1)] * (sizes / len(table))
-    value, error = float((one + other).sum()) / 2, float(np.sqrt(((one - other) ** 2).sum())) / 2
-    return Bound(share * value, share * error)
-
-
-def _without_items(table: Table) -> tuple[Table, float]:
-    """Return the table without its sets of items, for which no bound is known, and the weight of the rest."""
-    plain = [not isinstance(attribute.domain, ItemsDomain) for attribute in table.attributes]
-    if all(plain):
-        return table, 1.0
-    left = tuple(compress(table.attributes, plain))
-    return replace(table, attributes=left), float(table.weights[plain].sum())
+    return Bound(float((one + other).sum()) / 2, float(np.sqrt(((one - other) ** 2).sum())) / 2)
