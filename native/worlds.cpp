@@ -1,6 +1,8 @@
 #include "worlds.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -9,7 +11,9 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kFew = 4;  // so few sets are looked at one by one
+constexpr std::size_t kFew = 4;           // so few sets are looked at one by one
+constexpr std::size_t kFewBitmaps = 128;  // if they have bitmaps, so many
+constexpr std::size_t kWords = 8;         // bitmaps of no more words than these are worth their memory
 
 std::size_t at(std::int32_t i) {
   return static_cast<std::size_t>(i);
@@ -91,6 +95,12 @@ class Dictionary {
       words_.values.insert(words_.values.end(), unsorted[at(set)].begin(), unsorted[at(set)].end());
       words_.starts.push_back(static_cast<std::int64_t>(words_.values.size()));
     }
+    words_of_bits_ = (at(width) + 63) / 64;
+    if (has_bitmaps()) {
+      bits_.resize(size() * words_of_bits_);
+      for (std::size_t i = 0; i < size(); ++i)
+        for (const std::int32_t letter : word(i)) set_bit(bits_.data() + i * words_of_bits_, letter);
+    }
     std::size_t place = 0;
     for (std::int32_t letter = 0; letter <= width; ++letter) {
       while (place < size() && (word(place).empty() || word(place)[0] < letter)) ++place;
@@ -107,10 +117,20 @@ class Dictionary {
     return ListsView{words_.starts, words_.values}[place];
   }
 
+  // One bit for each letter, if there are not too many.
+  bool has_bitmaps() const { return words_of_bits_ <= kWords; }
+  const std::uint64_t* bitmap(std::size_t place) const { return bits_.data() + place * words_of_bits_; }
+  std::size_t words_of_bits() const { return words_of_bits_; }
+  static void set_bit(std::uint64_t* bits, std::int32_t letter) {
+    bits[at(letter) / 64] |= std::uint64_t{1} << (at(letter) % 64);
+  }
+
  private:
   std::vector<std::int32_t> rank_, order_;
   std::vector<std::size_t> first_;
   Lists words_;
+  std::size_t words_of_bits_ = 0;
+  std::vector<std::uint64_t> bits_;
 };
 
 class WorldSearch {
@@ -132,6 +152,7 @@ class WorldSearch {
     for (; doubt != uncertain.end(); ++doubt) add(*doubt, kExtra);
     std::sort(letters_.begin(), letters_.end(),
               [](const Letter& x, const Letter& y) { return x.rank < y.rank; });
+    if (dictionary_.has_bitmaps()) draw_bitmaps();
     search(0, dictionary_.size(), 0, 0, 0);
     std::sort(found_.begin(), found_.end());
     return found_;
@@ -165,6 +186,11 @@ class WorldSearch {
   // `next` of the letters that matter, with so many errors.
   void search(std::size_t begin, std::size_t end, std::size_t depth, std::size_t next, std::int32_t errors) {
     if (errors > most_errors_) return;
+    if (dictionary_.has_bitmaps() && end - begin <= kFewBitmaps) {
+      for (; begin < end; ++begin)
+        if (is_world(dictionary_.bitmap(begin))) found_.push_back(dictionary_.set(begin));
+      return;
+    }
     if (end - begin <= kFew) {
       for (; begin < end; ++begin)
         if (is_world(dictionary_.word(begin).subspan(depth), next, errors))
@@ -220,7 +246,28 @@ class WorldSearch {
     return true;
   }
 
+  void draw_bitmaps() {
+    likely_.fill(0);
+    fixed_.fill(~std::uint64_t{0});
+    for (const Letter& letter : letters_) {
+      if (letter.status != kExtra) Dictionary::set_bit(likely_.data(), letter.rank);
+      if (letter.status != kCertain)
+        fixed_[at(letter.rank) / 64] ^= std::uint64_t{1} << (at(letter.rank) % 64);
+    }
+  }
+
+  bool is_world(const std::uint64_t* bitmap) const {
+    std::int32_t errors = 0;
+    for (std::size_t w = 0; w < dictionary_.words_of_bits(); ++w) {
+      const std::uint64_t wrong = bitmap[w] ^ likely_[w];
+      if ((wrong & fixed_[w]) != 0) return false;
+      errors += std::popcount(wrong);
+    }
+    return errors <= most_errors_;
+  }
+
   const Dictionary& dictionary_;
+  std::array<std::uint64_t, kWords> likely_{}, fixed_{};  // the base; the letters that are not uncertain
   std::vector<Letter> letters_;
   std::int32_t most_errors_ = 0;
   std::vector<std::int32_t> found_;

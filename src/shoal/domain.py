@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -108,6 +109,16 @@ class ItemsDomain(Domain):
     def item_of(self) -> dict[str, int]:
         """The number of each item."""
         return {name: item for item, name in enumerate(self.names)}
+
+
+def named_items(lists: Lists, names: Sequence[str]) -> pl.Series:
+    """Return lists of items as lists of their names."""
+    flat = pl.Series(names, dtype=pl.String).gather(lists.values)
+    named = (
+        pl.DataFrame({"owner": lists.owners, "name": flat}).group_by("owner", maintain_order=True).agg("name")
+    )
+    owners = pl.DataFrame({"owner": np.arange(len(lists))})
+    return owners.join(named, on="owner", how="left", maintain_order="left")["name"].fill_null([])
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal import written
-from shoal.domain import Attribute, Codes, Domain, ItemsDomain, RangeDomain, Sensitive, SetDomain, TreeDomain
+from shoal.domain import (
+    Attribute,
+    Codes,
+    Domain,
+    ItemsDomain,
+    RangeDomain,
+    Sensitive,
+    SetDomain,
+    TreeDomain,
+    named_items,
+)
 from shoal.errors import InputError, Reason, listing
 from shoal.hierarchy import MISSING
 from shoal.lists import Lists, ascending_sets
@@ -390,9 +400,9 @@ def _in_order(names: pl.Series) -> pl.Series:
 
 
 def _items_domain(column: str, names: tuple[str, ...], sets: Lists) -> ItemsDomain:
-    lists = [[names[item] for item in sets[i]] for i in range(len(sets))]
-    values = pl.Series(column, lists, dtype=pl.List(pl.String))
-    return ItemsDomain(tuple(map(written.write_items, lists)), values, None, names, sets)
+    escaped = [written.write_items([name]) for name in names]
+    labels = tuple(named_items(sets, escaped).list.join(" ").to_list())
+    return ItemsDomain(labels, named_items(sets, names).rename(column), None, names, sets)
 
 
 def sensitive(series: nw.Series[Any], missing_marks: Sequence[str] = ()) -> Sensitive:

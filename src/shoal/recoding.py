@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb, log2
+from math import log
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal import kernels, written
-from shoal.domain import Attribute, Codes, Domain, ItemsDomain, RangeDomain, SetDomain, TreeDomain
+from shoal.domain import (
+    Attribute,
+    Codes,
+    Domain,
+    ItemsDomain,
+    RangeDomain,
+    SetDomain,
+    TreeDomain,
+    named_items,
+)
 from shoal.lists import Lists
 from shoal.table import Table
 
@@ -310,27 +319,20 @@ class Worlds(Generalized):
         Around a group, that is the share of the items of any that not all of them have. It never falls when
         the group grows.
         """
+        each = np.arange(len(self))
+        either = kernels.differences(self.base.arrays, self.uncertain.arrays, each, each)
+        together = (self.base.sizes + self.uncertain.sizes + either) // 2
         uncertain = np.where(self.most_errors > 0, self.uncertain.sizes, 0)
-        return np.asarray(uncertain / np.maximum(self.base.sizes + self._besides, 1))
-
-    @property
-    def _besides(self) -> NDArray[np.int64]:
-        """How many uncertain items are not in the base."""
-        width = len(self.domain.names)
-        base, uncertain = (each.owners * width + each.values for each in (self.base, self.uncertain))
-        outside = np.append(base, -1)[np.searchsorted(base, uncertain)] != uncertain
-        return self.uncertain.filtered(outside).sizes
+        return np.asarray(uncertain / np.maximum(together, 1))
 
     def sizes(self) -> NDArray[np.int64]:
         return self.worlds.sizes()
 
     def bits(self) -> NDArray[np.float64]:
         """Return the binary logarithm of how many possible worlds each has, whether they occur or not."""
-        pairs, place = np.unique(
-            np.column_stack((self.uncertain.sizes, self.most_errors)), axis=0, return_inverse=True
-        )
-        counts = [sum(comb(items, errors) for errors in range(most + 1)) for items, most in pairs.tolist()]
-        return np.asarray(np.array([log2(max(count, 1)) for count in counts])[place.ravel()])
+        shapes = np.column_stack((self.uncertain.sizes, np.maximum(self.most_errors, 0)))
+        pairs, place = np.unique(shapes, axis=0, return_inverse=True)
+        return np.array([_log2_of_ways(items, most) for items, most in pairs.tolist()])[place.ravel()]
 
     def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
         return self.worlds.entropies(counts)
@@ -340,18 +342,18 @@ class Worlds(Generalized):
 
     def texts(self) -> list[str]:
         """Return the base items of each."""
-        return _item_texts(self.base, self.domain)
+        return _item_texts(self.base, self.domain).to_list()
 
     def typed(self) -> pl.Series:
         """Return lists of the base items of each."""
-        return _item_lists(self.base, self.domain)
+        return named_items(self.base, self.domain.names)
 
     def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
         """Return base items, uncertain items and the most errors, as three columns."""
-        if typed:
-            both = [_item_lists(lists, self.domain) for lists in (self.base, self.uncertain)]
-        else:
-            both = [pl.Series(_item_texts(lists, self.domain)) for lists in (self.base, self.uncertain)]
+        both = [
+            named_items(lists, self.domain.names) if typed else _item_texts(lists, self.domain)
+            for lists in (self.base, self.uncertain)
+        ]
         errors = pl.Series(self.most_errors, dtype=pl.Int64)
         names = written.items_columns(name)
         return [column.rename(each) for column, each in zip((*both, errors), names, strict=True)]
@@ -455,14 +457,16 @@ def closure(attribute: Attribute, codes: Codes, starts: NDArray[np.int64]) -> Ge
     raise TypeError(f"unknown domain {type(attribute.domain).__name__}")
 
 
-def _item_texts(lists: Lists, domain: ItemsDomain) -> list[str]:
+def _item_texts(lists: Lists, domain: ItemsDomain) -> pl.Series:
     names = [written.write_items([name]) for name in domain.names]
-    return [" ".join([names[item] for item in lists[i]]) for i in range(len(lists))]
+    return named_items(lists, names).list.join(" ")
 
 
-def _item_lists(lists: Lists, domain: ItemsDomain) -> pl.Series:
-    names = [[domain.names[item] for item in lists[i]] for i in range(len(lists))]
-    return pl.Series(names, dtype=pl.List(pl.String))
+def _log2_of_ways(items: int, most: int) -> float:
+    """Return the binary logarithm of the number of ways to choose at most so many of some items."""
+    chosen = np.arange(min(items, most))
+    ways = np.concatenate(([0.0], np.cumsum(np.log((items - chosen) / (chosen + 1)))))
+    return float(np.logaddexp.reduce(ways)) / log(2)
 
 
 def _share(sizes: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:

@@ -112,12 +112,8 @@ def query_error(
     released = _owners_by_item(values.base.gather(recoding.box), width)
     errors = []
     for asked in _random_items(width, min(size, width), queries):
-        counts = [
-            len(np.unique(np.concatenate([owners[item] for item in asked])))  # with some: the rest has none
-            if absent
-            else _common([owners[item] for item in asked])
-            for owners in (original, released)
-        ]
+        wanted = 0 if absent else len(asked)
+        counts = [_count(owners, asked, wanted, len(recoding.box)) for owners in (original, released)]
         errors.append(abs(counts[0] - counts[1]))
     return float(np.mean(errors)) / len(recoding.box)
 
@@ -148,12 +144,12 @@ def _owners_by_item(sets: Lists, width: int) -> Lists:
     return Lists.of_sizes(np.bincount(sets.values, minlength=width), sets.owners[order].astype(np.int32))
 
 
-def _common(lists: list[NDArray[np.int32]]) -> int:
-    """Return how many numbers all of these ascending lists have."""
-    common, *others = sorted(lists, key=len)
-    for other in others:
-        common = common[np.isin(common, other, assume_unique=True)]
-    return len(common)
+def _count(owners: Lists, asked: list[int], wanted: int, sets: int) -> int:
+    """Return how many sets have exactly so many of some items."""
+    hits = np.zeros(sets, dtype=np.int64)
+    for item in asked:
+        hits[owners[item]] += 1  # no set has it twice
+    return int((hits == wanted).sum())
 
 
 def _random_items(width: int, size: int, queries: int) -> list[list[int]]:
