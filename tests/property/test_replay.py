@@ -54,7 +54,7 @@ def grown(method: str, table: Table, k: int) -> Growth:
 
 
 def rounds(table: Table, growth: Growth) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield for each round its number, the row that each record joined, and what each pair would have cost."""
+    """Yield each round: its number, the row that each record joined, and what all pairs would have cost."""
     n, k = growth.graph.shape
     for turn in range(1, k):
         rows = growth.graph[:, :turn]

@@ -31,8 +31,9 @@ SLACK = 5e-10
 WIDEST = 8
 """Rows around so many times k records grow no further, and none grows beyond, while another move helps.
 
-Only rows that must grow so that matches are varied do so at any width. The cheapest way to vary what everybody sees would be a few rows that everybody fits. But a row that fits
-thousands is hardly anybody's, and whoever weighs rows by that sees through them.
+The cheapest way to vary what everybody sees would be a few rows that everybody fits. But a row that fits
+thousands is hardly anybody's, and whoever weighs rows by that sees through them. Only rows that must grow so
+that matches are varied do so at any width.
 """
 
 
