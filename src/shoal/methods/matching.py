@@ -16,8 +16,8 @@ CANDIDATES = 24
 """So many of its nearest records each row may choose from, besides the one SortGreedy gives it."""
 
 TOGETHER = 10
-"""Only rows of fewer records choose. A round that is cheapest as a whole leaves worse rows to later ones,
-which after some rounds costs more than it saves; so larger rows have their nearest record, or SortGreedy's."""
+"""Only rows of fewer records choose. A round that is cheapest as a whole leaves worse rows to later ones:
+after some rounds that costs more than it saves. Larger rows have their nearest record, and SortGreedy's."""
 
 
 def matching(
