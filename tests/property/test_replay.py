@@ -30,7 +30,7 @@ from shoal.methods.contract import Circumstances
 from shoal.methods.freeform import cheapest_first, sort_greedy
 from shoal.methods.greedy import choosing_in, greedy, lexicographic_order
 from shoal.methods.growth import Growth, grow
-from shoal.methods.matching import CANDIDATES, cheapest_together, matching
+from shoal.methods.matching import CANDIDATES, TOGETHER, cheapest_together, matching
 from shoal.recoding import Recoding, closure
 from shoal.table import Table
 
@@ -113,14 +113,16 @@ def test_every_choice_is_a_true_minimum(method: str, drawn: tuple[Any, Schema], 
 
 
 def wasted(table: Table, growth: Growth) -> NDArray[np.float64]:
-    """Return what each round cost more than the cheapest assignment on pairs that surely were candidates.
+    """Return what each round of small rows cost more than the cheapest assignment on sure candidates.
 
     Those are the pairs whose record is nearer to the row than its last candidate. Which of several equally
     near ones is the last candidate is left open, so the cheapest assignment may also use a chosen pair.
     """
     found = []
     everybody = np.arange(len(table))
-    for _, row_of, costs in rounds(table, growth):
+    for turn, row_of, costs in rounds(table, growth):
+        if turn >= TOGETHER:
+            break
         nearest = np.sort(costs, axis=0)
         last = nearest[CANDIDATES - 1] if len(table) > CANDIDATES else np.full(len(table), np.inf)
         candidates = np.where(costs < last, costs, np.inf)
