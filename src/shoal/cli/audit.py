@@ -109,14 +109,17 @@ def audit(
             "Audit",
             [
                 ("rows", f"{found.rows} released of {found.records} records"),
-                ("classes", f"{len(found.classes.sizes)}; the smallest has {found.k} rows"),
-                ("each record fits", f"at least {consistent.rows_per_record} released rows"),
-                ("each row fits", f"at least {int(consistent.records_of_row.min())} records"),
-                ("the strongest adversary", f"still has at least {found.concealment} rows for each record"),
+                ("classes of equal rows", f"{len(found.classes.sizes)}; size of the smallest: {found.k}"),
+                ("each record fits", f"at least {consistent.rows_per_record} of the released rows"),
+                ("each row fits", f"at least {int(consistent.records_of_row.min())} of the records"),
+                (
+                    "the strongest adversary",
+                    f"is left with at least {found.concealment} of the rows for each record",
+                ),
                 ("a random pick is right", f"{found.risks.marketer:.1%} of the time on average"),
                 *([] if consistent.strayed is None else [("rows beside their record", consistent.strayed)]),
                 *(
-                    (f"diversity of {d.column}", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
+                    (f"{d.column} in each class", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
                     for d in found.diversity
                     if found.k > 1
                 ),
