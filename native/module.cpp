@@ -35,6 +35,7 @@
 #include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
 #include "workers.hpp"
+#include "worlds.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -578,6 +579,47 @@ class RingPy {
   std::optional<Ring> ring_;
 };
 
+// starts, values: see worlds.hpp
+using ListsSpec = std::pair<Array<std::int64_t>, Array<std::int32_t>>;
+
+ListsView view(const ListsSpec& lists) {
+  return {view(lists.first), view(lists.second)};
+}
+
+auto give(Lists lists) {
+  return std::pair(give(std::move(lists.starts)), give(std::move(lists.values)));
+}
+
+auto smallest_worlds_py(const ListsSpec& sets, const ListsSpec& groups, std::int32_t width) {
+  Worlds worlds;
+  {
+    nb::gil_scoped_release release;
+    worlds = smallest_worlds(view(sets), view(groups), width);
+  }
+  return std::tuple(give(std::move(worlds.base)), give(std::move(worlds.uncertain)),
+                    give(std::move(worlds.most_errors)));
+}
+
+auto differences_py(const ListsSpec& left, const ListsSpec& right, const Array<std::int32_t>& lefts,
+                    const Array<std::int32_t>& rights) {
+  std::vector<std::int32_t> found;
+  {
+    nb::gil_scoped_release release;
+    found = differences(view(left), view(right), view(lefts), view(rights));
+  }
+  return give(std::move(found));
+}
+
+auto sets_among_worlds_py(const ListsSpec& sets, const ListsSpec& base, const ListsSpec& uncertain,
+                          const Array<std::int32_t>& most_errors, std::int32_t width) {
+  Lists found;
+  {
+    nb::gil_scoped_release release;
+    found = sets_among_worlds(view(sets), {view(base), view(uncertain), view(most_errors)}, width);
+  }
+  return give(std::move(found));
+}
+
 auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key, bool backtracking,
              double seconds) {
   Walked walked;
@@ -606,6 +648,10 @@ NB_MODULE(_native, module) {
       .def("run", &shoal::MatchingChainsPy::run, "components"_a, "walks"_a, "seconds"_a);
   module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
              "count"_a);
+  module.def("smallest_worlds", &shoal::smallest_worlds_py, "sets"_a, "groups"_a, "width"_a);
+  module.def("differences", &shoal::differences_py, "left"_a, "right"_a, "lefts"_a, "rights"_a);
+  module.def("sets_among_worlds", &shoal::sets_among_worlds_py, "sets"_a, "base"_a, "uncertain"_a,
+             "most_errors"_a, "width"_a);
   module.def("walk", &shoal::walk_py, "members"_a, "which"_a, "key"_a, "backtracking"_a, "seconds"_a);
   module.def("chain", &shoal::chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
   module.def("cut", &shoal::cut_py, "codes"_a, "attributes"_a, "k"_a);

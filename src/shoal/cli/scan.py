@@ -10,7 +10,7 @@ import typer
 from shoal.audit.uniqueness import Combination, uniqueness
 from shoal.cli import options
 from shoal.cli.output import out, show_json, show_table, warn
-from shoal.io import read_table, sniff
+from shoal.io import holds_transactions, read_table, sniff
 from shoal.schema import Column, Role, Schema
 from shoal.staging import staged_file
 from shoal.suggestion import Suggestion, suggest
@@ -49,7 +49,7 @@ def scan(
 
 def _dialect_words(table: Path, delimiter: str | None, encoding: str | None) -> str:
     """Return how a text file was read, so that a wrong guess is seen."""
-    if table.suffix in (".parquet", ".arrow", ".feather"):
+    if table.suffix in (".parquet", ".arrow", ".feather") or holds_transactions(table):
         return ""
     dialect = sniff(table, delimiter=delimiter, encoding=encoding)
     return f"; read as {dialect.encoding}, cells separated by {dialect.delimiter!r}"

@@ -952,6 +952,74 @@ def count_labels(
     return graph.count_labels(labels, size)
 
 
+Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
+"""Lists in a row, where each begins and all of them: the i-th is values[starts[i]:starts[i + 1]]."""
+
+
+def smallest_worlds(sets: Arrays, groups: Arrays, width: int) -> tuple[Arrays, Arrays, NDArray[np.int32]]:
+    """Return the smallest generalized set of items around each group of sets, on all cores.
+
+    An item is in the base if more than half of the group have it (bit voting; Xue et al. 2012, Section 4),
+    and uncertain if some have it and some do not.
+
+    Parameters
+    ----------
+    sets
+        The items of each set, out of 0..width-1, ascending.
+    groups
+        The sets in each group; none is empty.
+    width
+        How many items there are.
+
+    Returns
+    -------
+    tuple
+        The base items and the uncertain items of each, ascending, and the largest number of items in which
+        one of the group differs from the base. O(items in all groups).
+    """
+    return _native.smallest_worlds(sets, groups, width)
+
+
+def differences(
+    left: Arrays, right: Arrays, lefts: NDArray[np.integer[Any]], rights: NDArray[np.integer[Any]]
+) -> NDArray[np.int32]:
+    """Return the Hamming distance of each pair of sets, on all cores.
+
+    Parameters
+    ----------
+    left, right
+        Sets of items, ascending.
+    lefts, rights
+        The pairs: the i-th are set lefts[i] on the left and set rights[i] on the right.
+    """
+    return _native.differences(left, right, lefts.astype(np.int32), rights.astype(np.int32))
+
+
+def sets_among_worlds(
+    sets: Arrays, base: Arrays, uncertain: Arrays, most_errors: NDArray[np.int32], width: int
+) -> Arrays:
+    """Return which sets of items each generalized set stands for, on all cores.
+
+    Those differ from the base in uncertain items only, and in no more than the given number.
+
+    Parameters
+    ----------
+    sets
+        The items of each set, out of 0..width-1, ascending; no two are equal.
+    base, uncertain, most_errors
+        The generalized sets; a negative number of errors stands for nothing.
+    width
+        How many items there are.
+
+    Returns
+    -------
+    tuple
+        The sets that each stands for, ascending. A search turns away at the first item, the rarest ones
+        first, that rules out all sets that are left; so it hardly looks at more than it finds.
+    """
+    return _native.sets_among_worlds(sets, base, uncertain, most_errors, width)
+
+
 def _specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:
     """Return attributes as native code takes them."""
     return [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]

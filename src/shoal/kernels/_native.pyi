@@ -165,6 +165,28 @@ def chain(
 def cut(
     codes: NDArray[np.int32], attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]], k: int
 ) -> NDArray[np.int32]: ...
+def smallest_worlds(
+    sets: tuple[NDArray[np.int64], NDArray[np.int32]],
+    groups: tuple[NDArray[np.int64], NDArray[np.int32]],
+    width: int,
+) -> tuple[
+    tuple[NDArray[np.int64], NDArray[np.int32]],
+    tuple[NDArray[np.int64], NDArray[np.int32]],
+    NDArray[np.int32],
+]: ...
+def differences(
+    left: tuple[NDArray[np.int64], NDArray[np.int32]],
+    right: tuple[NDArray[np.int64], NDArray[np.int32]],
+    lefts: NDArray[np.int32],
+    rights: NDArray[np.int32],
+) -> NDArray[np.int32]: ...
+def sets_among_worlds(
+    sets: tuple[NDArray[np.int64], NDArray[np.int32]],
+    base: tuple[NDArray[np.int64], NDArray[np.int32]],
+    uncertain: tuple[NDArray[np.int64], NDArray[np.int32]],
+    most_errors: NDArray[np.int32],
+    width: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
 def walk(
     members: NDArray[np.int32], which: int, key: NDArray[np.uint64], backtracking: bool, seconds: float
 ) -> tuple[NDArray[np.int32], int, int]: ...

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.domain import RangeDomain, SetDomain, TreeDomain
+from shoal.domain import ItemsDomain, RangeDomain, SetDomain, TreeDomain
+from shoal.errors import InputError, Reason
 from shoal.kernels import RANGE, SET, TREE, Geometry
 from shoal.recoding import Nodes
 from shoal.table import Table
 
 
 def geometry(table: Table) -> list[Geometry]:
-    """Return the cost of each attribute's generalized values, by NCP."""
+    """Return the cost of each attribute's generalized values, by NCP.
+
+    Raises
+    ------
+    InputError
+        If there is a column of items, about which these kernels know nothing.
+    """
     described = []
     for attribute, weight in zip(table.attributes, table.weights, strict=True):
         domain = attribute.domain
@@ -24,6 +31,13 @@ def geometry(table: Table) -> list[Geometry]:
                 leaves = np.arange(len(domain))
                 meetings = domain.hierarchy.ancestor(leaves[:-1], leaves[1:])
                 kind, costs = TREE, Nodes(domain, meetings).ncp()
+            case ItemsDomain():
+                raise InputError(
+                    f"column {attribute.column.name!r} holds items, which only set-anonymity and "
+                    "set-diversity generalize; promise one of these (--model), or give the column another "
+                    "role",
+                    reason=Reason.PARAMETER,
+                )
             case _:
                 raise TypeError(f"unknown domain {type(domain).__name__}")
         described.append(Geometry(kind, float(weight), len(domain), costs))

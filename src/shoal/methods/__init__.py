@@ -12,7 +12,8 @@ from shoal.methods.greedy import greedy
 from shoal.methods.matching import matching
 from shoal.methods.mondrian import mondrian
 from shoal.methods.ring import ring
-from shoal.models import Freeform, KAnonymity, Model
+from shoal.methods.setring import set_groups, set_ring
+from shoal.models import Freeform, KAnonymity, Model, SetAnonymity, SetDiversity
 
 METHODS: dict[type[Model], dict[str, Method]] = {
     KAnonymity: {"mondrian": mondrian, "chain": chain},
@@ -23,6 +24,8 @@ METHODS: dict[type[Model], dict[str, Method]] = {
         "ring": ring,
         "exact": exact,
     },
+    SetAnonymity: {"ring": set_ring},
+    SetDiversity: {"groups": set_groups},
 }
 """For each model, the methods that keep it; the first is the default."""
 
