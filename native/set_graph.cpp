@@ -210,13 +210,13 @@ class SetGraph::Part {
 
   SetGraph& graph_;
   std::span<const std::int32_t> rows_;
-  std::vector<std::size_t> given_;                  // per row of the part: the slot it gives away, or none
-  std::vector<Votes> has_;                          // per item
-  std::vector<std::int32_t> items_;                 // the items that any of them has
-  std::int32_t common_ = 0;                         // how many items most of a row's records have
-  std::vector<Price> prices_;                       // per item
-  std::vector<std::vector<std::int32_t>> givers_;   // per record: who in the part gives it away
-  std::vector<std::int32_t> seen_;                  // per record: the last turn in which it was seen
+  std::vector<std::size_t> given_;                 // per row of the part: the slot it gives away, or none
+  std::vector<Votes> has_;                         // per item
+  std::vector<std::int32_t> items_;                // the items that any of them has
+  std::int32_t common_ = 0;                        // how many items most of a row's records have
+  std::vector<Price> prices_;                      // per item
+  std::vector<std::vector<std::int32_t>> givers_;  // per record: who in the part gives it away
+  std::vector<std::int32_t> seen_;                 // per record: the last turn in which it was seen
   std::int32_t turn_ = 0;
   std::vector<std::pair<std::size_t, std::int32_t>> taken_;  // row, record
   std::vector<std::int64_t> starts_;
@@ -224,7 +224,8 @@ class SetGraph::Part {
   SparseAssignment solver_;
 };
 
-SetGraph::SetGraph(const ItemSets& sets, std::span<const std::int32_t> weights, std::vector<std::int32_t> members, std::size_t degree,
+SetGraph::SetGraph(const ItemSets& sets, std::span<const std::int32_t> weights,
+                   std::vector<std::int32_t> members, std::size_t degree,
                    std::span<const std::int32_t> neighbours, std::span<const std::int32_t> labels)
     : sets_(sets), weights_(weights), members_(std::move(members)), degree_(degree), neighbours_(neighbours),
       near_(neighbours.size() / (members_.size() / degree)), labels_(labels) {

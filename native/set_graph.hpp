@@ -16,13 +16,14 @@ namespace shoal {
 
 class SetGraph {
  public:
-  // `weights` say how much it counts if an item of a record is wrong. `members` is row-major, rows x degree; rows and records are equally many, and every record stands in as
-  // many rows as a row has records. `neighbours` are records near each record, row-major, equally many for
-  // each. `labels` are what rows carry besides: a record never comes to stand in two rows with the same one,
-  // unless it does so from the beginning, and the first record of each row stays there. Empty if rows carry
-  // none.
-  SetGraph(const ItemSets& sets, std::span<const std::int32_t> weights, std::vector<std::int32_t> members, std::size_t degree,
-           std::span<const std::int32_t> neighbours, std::span<const std::int32_t> labels);
+  // `weights` say how much it counts if an item of a record is wrong. `members` is row-major, rows x degree;
+  // rows and records are equally many, and every record stands in as many rows as a row has records.
+  // `neighbours` are records near each record, row-major, equally many for each. `labels` are what rows carry
+  // besides: a record never comes to stand in two rows with the same one, unless it does so from the
+  // beginning, and the first record of each row stays there. Empty if rows carry none.
+  SetGraph(const ItemSets& sets, std::span<const std::int32_t> weights, std::vector<std::int32_t> members,
+           std::size_t degree, std::span<const std::int32_t> neighbours,
+           std::span<const std::int32_t> labels);
 
   // Lets every row give away one record and take one of those that other rows gave away and that are near to
   // its own, all at once and at the least cost together; repeated `times` times. At a temperature above zero

@@ -200,11 +200,11 @@ class Segment {
 
   Comparison compare_;
   std::size_t size_ = 0, near_ = 0;
-  std::vector<std::int32_t> distances_;  // nodes x nodes
-  std::vector<Node> neighbours_;         // per node, nearest first
-  std::vector<Node> path_, place_;       // the node at each place, and the place of each
-  std::vector<char> waiting_;            // per node: whether it waits in the queue
-  std::vector<Node> queue_;              // nodes around which something changed
+  std::vector<std::int32_t> distances_;                    // nodes x nodes
+  std::vector<Node> neighbours_;                           // per node, nearest first
+  std::vector<Node> path_, place_;                         // the node at each place, and the place of each
+  std::vector<char> waiting_;                              // per node: whether it waits in the queue
+  std::vector<Node> queue_;                                // nodes around which something changed
   std::vector<std::pair<std::size_t, std::size_t>> made_;  // what was turned round since the last kick
 };
 
@@ -216,7 +216,8 @@ std::vector<std::int32_t> shorten(const PackedSets& sets, std::vector<std::int32
     return [&, segment = Segment(sets)](std::size_t i) mutable {
       const auto begin = static_cast<std::size_t>(starts[i]);
       const std::size_t end = i + 1 < starts.size() ? static_cast<std::size_t>(starts[i + 1]) : order.size();
-      segment.run(std::span(order).subspan(begin, end - begin), kicks, QuickRandom(0x9e3779b97f4a7c15ULL * (i + 1)));
+      segment.run(std::span(order).subspan(begin, end - begin), kicks,
+                  QuickRandom(0x9e3779b97f4a7c15ULL * (i + 1)));
     };
   });
   return order;

@@ -44,6 +44,11 @@ def cyclic_length(records: Sequence[Items], order: Iterable[int]) -> int:
     return sum(len(records[a] ^ records[b]) for a, b in zip(way, way[1:] + way[:1], strict=True))
 
 
+def weighted(one: Items, other: Items, weight: int, other_weight: int) -> int:
+    """Return how many items only one of two sets has, each times the weight of that set."""
+    return len(one - other) * weight + len(other - one) * other_weight
+
+
 def vote(records: Sequence[Items], row: Sequence[int]) -> tuple[Items, Items, list[int]]:
     """Return the base, the uncertain items and the distance of each record of one row."""
     often = Counter(item for record in row for item in records[record])
@@ -52,6 +57,8 @@ def vote(records: Sequence[Items], row: Sequence[int]) -> tuple[Items, Items, li
     return base, uncertain, [len(base ^ records[record]) for record in row]
 
 
-def graph_cost(records: Sequence[Items], graph: NDArray[np.int32]) -> int:
-    """Return the errors of all rows of a graph together: the distances from bases to their records."""
-    return sum(sum(vote(records, row)[2]) for row in graph.tolist())
+def check_regular(graph: NDArray[np.int32]) -> None:
+    """Check that rows have different records, and each record is in as many rows as rows have records."""
+    rows, k = graph.shape
+    assert all(len(set(row)) == k for row in graph.tolist())
+    assert (np.bincount(graph.ravel(), minlength=rows) == k).all()

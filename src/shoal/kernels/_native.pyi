@@ -194,11 +194,26 @@ def shorten(
 ) -> NDArray[np.int32]: ...
 def vote(
     sets: _Sets, row_starts: NDArray[np.int64], records: NDArray[np.int32]
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]
-]: ...
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
 def near_sets(
     sets: _Sets, weights: NDArray[np.int32], orders: NDArray[np.int32], count: int, rounds: int
+) -> NDArray[np.int32]: ...
+def greedy_extraction(
+    sets: _Sets,
+    order: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    most: int,
+) -> NDArray[np.int32]: ...
+def cahd(
+    sets: _Sets, order: NDArray[np.int32], labels: NDArray[np.int32], different: int, size: int, reach: int
+) -> NDArray[np.int32]: ...
+def mix(
+    graph: NDArray[np.int32],
+    assignment: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    steps: int,
+    key: NDArray[np.uint64],
 ) -> NDArray[np.int32]: ...
 
 class SetGraph:

@@ -66,9 +66,7 @@ def shorten(
     kicks
         How often, for each record, a piece of the way is put in disorder and improved again.
     """
-    return _native.shorten(
-        _spec(sets), weights, order.astype(np.int32), np.ascontiguousarray(starts), kicks
-    )
+    return _native.shorten(_spec(sets), weights, order.astype(np.int32), np.ascontiguousarray(starts), kicks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +190,89 @@ class SetGraph:
     def graph(self) -> NDArray[np.int32]:
         """The records of each row."""
         return self._graph.members().reshape(self._shape)
+
+
+def greedy_extraction(
+    sets: Subsets,
+    order: NDArray[np.integer[Any]],
+    labels: NDArray[np.integer[Any]],
+    starts: Sequence[NDArray[np.integer[Any]]],
+    most: int,
+) -> NDArray[np.int32] | None:
+    """Extract disjoint assignments from the complete graph greedily, as Xue et al. 2012 do in Section 4.4.
+
+    Parameters
+    ----------
+    sets, labels
+        The records and the label of each.
+    order
+        In which near records stand together.
+    starts
+        For each assignment all records, in the order in which walks begin at them. No record is matched twice
+        with a row of a record that has the same label.
+    most
+        After how many steps of walks to give up.
+
+    Returns
+    -------
+    NDArray or None
+        The records of each row. None if a walk found no way on, or was given up.
+    """
+    stacked = np.stack([records.astype(np.int32) for records in starts])
+    members = _native.greedy_extraction(
+        _spec(sets), order.astype(np.int32), labels.astype(np.int32), stacked, most
+    )
+    return members.reshape(-1, len(stacked)) if len(members) else None
+
+
+def cahd(
+    sets: Subsets,
+    order: NDArray[np.integer[Any]],
+    labels: NDArray[np.integer[Any]],
+    size: int,
+    reach: int,
+) -> NDArray[np.int32]:
+    """Return the group of each record, made as CAHD does it (Ghinita, Kalnis and Tao 2011).
+
+    Parameters
+    ----------
+    sets, labels
+        The records and the label of each.
+    order
+        In which near records stand together.
+    size
+        Records of a group, and different labels in it; the last group takes in all that are left.
+    reach
+        How many free records with other labels are looked at on either side.
+    """
+    different = int(labels.max()) + 1
+    return _native.cahd(_spec(sets), order.astype(np.int32), labels.astype(np.int32), different, size, reach)
+
+
+def mix(
+    graph: NDArray[np.int32],
+    assignment: NDArray[np.int32],
+    labels: NDArray[np.integer[Any]],
+    steps: int,
+    key: NDArray[np.uint64],
+) -> NDArray[np.int32]:
+    """Return another assignment, at random, in which each record stands in rows with different labels.
+
+    Parameters
+    ----------
+    graph
+        The records of each row; every record is in as many rows as rows have records.
+    assignment
+        The record of each row; it carries the label of that one. All records stand in rows with different
+        labels.
+    labels
+        The label of each record.
+    steps
+        How often rows try to pass on their records; each step is as likely as its reverse.
+    key
+        Four random words that all random choices follow from.
+    """
+    return _native.mix(np.ascontiguousarray(graph), assignment, labels.astype(np.int32), steps, key)
 
 
 def _spec(sets: Subsets) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
