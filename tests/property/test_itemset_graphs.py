@@ -196,13 +196,13 @@ def greedy_extraction(
 
 
 @given(records(min_size=2), st.integers(1, 4), st.data())
-def test_greedy_extraction(drawn: Any, l: int, data: st.DataObject) -> None:  # noqa: E741
+def test_greedy_extraction(drawn: Any, different: int, data: st.DataObject) -> None:
     sets, arrays = drawn
     n = len(sets)
-    l = min(l, n)  # noqa: E741
+    different = min(different, n)
     labels = data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n))
     order = data.draw(st.permutations(range(n)))
-    starts = [data.draw(st.permutations(range(n))) for _ in range(l)]
+    starts = [data.draw(st.permutations(range(n))) for _ in range(different)]
     found = itemsets.greedy_extraction(
         arrays, np.array(order), np.array(labels), [np.array(s) for s in starts], 10_000
     )
@@ -213,7 +213,7 @@ def test_greedy_extraction(drawn: Any, l: int, data: st.DataObject) -> None:  # 
         return
     assert found.tolist() == expected
     check_regular(found)
-    assert all(len(set(seen)) == l for seen in around(found, labels))
+    assert all(len(set(seen)) == different for seen in around(found, labels))
 
 
 def test_greedy_extraction_can_be_given_up() -> None:

@@ -1,4 +1,4 @@
-"""Methods on set-valued records: promises kept, never worse than where they start from, odd inputs included."""
+"""Methods on set-valued records: promises kept, never worse than where they start from, odd inputs, too."""
 
 from __future__ import annotations
 
@@ -54,46 +54,46 @@ def test_each_graph_errs_no_more_than_the_one_before(drawn: Any, k: int, seed: i
 @settings(max_examples=50)
 def test_published_labels_differ_around_everybody(
     drawn: Any,
-    l: int,
+    different: int,
     seed: int,
     data: st.DataObject,
 ) -> None:
     sets, arrays = drawn
     n = len(sets)
     labels = np.array(data.draw(st.lists(st.integers(0, 8), min_size=n, max_size=n)))
-    if max(Counter(labels.tolist()).values()) * l > n:
+    if max(Counter(labels.tolist()).values()) * different > n:
         event("cannot be had")
         for method in (
-            lambda: diverse(arrays, labels, l, circumstances()),
-            lambda: literal(arrays, labels, l, Randomness(seed)),
-            lambda: cahd(arrays, labels, l),
+            lambda: diverse(arrays, labels, different, circumstances()),
+            lambda: literal(arrays, labels, different, Randomness(seed)),
+            lambda: cahd(arrays, labels, different),
         ):
             with pytest.raises(InfeasibleError, match="cannot be had"):
                 method()
         return
-    found = diverse(arrays, labels, l, circumstances(seed), effort="fast")
+    found = diverse(arrays, labels, different, circumstances(seed), effort="fast")
     check_regular(found.graph)
     assert sorted(found.assignment.tolist()) == list(range(n))
     for record in range(n):
         rows = np.flatnonzero((found.graph == record).any(axis=1))
-        assert len({int(labels[found.assignment[row]]) for row in rows}) == l
+        assert len({int(labels[found.assignment[row]]) for row in rows}) == different
     assert not broken(found, labels).any()
 
 
 @given(st.lists(st.integers(0, 8), min_size=1, max_size=60), st.integers(1, 5))
-def test_groups_of_neighbours_have_different_labels(labels: list[int], l: int) -> None:  # noqa: E741
+def test_groups_of_neighbours_have_different_labels(labels: list[int], different: int) -> None:
     codes = np.array(labels)
     largest = len(labels) // max(Counter(labels).values())
-    if l > largest:
+    if different > largest:
         with pytest.raises(InfeasibleError, match=f"allows l = {largest} at most"):
-            require_eligible(codes, l)
+            require_eligible(codes, different)
         return
-    require_eligible(codes, l)
-    groups = diverse_groups(codes, l)
+    require_eligible(codes, different)
+    groups = diverse_groups(codes, different)
     assert set(groups.tolist()) == set(range(int(groups.max()) + 1))
     for group in range(int(groups.max()) + 1):
         inside = codes[groups == group].tolist()
-        assert len(inside) >= l
+        assert len(inside) >= different
         assert len(set(inside)) == len(inside)
 
 

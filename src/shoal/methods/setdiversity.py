@@ -1,13 +1,14 @@
 """Different labels around set-valued records: as they are published, as the paper does it, and as CAHD does.
 
-The paper's procedure (Xue et al. 2012, Section 4.4) matches each record with rows of records whose own labels
-differ, and draws afterwards who gets which row. What is published are the labels of those that were drawn, and
-nothing makes these differ. Here they do, whatever is drawn.
+The paper's procedure (Xue et al. 2012, Section 4.4) matches each record with rows of records whose own
+labels differ, and draws afterwards who gets which row. What is published are the labels of those that were
+drawn, and nothing makes these differ. Here they do.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class Diverse:
     assignment: NDArray[np.int32]
 
 
-def require_eligible(labels: NDArray[np.integer[Any]], l: int) -> None:  # noqa: E741
+def require_eligible(labels: NDArray[np.integer[Any]], different: int) -> None:
     """Refuse an l that no release can keep.
 
     Raises
@@ -56,9 +57,9 @@ def require_eligible(labels: NDArray[np.integer[Any]], l: int) -> None:  # noqa:
         If some label is more frequent than 1 / l; the message names the largest l that can be had.
     """
     most = int(np.bincount(labels).max())
-    if most * l > len(labels):
+    if most * different > len(labels):
         raise InfeasibleError(
-            f"l = {l} cannot be had: one label is that of {most} of {len(labels)} records, which allows l = "
+            f"l = {different} cannot be had: one label is that of {most} of {len(labels)} records, which allows l = "
             f"{len(labels) // most} at most"
         )
 
@@ -66,7 +67,7 @@ def require_eligible(labels: NDArray[np.integer[Any]], l: int) -> None:  # noqa:
 def diverse(
     sets: Subsets,
     labels: NDArray[np.integer[Any]],
-    l: int,  # noqa: E741
+    different: int,
     circumstances: Circumstances,
     *,
     effort: str = "balanced",
@@ -84,8 +85,8 @@ def diverse(
         The items of each record.
     labels
         The label of each, numbered from 0.
-    l
-        How many different labels; at least 2.
+    different
+        How many different labels, l; at least 1.
     circumstances
         The source of random choices, and whom to tell how far the work is.
     effort
@@ -97,16 +98,16 @@ def diverse(
         If some label is more frequent than 1 / l.
     """
     chosen = among(EFFORTS, effort)
-    require_eligible(labels, l)
+    require_eligible(labels, different)
     order = short_order(sets)
-    graph = ring_graph(order.astype(np.int64), diverse_groups(labels[order], l), l)
+    graph = ring_graph(order.astype(np.int64), diverse_groups(labels[order], different), different)
     randomness = circumstances.randomness
     assignment = random_assignment(graph, randomness)
-    if not 1 < l < len(graph):
+    if not 1 < different < len(graph):
         return Diverse(graph, assignment)
     neighbours = near_records(sets)
     weights = error_weights(sets)
-    rounds = chosen.rounds + chosen.heated + 2 * l
+    rounds = chosen.rounds + chosen.heated + 2 * different
     for done in range(rounds):
         circumstances.progress("assigning records anew", done / rounds)
         rows = _own_first(graph, assignment)
@@ -119,15 +120,15 @@ def diverse(
     return Diverse(graph, itemsets.mix(graph, assignment, labels, steps, randomness.words(4)))
 
 
-def diverse_groups(labels: NDArray[np.integer[Any]], l: int) -> NDArray[np.int32]:  # noqa: E741
+def diverse_groups(labels: NDArray[np.integer[Any]], different: int) -> NDArray[np.int32]:
     """Return groups of at least l records with different labels, of records near in an order.
 
     Parameters
     ----------
     labels
         The label of each record, in the order. None is more frequent than 1 / l.
-    l
-        How many records a group has at least.
+    different
+        How many records, and different labels, a group has at least (l).
 
     Returns
     -------
@@ -139,18 +140,18 @@ def diverse_groups(labels: NDArray[np.integer[Any]], l: int) -> NDArray[np.int32
     for place, label in enumerate(labels.tolist(), 1):
         often[label] = often.get(label, 0) + 1
         most = max(most, often[label])
-        if most * l <= place - cuts[-1]:
+        if most * different <= place - cuts[-1]:
             cuts.append(place)
             often, most = {}, 0
     while cuts[-1] < len(labels):  # the last stretch takes in those before it until it can do
         cuts.pop()
         rest = labels[cuts[-1] :]
-        if int(np.bincount(rest).max()) * l <= len(rest):
+        if int(np.bincount(rest).max()) * different <= len(rest):
             cuts.append(len(labels))
     groups = np.empty(len(labels), dtype=np.int32)
     made = 0
-    for begin, end in zip(cuts, cuts[1:], strict=False):
-        many = (end - begin) // l
+    for begin, end in pairwise(cuts):
+        many = (end - begin) // different
         dealt = np.argsort(labels[begin:end], kind="stable")
         groups[begin + dealt] = made + np.arange(end - begin) % many
         made += many
@@ -160,7 +161,7 @@ def diverse_groups(labels: NDArray[np.integer[Any]], l: int) -> NDArray[np.int32
 def literal(
     sets: Subsets,
     labels: NDArray[np.integer[Any]],
-    l: int,  # noqa: E741
+    different: int,
     randomness: Randomness,
 ) -> Diverse | None:
     """Return what the paper's procedure makes, which need not keep the promise; for comparison.
@@ -169,7 +170,7 @@ def literal(
 
     Parameters
     ----------
-    sets, labels, l
+    sets, labels, different
         As for `diverse`.
     randomness
         The source of random choices.
@@ -184,9 +185,9 @@ def literal(
     InfeasibleError
         If some label is more frequent than 1 / l.
     """
-    require_eligible(labels, l)
+    require_eligible(labels, different)
     n = len(labels)
-    starts = [randomness.permutation(n) for _ in range(l)]
+    starts = [randomness.permutation(n) for _ in range(different)]
     graph = itemsets.greedy_extraction(sets, short_order(sets), labels, starts, PATIENCE * n)
     return None if graph is None else Diverse(graph, random_assignment(graph, randomness))
 
@@ -201,18 +202,18 @@ def broken(found: Diverse, labels: NDArray[np.integer[Any]]) -> NDArray[np.bool_
     labels
         The label of each record.
     """
-    rows, l = found.graph.shape  # noqa: E741
-    covering = np.argsort(found.graph.ravel(), kind="stable").reshape(rows, l) // l
+    rows, each = found.graph.shape
+    covering = np.argsort(found.graph.ravel(), kind="stable").reshape(rows, each) // each
     around = np.sort(labels[found.assignment][covering], axis=1)
     return np.asarray((around[:, 1:] == around[:, :-1]).any(axis=1))
 
 
-def cahd(sets: Subsets, labels: NDArray[np.integer[Any]], l: int) -> NDArray[np.int32]:  # noqa: E741
+def cahd(sets: Subsets, labels: NDArray[np.integer[Any]], different: int) -> NDArray[np.int32]:
     """Return the group of each record as CAHD makes them, in the Gray order (Ghinita et al. 2011); a rival.
 
     Parameters
     ----------
-    sets, labels, l
+    sets, labels, different
         As for `diverse`. No label has a share above 1 / l in any group.
 
     Raises
@@ -220,8 +221,8 @@ def cahd(sets: Subsets, labels: NDArray[np.integer[Any]], l: int) -> NDArray[np.
     InfeasibleError
         If some label is more frequent than 1 / l.
     """
-    require_eligible(labels, l)
-    return itemsets.cahd(sets, gray_order(sets), labels, l, REACH * l)
+    require_eligible(labels, different)
+    return itemsets.cahd(sets, gray_order(sets), labels, different, REACH * different)
 
 
 def group_error_rate(sets: Subsets, groups: NDArray[np.int32]) -> float:
