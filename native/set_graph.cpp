@@ -13,7 +13,7 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kPart = 4096;  // rows
+constexpr std::size_t kPart = 1024;  // rows
 constexpr std::size_t kLooks = 64;   // records looked at for each row
 constexpr std::size_t kOffers = 12;  // the best of them
 

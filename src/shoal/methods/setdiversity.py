@@ -59,8 +59,8 @@ def require_eligible(labels: NDArray[np.integer[Any]], different: int) -> None:
     most = int(np.bincount(labels).max())
     if most * different > len(labels):
         raise InfeasibleError(
-            f"l = {different} cannot be had: one label is that of {most} of {len(labels)} records, which allows l = "
-            f"{len(labels) // most} at most"
+            f"l = {different} cannot be had: one label is that of {most} of {len(labels)} records, which "
+            f"allows l = {len(labels) // most} at most"
         )
 
 
