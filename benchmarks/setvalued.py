@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import data_folder, line_chart, markdown_table, remembered, timed, write_page
-from shoal import kernels
+from benchmarks.walks import PATIENCE, decomposed
 from shoal.assignment import random_assignment
 from shoal.kernels import Subsets, itemsets
 from shoal.methods.contract import Circumstances
@@ -27,10 +27,6 @@ ITEMS_OF_A_QUERY = {"Chess": (3, 4)}
 """Items that must be there, or must not, as in the paper; (1, 5) elsewhere."""
 LABELS = 470
 ENLARGED = (1, 2, 4, 8, 16)
-PATIENCE = 60.0
-"""Seconds after which backtracking is given up."""
-DRAWS = 3
-"""Assignments drawn where their time is measured."""
 
 
 def transactions(name: str) -> NDArray[np.int64] | list[NDArray[np.int64]]:
@@ -162,19 +158,6 @@ def _rows_of(sets: Subsets) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return starts, rows[np.argsort(sets.members, kind="stable")]
 
 
-def walks(data: str, k: int, times: int, backtracking: bool) -> dict[str, float]:
-    """Decompose the ring into all its assignments; the median of a few draws."""
-    graph = ring(data_set(data, times), k)
-    patience = PATIENCE if backtracking else 0.0
-    measured = []
-    for seed in range(DRAWS):
-        key = Randomness(seed).words(4)
-        walked, seconds = timed(kernels.walk, graph, k - 1, key, backtracking=backtracking, seconds=patience)
-        measured.append((seconds, walked.steps / graph.size, walked.assigned / graph.size))
-    seconds, steps, share = np.median(measured, axis=0).tolist()
-    return {"seconds": seconds, "steps": steps, "share": share}
-
-
 def cell(data: str, method: str, parameter: int, times: int = 1) -> dict[str, Any]:
     """Return what `work` measures, in a process of its own, or did before at the same commit."""
     return remembered("setvalued", data=data, method=method, parameter=parameter, times=times)
@@ -303,7 +286,8 @@ def _share(figures: dict[str, Any]) -> str:
 def _walks_table(cells: Sequence[tuple[str, int, int]]) -> str:
     rows = []
     for data, k, times in cells:
-        closed, back = walks(data, k, times, False), walks(data, k, times, True)
+        graph = ring(data_set(data, times), k)
+        closed, back = decomposed(graph, backtracking=False), decomposed(graph, backtracking=True)
         rows.append(
             (
                 data if times == 1 else f"{data} x {times}",

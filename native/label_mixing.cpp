@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "parts.hpp"
+
 namespace shoal {
 namespace {
 
@@ -16,12 +18,7 @@ class Mixing {
   Mixing(std::span<const std::int32_t> members, std::size_t degree, std::vector<std::int32_t> record_of,
          std::span<const std::int32_t> labels)
       : members_(members), degree_(degree), labels_(labels), record_of_(std::move(record_of)),
-        row_of_(record_of_.size()), rows_of_(members.size()) {
-    std::vector<std::size_t> filled(record_of_.size(), 0);
-    for (std::size_t place = 0; place < members.size(); ++place) {
-      const std::size_t record = at(members[place]);
-      rows_of_[record * degree + filled[record]++] = static_cast<std::int32_t>(place / degree);
-    }
+        row_of_(record_of_.size()), rows_of_(rows_of(members, degree)) {
     for (std::size_t row = 0; row < record_of_.size(); ++row)
       row_of_[at(record_of_[row])] = static_cast<std::int32_t>(row);
   }

@@ -13,16 +13,21 @@ std::size_t at(std::int32_t i) {
 
 }  // namespace
 
+std::vector<std::int32_t> rows_of(std::span<const std::int32_t> members, std::size_t degree) {
+  std::vector<std::int32_t> rows(members.size());
+  std::vector<std::size_t> filled(members.size() / degree, 0);
+  for (std::size_t place = 0; place < members.size(); ++place) {
+    const std::size_t record = at(members[place]);
+    rows[record * degree + filled[record]++] = static_cast<std::int32_t>(place / degree);
+  }
+  return rows;
+}
+
 // Grows each part from one row over shared records; where that comes to an end, from the next row in order.
 std::vector<std::vector<std::int32_t>> parts(std::span<const std::int32_t> members, std::size_t degree,
                                              std::size_t most, RandomWords& random) {
   const std::size_t n = members.size() / degree;
-  std::vector<std::int32_t> rows_of(members.size());
-  std::vector<std::size_t> filled(n, 0);
-  for (std::size_t place = 0; place < members.size(); ++place) {
-    const std::size_t record = at(members[place]);
-    rows_of[record * degree + filled[record]++] = static_cast<std::int32_t>(place / degree);
-  }
+  const std::vector<std::int32_t> rows_around = rows_of(members, degree);
   const std::size_t size = n <= most ? n : n / ((n + most - 1) / most) + 1;
   const std::size_t first = random.below(static_cast<std::uint32_t>(n));
   std::vector<std::vector<std::int32_t>> cut;
@@ -39,7 +44,7 @@ std::vector<std::vector<std::int32_t>> parts(std::span<const std::int32_t> membe
       const std::int32_t* around = members.data() + at(part[done]) * degree;
       for (std::size_t i = 0; i < std::min(kSteps, degree); ++i) {
         const std::size_t slot = degree <= kSteps ? i : random.below(static_cast<std::uint32_t>(degree));
-        const std::int32_t* rows = rows_of.data() + at(around[slot]) * degree;
+        const std::int32_t* rows = rows_around.data() + at(around[slot]) * degree;
         for (std::size_t j = 0; j < std::min(kSteps, degree) && part.size() < size; ++j)
           if (!taken[at(rows[j])]) {
             taken[at(rows[j])] = 1;

@@ -229,14 +229,7 @@ SetGraph::SetGraph(const ItemSets& sets, std::span<const std::int32_t> weights,
                    std::span<const std::int32_t> neighbours, std::span<const std::int32_t> labels)
     : sets_(sets), weights_(weights), members_(std::move(members)), degree_(degree), neighbours_(neighbours),
       near_(neighbours.size() / (members_.size() / degree)), labels_(labels) {
-  if (!labels_.empty()) {
-    rows_of_.resize(members_.size());
-    std::vector<std::size_t> filled(members_.size() / degree_, 0);
-    for (std::size_t place = 0; place < members_.size(); ++place) {
-      const std::size_t record = at(members_[place]);
-      rows_of_[record * degree_ + filled[record]++] = static_cast<std::int32_t>(place / degree_);
-    }
-  }
+  if (!labels_.empty()) rows_of_ = rows_of(members_, degree_);
 }
 
 std::int64_t SetGraph::reassign(std::int32_t times, double temperature, RandomWords& random) {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import Subsets, _native
+from shoal.kernels import Reassignable, Subsets, _native
 
 
 def hamming(
@@ -131,8 +131,8 @@ def near_sets(
     return _native.near_sets(_spec(sets), weights, stacked, count, rounds).reshape(-1, count)
 
 
-class SetGraph:
-    """A regular graph of rows and the sets they cover, and changes that make rows err less.
+class SetGraph(Reassignable):
+    """A regular graph of rows and the sets they cover; it costs what rows publish wrongly of each record.
 
     Parameters
     ----------
@@ -158,38 +158,9 @@ class SetGraph:
         key: NDArray[np.uint64],
         labels: NDArray[np.integer[Any]] | None = None,
     ) -> None:
-        self._shape = graph.shape
-        self._graph = _native.SetGraph(
-            _spec(sets),
-            weights,
-            np.ascontiguousarray(graph),
-            np.ascontiguousarray(neighbours),
-            np.empty(0, np.int32) if labels is None else labels.astype(np.int32),
-            key,
-        )
-
-    def reassign(self, times: int, temperature: float = 0.0) -> int:
-        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
-
-        Parameters
-        ----------
-        times
-            How often.
-        temperature
-            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
-            minima.
-        """
-        return self._graph.reassign(times, temperature)
-
-    @property
-    def cost(self) -> int:
-        """How many items rows publish wrongly of each record they cover, times its weight, summed."""
-        return self._graph.cost()
-
-    @property
-    def graph(self) -> NDArray[np.int32]:
-        """The records of each row."""
-        return self._graph.members().reshape(self._shape)
+        carried = np.empty(0, np.int32) if labels is None else labels.astype(np.int32)
+        rows, near = np.ascontiguousarray(graph), np.ascontiguousarray(neighbours)
+        super().__init__(_native.SetGraph(_spec(sets), weights, rows, near, carried, key), graph.shape)
 
 
 def greedy_extraction(
