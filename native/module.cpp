@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "arrays.hpp"
 #include "assignment.hpp"
 #include "box_tree.hpp"
 #include "chain.hpp"
@@ -31,6 +32,7 @@
 #include "random_words.hpp"
 #include "refinement.hpp"
 #include "ring.hpp"
+#include "sets_module.hpp"
 #include "space.hpp"
 #include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
@@ -43,30 +45,10 @@ using namespace nb::literals;
 namespace shoal {
 namespace {
 
-template <typename T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-template <typename T>
-std::span<const T> view(const Array<T>& array) {
-  return {array.data(), array.shape(0)};
-}
-std::span<const std::int32_t> view(const Matrix& matrix) {
-  return {matrix.data(), matrix.shape(0) * matrix.shape(1)};
-}
-
 std::int64_t rows_of(const Matrix& matrix) {
   if (matrix.shape(0) > std::numeric_limits<std::int32_t>::max())
     throw std::length_error("a matrix of codes has at most 2,147,483,647 rows");
   return static_cast<std::int64_t>(matrix.shape(0));
-}
-
-// Hands a vector over to NumPy without copying it.
-template <typename T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T> vector) {
-  auto* kept = new std::vector<T>(std::move(vector));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
 }
 
 auto group_rows_py(const Matrix& codes) {
@@ -721,4 +703,5 @@ NB_MODULE(_native, module) {
       .def("sweep", &shoal::RingPy::sweep)
       .def("cost", &shoal::RingPy::cost)
       .def("order", &shoal::RingPy::order);
+  shoal::bind_sets(module);
 }

@@ -559,7 +559,45 @@ class MatchingChains:
         return records, boxes, shares.reshape(-1, self._chains), complete.astype(np.bool_), steps
 
 
-class Refinement:
+class Reassignable:
+    """A regular graph of rows and the records they cover, all of which can be assigned anew.
+
+    Parameters
+    ----------
+    native
+        The graph in the compiled core.
+    shape
+        Its rows, and how many records each covers.
+    """
+
+    def __init__(self, native: _native.Refinement | _native.SetGraph, shape: tuple[int, ...]) -> None:
+        self._native, self._shape = native, shape
+
+    def reassign(self, times: int, temperature: float = 0.0) -> int:
+        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
+
+        Parameters
+        ----------
+        times
+            How often.
+        temperature
+            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
+            minima.
+        """
+        return self._native.reassign(times, temperature)
+
+    @property
+    def cost(self) -> float:
+        """The cost of all rows together."""
+        return self._native.cost()
+
+    @property
+    def graph(self) -> NDArray[np.int32]:
+        """The records of each row."""
+        return self._native.members().reshape(self._shape)
+
+
+class Refinement(Reassignable):
     """A regular graph of rows and the records they cover, and exchanges that lower its cost.
 
     Parameters
@@ -579,8 +617,8 @@ class Refinement:
         graph: NDArray[np.int32],
         key: NDArray[np.uint64],
     ) -> None:
-        self._shape = graph.shape
         self._refinement = _native.Refinement(codes, _specs(attributes), np.ascontiguousarray(graph), key)
+        super().__init__(self._refinement, graph.shape)
 
     def exchange(self, foresight: float = 0.0) -> int:
         """Let each row try to exchange each of its records with another row; return how often two did.
@@ -592,29 +630,6 @@ class Refinement:
             each exchange lowers the cost; with more, the cost may rise at first and fall further then.
         """
         return self._refinement.exchange(foresight)
-
-    def reassign(self, times: int, temperature: float = 0.0) -> int:
-        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
-
-        Parameters
-        ----------
-        times
-            How often.
-        temperature
-            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
-            minima.
-        """
-        return self._refinement.reassign(times, temperature)
-
-    @property
-    def cost(self) -> float:
-        """The cost of all rows together."""
-        return self._refinement.cost()
-
-    @property
-    def graph(self) -> NDArray[np.int32]:
-        """The records of each row."""
-        return self._refinement.members().reshape(self._shape)
 
 
 class Classes:

@@ -201,3 +201,53 @@ def mondrian(
     entropy: float,
     relaxed: bool,
 ) -> NDArray[np.int32]: ...
+
+_Sets = tuple[NDArray[np.int64], NDArray[np.int32], int]
+
+def hamming(sets: _Sets, ones: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.int32]: ...
+def gray_order(sets: _Sets) -> NDArray[np.int32]: ...
+def breakpoints(steps: NDArray[np.int32], shortest: int, longest: int) -> NDArray[np.int32]: ...
+def shorten(
+    sets: _Sets,
+    weights: NDArray[np.int32],
+    order: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    kicks: int,
+) -> NDArray[np.int32]: ...
+def vote(
+    sets: _Sets, row_starts: NDArray[np.int64], records: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+def near_sets(
+    sets: _Sets, weights: NDArray[np.int32], orders: NDArray[np.int32], count: int, rounds: int
+) -> NDArray[np.int32]: ...
+def greedy_extraction(
+    sets: _Sets,
+    order: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    most: int,
+) -> NDArray[np.int32]: ...
+def cahd(
+    sets: _Sets, order: NDArray[np.int32], labels: NDArray[np.int32], different: int, size: int, reach: int
+) -> NDArray[np.int32]: ...
+def mix(
+    graph: NDArray[np.int32],
+    assignment: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    steps: int,
+    key: NDArray[np.uint64],
+) -> NDArray[np.int32]: ...
+
+class SetGraph:
+    def __init__(
+        self,
+        sets: _Sets,
+        weights: NDArray[np.int32],
+        graph: NDArray[np.int32],
+        neighbours: NDArray[np.int32],
+        labels: NDArray[np.int32],
+        key: NDArray[np.uint64],
+    ) -> None: ...
+    def reassign(self, times: int, temperature: float) -> int: ...
+    def cost(self) -> float: ...
+    def members(self) -> NDArray[np.int32]: ...
