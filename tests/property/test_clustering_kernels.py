@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from spaces import records
 from twins import Row
 
-from shoal.kernels import RANGE, SET, TREE, Agglomeration, Geometry, forest, unify
+from shoal.kernels import Agglomeration, forest, unify
 
 Cost = Callable[[Sequence[Row]], float]
 
@@ -34,50 +34,9 @@ def spaces(draw: st.DrawFn, most: int = 12) -> tuple[NDArray[np.int32], NDArray[
     if not draw(st.booleans()):
         return codes, np.array(copies), attributes, [], lambda rows: twins.box_cost(attributes, rows)
     counts = [np.bincount(np.repeat(c, copies), minlength=a.size) for a, c in zip(attributes, codes.T, strict=True)]
-    totals = [sums(column.tolist()) for column in counts]
     event("entropy")
-
-    def cost(rows: Sequence[Row]) -> float:
-        columns = zip(*rows, strict=True)
-        return sum(
-            a.weight * entropy(a, *known, set(column))
-            for a, known, column in zip(attributes, totals, columns, strict=True)
-        )
-
-    return codes, np.array(copies), attributes, counts, cost
-
-
-def sums(counts: list[int]) -> tuple[list[float], list[float]]:
-    """Return the sums of c and of c log c before each code."""
-    logs = (count * math.log2(count) if count else 0.0 for count in counts)
-    return list(accumulate(map(float, counts), initial=0.0)), list(accumulate(logs, initial=0.0))
-
-
-def entropy(attribute: Geometry, counted: list[float], logged: list[float], codes: set[int]) -> float:
-    """Return the entropy of a column, given that its value lies in the closure of some codes."""
-    low, high = min(codes), max(codes)
-    if low == high:
-        return 0.0
-    if attribute.kind == SET:
-        count = logs = 0.0
-        for code in sorted(codes):
-            count += counted[code + 1] - counted[code]
-            logs += count_log(counted[code + 1] - counted[code])
-        return max(math.log2(count) - logs / count, 0.0)
-    if attribute.kind == TREE:
-        height = twins.cost(attribute, codes)
-        while low > 0 and attribute.table[low - 1] <= height:
-            low -= 1
-        while high + 1 < attribute.size and attribute.table[high] <= height:
-            high += 1
-    elif attribute.kind == RANGE and attribute.table[-1] > 1 and high == attribute.size - 1:
-        low = 0
-    count, logs = counted[high + 1] - counted[low], logged[high + 1] - logged[low]
-    return max(math.log2(count) - logs / count, 0.0)
-
-
-def count_log(count: float) -> float:
-    return count * math.log2(count) if count else 0.0
+    listed = [column.tolist() for column in counts]
+    return codes, np.array(copies), attributes, counts, lambda rows: twins.entropy(attributes, listed, rows)
 
 
 def classes_of_copies(classes: Sequence[Counter[int]], copies: NDArray[np.int32]) -> list[Counter[int]]:
