@@ -1,4 +1,4 @@
-"""The four data sets on which Tassa, Mazza and Gionis (2012, Section 9) compare k-anonymity and k-concealment.
+"""The four data sets on which Tassa, Mazza and Gionis (2012, Section 9) compare k-concealment with others.
 
 The paper gives the artificial set in full. Of the real ones it says only that values close in meaning were
 grouped; the groups here are ours. Every quasi-identifier has a hierarchy, as everything in the paper does.
@@ -126,7 +126,7 @@ NURSERY: dict[str, Groups | Intervals] = {
 
 
 def artificial(seed: int = 1) -> tuple[pl.DataFrame, Schema]:
-    """Return 5,000 records with values drawn independently, by the paper's probabilities; none is sensitive."""
+    """Return 5,000 records, their values drawn independently by the paper's shares; none is sensitive."""
     generator = np.random.default_rng(seed)
     columns = {
         name: np.array(_numbered(1, len(shares)))[generator.choice(len(shares), size=5_000, p=shares)]

@@ -1,4 +1,4 @@
-"""Agglomerative and forest classes on random tables: audited, whatever the order of rows, costed as measured."""
+"""Agglomerative and forest classes on random tables: audited, in any order of rows, costed as measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agglomeration, forest and unification: each agrees with a plain twin that looks at everything, every time."""
+"""Agglomeration, forest and unification: each agrees with a plain twin that looks at everything."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ def spaces(draw: st.DrawFn, most: int = 12) -> tuple[NDArray[np.int32], NDArray[
     copies = draw(st.lists(st.sampled_from([1, 1, 1, 2, 5]), min_size=len(codes), max_size=len(codes)))
     if not draw(st.booleans()):
         return codes, np.array(copies), attributes, [], lambda rows: twins.box_cost(attributes, rows)
-    counts = [np.bincount(np.repeat(c, copies), minlength=a.size) for a, c in zip(attributes, codes.T, strict=True)]
+    counts = [
+        np.bincount(np.repeat(c, copies), minlength=a.size) for a, c in zip(attributes, codes.T, strict=True)
+    ]
     event("entropy")
     listed = [column.tolist() for column in counts]
     return codes, np.array(copies), attributes, counts, lambda rows: twins.entropy(attributes, listed, rows)
 
 
 def classes_of_copies(classes: Sequence[Counter[int]], copies: NDArray[np.int32]) -> list[Counter[int]]:
-    """Return the classes, with records numbered and counted; no two classes in an order that means anything."""
+    """Return the classes as numbers of records, with how many copies; in an order that means nothing."""
     assert sum(classes, Counter()) == Counter(dict(enumerate(copies.tolist())))
     return sorted(classes, key=lambda members: sorted(members.elements()))
 
@@ -162,9 +164,7 @@ def decomposed(tree: Tree, start: int, k: int, stand_ins: Iterator[int]) -> list
         here, there = a, b
     else:
         (hub,) = [v for v in whole if all(size(component(tree, x, v)) < k for x in tree[v])]
-        branches = [
-            (weight, number(x), x, size(component(tree, x, hub))) for x, weight in tree[hub].items()
-        ]
+        branches = [(weight, number(x), x, size(component(tree, x, hub))) for x, weight in tree[hub].items()]
         group: list[Any] = []
         for branch in sorted(branches):
             if hub >= 0 and branch[3] == k - 1:
@@ -188,7 +188,7 @@ def decomposed(tree: Tree, start: int, k: int, stand_ins: Iterator[int]) -> list
 
 
 def copies_in_trees(rows: list[Row], copies: NDArray[np.int32], k: int, cost: Cost) -> Tree:
-    """Return trees over all copies of all records: those of one in a row, its first one with all other edges."""
+    """Return trees over all copies of all records; those of one form a path, and the first has its edges."""
     first = [0, *accumulate(copies.tolist())]
     tree: Tree = {vertex: {} for vertex in range(first[-1])}
     edges = [(weight, first[a], first[b]) for weight, a, b in linked(rows, copies, k, cost)]
@@ -248,7 +248,12 @@ def test_forest_keeps_its_guarantee(drawn: Any, k: int) -> None:
 
 
 def unified(
-    rows: list[Row], classes: list[list[int]], labels: list[list[int]], diversity: float, weight: float, cost: Cost
+    rows: list[Row],
+    classes: list[list[int]],
+    labels: list[list[int]],
+    diversity: float,
+    weight: float,
+    cost: Cost,
 ) -> list[list[int]]:
     """Unite the least diverse class with the one where that costs least (Tassa et al. 2012, Algorithm 8)."""
 

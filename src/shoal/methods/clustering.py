@@ -68,10 +68,10 @@ def forest(
     """Return classes of k to max(2k - 1, 3k - 5) records, parts of trees along lightest edges.
 
     The forest algorithm of Aggarwal et al. (2005): each tree of fewer than k records is linked to the nearest
-    record outside, then trees that are too large are cut, heavy edges first. With a measure that adds up along
-    paths, such as ``lm``, it loses at most 3k - 3 times what the best classes do. Where nothing else can be
-    cut, a class may have up to 3k - 3 records. With `l`, classes are then united (Tassa, Mazza and Gionis
-    2012, Algorithm 8). The same for every order of the rows. O(n) memory.
+    record outside, then trees that are too large are cut, heavy edges first. With a measure that adds up
+    along paths, such as ``lm``, it loses at most 3k - 3 times what the best classes do. Where nothing else
+    can be cut, a class may have up to 3k - 3 records. With `l`, classes are then united (Tassa, Mazza and
+    Gionis 2012, Algorithm 8). The same for every order of the rows. O(n) memory.
 
     Parameters
     ----------
