@@ -63,7 +63,7 @@ double ClosureCost::cost(std::span<const std::int32_t> codes) const {
   return entropy_of(count, logs);
 }
 
-double ClosureCost::least_growth(Cell a, double own, Cell within) const {
+double ClosureCost::least_growth(Cell a, double own, Cell within, bool unlike) const {
   if (loose()) return -own;
   if (attribute_->kind == Kind::set) return a.may_share(within) ? 0.0 : attribute_->set_cost(2);
   if (!by_entropy_) {
@@ -73,7 +73,8 @@ double ClosureCost::least_growth(Cell a, double own, Cell within) const {
   }
   const Node &here = nodes_[node(a)], &there = nodes_[node(within)];
   if (here.first <= there.first && there.last <= here.last) return 0.0;
-  if (there.first <= here.first && here.last <= there.last) return here.least_above - own;
+  if (there.first <= here.first && here.last <= there.last)
+    return (unlike ? here.least_parents : here.least_above) - own;
   Cell both = a;
   both.unite(*attribute_, within);
   return nodes_[node(both)].cost - own;
@@ -133,11 +134,11 @@ void ClosureCost::build_nodes(std::span<const double> heights) {
   std::iota(ascending.begin(), ascending.end(), std::size_t{0});
   std::stable_sort(ascending.begin(), ascending.end(),
                    [&](std::size_t a, std::size_t b) { return found[a].height < found[b].height; });
-  for (std::int32_t code = 0; code <= last; ++code) nodes_.push_back({code, code, 0.0, 0.0, 0.0, 0.0});
+  for (std::int32_t code = 0; code <= last; ++code) nodes_.push_back({code, code, 0.0, 0.0, 0.0, 0.0, 0.0});
   for (const std::size_t i : ascending) {
     number[i] = nodes_.size();
     const double own = entropy(found[i].first, found[i].last);
-    nodes_.push_back({found[i].first, found[i].last, own, own, own, 0.0});
+    nodes_.push_back({found[i].first, found[i].last, own, own, own, 0.0, own});
   }
   std::vector<double> numbers;
   for (const std::size_t i : meets) numbers.push_back(static_cast<double>(number[i]));
@@ -156,7 +157,8 @@ void ClosureCost::build_nodes(std::span<const double> heights) {
     Node& node = nodes_[i];
     node.worst_above = node.most_below - node.cost;
     if (const std::size_t above = parent(node); above < nodes_.size()) {
-      node.least_above = std::min(node.least_above, nodes_[above].least_above);
+      node.least_parents = nodes_[above].least_above;
+      node.least_above = std::min(node.least_above, node.least_parents);
       node.worst_above = std::max(node.worst_above, nodes_[above].worst_above);
     }
   }

@@ -33,8 +33,8 @@ class ClosureCost {
   double cost(std::span<const std::int32_t> codes) const;
 
   // Let A be a closure, and B any within a union. What A and B cost together is at least that much
-  // - above what A costs (`own`),
-  double least_growth(Cell a, double own, Cell within) const;
+  // - above what A costs (`own`); `unlike` says that A is one code and no B is just that one,
+  double least_growth(Cell a, double own, Cell within, bool unlike) const;
   // - above what B costs; 0 where nothing is known, and with the cost of B itself taken off if `loose`.
   double least_surplus(Cell a, Cell within) const;
 
@@ -43,9 +43,10 @@ class ClosureCost {
   struct Node {
     std::int32_t first, last;
     double cost;
-    double most_below;   // the highest cost of a node below it, or its own
-    double least_above;  // the lowest cost of a node above it, or its own
-    double worst_above;  // the most that a node below one of these, or itself, can cost more than that one
+    double most_below;     // the highest cost of a node below it, or its own
+    double least_above;    // the lowest cost of a node above it, or its own
+    double worst_above;    // the most that a node below one of these, or itself, can cost more than that one
+    double least_parents;  // the lowest cost of a node above it; its own for the root
   };
 
   double entropy(std::int32_t low, std::int32_t high) const;

@@ -70,7 +70,8 @@ std::int64_t in_steps(double distance) {
 ClosureTree::ClosureTree(std::span<const std::int32_t> codes, std::int32_t records, const ClosureCosts& costs)
     : costs_(costs), boxes_(codes, records, costs.attributes(), 1), sizes_(at(records), 1),
       loose_(at(records), 0.0), leaf_of_(at(records)),
-      unions_(boxes_.nodes().size() * costs.attributes().size()), summaries_(boxes_.nodes().size()) {
+      unions_(boxes_.nodes().size() * costs.attributes().size()), marks_(unions_.size()),
+      summaries_(boxes_.nodes().size()) {
   for (std::int32_t place = 0; place < records; ++place) {
     closures_.push_back(costs.of_record(boxes_.codes(place)));
     ages_.push_back(record(place));
@@ -171,15 +172,26 @@ std::int64_t ClosureTree::bound(std::int32_t node, const Closure& asking, std::i
                                 const std::vector<double>& own) const {
   const Summary& summary = summaries_[at(node)];
   const Cell* cells = unions_.data() + at(node) * costs_.each().size();
+  const std::uint64_t* marks = marks_.data() + at(node) * costs_.each().size();
   double growth = 0.0, surplus = -summary.dearest_loose;
   for (std::size_t a = 0; a < costs_.each().size(); ++a) {
     const double weight = costs_.attributes()[a].weight;
-    growth += weight * costs_.each()[a].least_growth(asking.cells[a], own[a], cells[a]);
+    const std::uint64_t own_mark = mark(a, asking.cells[a]);
+    const bool unlike = own_mark != 0 && (own_mark & marks[a]) == 0;
+    growth += weight * costs_.each()[a].least_growth(asking.cells[a], own[a], cells[a], unlike);
     surplus += weight * costs_.each()[a].least_surplus(asking.cells[a], cells[a]);
   }
   const double apart = std::max(growth - summary.dearest, surplus - asking.cost);
   const double distance = apart / log_of(std::int64_t{size} + (apart < 0.0 ? summary.least : summary.most));
   return static_cast<std::int64_t>(std::floor(distance * kSteps + 0.5 - kDoubt));
+}
+
+// A bit for a closure of one code of a tree, none for others. By entropy, two different codes of a tree may
+// be far apart wherever they lie; the bounds of other attributes do without.
+std::uint64_t ClosureTree::mark(std::size_t attribute, Cell cell) const {
+  const ClosureCost& each = costs_.each()[attribute];
+  if (!each.by_entropy() || each.loose() || cell.low() != cell.high()) return 0;
+  return std::uint64_t{1} << (static_cast<std::uint32_t>(cell.low()) * 0x9e3779b1U >> 26U);
 }
 
 void ClosureTree::summarize(std::int32_t node) {
@@ -188,6 +200,8 @@ void ClosureTree::summarize(std::int32_t node) {
   Summary summary{std::numeric_limits<std::int32_t>::max(), 0, std::numeric_limits<std::int64_t>::max(), 0.0,
                   0.0};
   Cell* cells = unions_.data() + at(node) * d;
+  std::uint64_t* marks = marks_.data() + at(node) * d;
+  std::fill(marks, marks + d, 0);
   const auto add = [&](const Summary& part, const Cell* own) {
     if (part.most == 0) return;
     for (std::size_t a = 0; a < d; ++a) {
@@ -201,13 +215,19 @@ void ClosureTree::summarize(std::int32_t node) {
                std::max(summary.dearest_loose, part.dearest_loose)};
   };
   if (left >= 0) {
-    for (const std::int32_t child : {left, left + 1})
+    for (const std::int32_t child : {left, left + 1}) {
       add(summaries_[at(child)], unions_.data() + at(child) * d);
+      if (summaries_[at(child)].most > 0)
+        for (std::size_t a = 0; a < d; ++a) marks[a] |= marks_[at(child) * d + a];
+    }
   } else {
-    for (std::int32_t place = begin; place < end; ++place)
-      add({sizes_[at(place)], sizes_[at(place)], ages_[at(place)], closures_[at(place)].cost,
-           loose_[at(place)]},
-          closures_[at(place)].cells.data());
+    for (std::int32_t place = begin; place < end; ++place) {
+      const Closure& closure = closures_[at(place)];
+      const std::int32_t size = sizes_[at(place)];
+      add({size, size, ages_[at(place)], closure.cost, loose_[at(place)]}, closure.cells.data());
+      if (size > 0)
+        for (std::size_t a = 0; a < d; ++a) marks[a] |= mark(a, closure.cells[a]);
+    }
   }
   summaries_[at(node)] = summary;
 }

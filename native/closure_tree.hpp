@@ -97,6 +97,7 @@ class ClosureTree {
   std::vector<double> costs_of(const Closure& closure) const;
   std::int64_t bound(std::int32_t node, const Closure& asking, std::int32_t size,
                      const std::vector<double>& own) const;
+  std::uint64_t mark(std::size_t attribute, Cell cell) const;
   void summarize(std::int32_t node);
   void summarize_above(std::int32_t place);
 
@@ -108,6 +109,7 @@ class ClosureTree {
   std::vector<double> loose_;
   std::vector<std::int32_t> leaf_of_;
   std::vector<Cell> unions_;
+  std::vector<std::uint64_t> marks_;  // per node and attribute: bits of closures of one code; see `mark`
   std::vector<Summary> summaries_;
 };
 

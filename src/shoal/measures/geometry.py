@@ -15,8 +15,6 @@ from shoal.table import Table
 
 MEASURES = ("lm", "em")
 """What closures can be costed by, besides NCP."""
-STEP = 1e-6
-"""How much higher an ancestor stands than what lies below it at least, per share of the domain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,33 +48,17 @@ def costs(table: Table, measure: str) -> Costs:
             f"it is one of {listing(MEASURES)}",
             reason=Reason.PARAMETER,
         )
+    if measure == "em":
+        return Costs(geometry(table), [attribute.counts for attribute in table.attributes])
     described = []
     for attribute, by_ncp in zip(table.attributes, geometry(table), strict=True):
-        described_by = by_ncp.table
-        if measure == "em" and isinstance(attribute.domain, TreeDomain):
-            described_by = _rising_entropies(attribute.domain, attribute.counts)
-        if measure == "lm" and by_ncp.kind == RANGE:  # the other kinds cost the same
-            described_by = np.arange(by_ncp.size) / max(by_ncp.size - 1, 1)
+        ranks = by_ncp.table
+        if by_ncp.kind == RANGE:  # the other kinds cost the same
+            ranks = np.arange(by_ncp.size) / max(by_ncp.size - 1, 1)
             if attribute.domain.missing is not None:
-                described_by[attribute.domain.missing] = 2.0
-        described.append(Geometry(by_ncp.kind, by_ncp.weight, by_ncp.size, described_by))
-    return Costs(described, [attribute.counts for attribute in table.attributes] if measure == "em" else [])
-
-
-def _rising_entropies(domain: TreeDomain, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return for each leaf and the next the highest entropy below their ancestor, rising towards the root.
-
-    By entropy itself, ancestors could not be told from what lies below them. With it, searches know in which
-    attributes records are far apart.
-    """
-    tree = domain.hierarchy
-    nodes = Nodes(domain, np.arange(len(tree.labels), dtype=np.int32))
-    highest = nodes.entropies(counts)
-    for depth in range(int(tree.depth.max()), 0, -1):
-        level = np.flatnonzero(tree.depth == depth)
-        np.maximum.at(highest, tree.parent[level], highest[level])
-    leaves = np.arange(len(domain))
-    return np.asarray((highest + STEP * nodes.ncp())[tree.ancestor(leaves[:-1], leaves[1:])])
+                ranks[attribute.domain.missing] = 2.0
+        described.append(Geometry(by_ncp.kind, by_ncp.weight, by_ncp.size, ranks))
+    return Costs(described, [])
 
 
 def geometry(table: Table) -> list[Geometry]:
