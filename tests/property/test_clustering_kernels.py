@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import accumulate, combinations
 from typing import Any
 
 import numpy as np
+import pytest
 import twins
-from hypothesis import event, given
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from spaces import records
 from twins import Row
 
-from shoal.kernels import Agglomeration, forest, unify
+from shoal.kernels import RANGE, SET, TREE, Agglomeration, Geometry, forest, unify
 
 Cost = Callable[[Sequence[Row]], float]
 
@@ -31,14 +33,19 @@ def spaces(draw: st.DrawFn, most: int = 12) -> tuple[NDArray[np.int32], NDArray[
     attributes, drawn = draw(records(most, 2))
     codes = np.unique(drawn, axis=0)
     copies = draw(st.lists(st.sampled_from([1, 1, 1, 2, 5]), min_size=len(codes), max_size=len(codes)))
-    if not draw(st.booleans()):
-        return codes, np.array(copies), attributes, [], lambda rows: twins.box_cost(attributes, rows)
+    return space(attributes, codes, np.array(copies), by_entropy=draw(st.booleans()))
+
+
+def space(
+    attributes: list[Geometry], codes: NDArray[np.int32], copies: NDArray[np.int32], *, by_entropy: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Any, Any, Cost]:
+    if not by_entropy:
+        return codes, copies, attributes, [], lambda rows: twins.box_cost(attributes, rows)
     counts = [
         np.bincount(np.repeat(c, copies), minlength=a.size) for a, c in zip(attributes, codes.T, strict=True)
     ]
-    event("entropy")
     listed = [column.tolist() for column in counts]
-    return codes, np.array(copies), attributes, counts, lambda rows: twins.entropy(attributes, listed, rows)
+    return codes, copies, attributes, counts, lambda rows: twins.entropy(attributes, listed, rows)
 
 
 def classes_of_copies(classes: Sequence[Counter[int]], copies: NDArray[np.int32]) -> list[Counter[int]]:
@@ -61,7 +68,9 @@ def agglomerated(rows: list[Row], copies: NDArray[np.int32], k: int, cost: Cost)
     def cost_of(members: Counter[int]) -> float:
         return cost([rows[r] for r in +members])
 
-    def distance(a: Counter[int], b: Counter[int]) -> int:
+    @cache
+    def distance(one: int, other: int) -> int:
+        a, b = clusters[one], clusters[other]
         apart = cost_of(a) + cost_of(b)
         return in_steps((cost_of(a + b) - apart) / math.log2(a.total() + b.total()))
 
@@ -69,9 +78,7 @@ def agglomerated(rows: list[Row], copies: NDArray[np.int32], k: int, cost: Cost)
     clusters = {r: Counter({r: count % k}) for r, count in enumerate(copies.tolist()) if count % k}
     ages = iter(range(len(rows), 1_000_000))
     while len(clusters) > 1:
-        _, one, other = min(
-            (distance(clusters[a], clusters[b]), a, b) for a, b in combinations(sorted(clusters), 2)
-        )
+        _, one, other = min((distance(a, b), a, b) for a, b in combinations(sorted(clusters), 2))
         both = clusters.pop(one) + clusters.pop(other)
         if both.total() < k:
             clusters[next(ages)] = both
@@ -95,8 +102,29 @@ def agglomerated(rows: list[Row], copies: NDArray[np.int32], k: int, cost: Cost)
     return classes_of_copies(classes, copies)
 
 
+def many_records(seed: int, *, by_entropy: bool) -> Any:
+    """Return enough records of all kinds, near and far, for searches to leave some out."""
+    generator = np.random.default_rng(seed)
+    positions = np.sort(generator.integers(0, 65, 20)) / 64
+    positions[-1] = 2.0
+    attributes = [
+        Geometry(RANGE, 0.5, 20, positions),
+        Geometry(TREE, 0.25, 40, generator.choice([1, 4, 16, 64], 39, p=[0.6, 0.2, 0.1, 0.1]) / 64),
+        Geometry(TREE, 0.25, 6, np.array([1, 8, 1, 32, 1]) / 64),
+        Geometry(SET, 0.5, 5, np.array([5.0])),
+        Geometry(SET, 0.125, 70, np.array([65.0])),
+    ]
+    drawn = [generator.binomial(a.size - 1, generator.random(90)) for a in attributes]
+    codes = np.unique(np.column_stack(drawn).astype(np.int32), axis=0)
+    return space(attributes, codes, generator.choice([1, 1, 1, 2, 4], len(codes)), by_entropy=by_entropy)
+
+
 @given(spaces(), st.integers(2, 7))
 def test_agglomeration_unites_the_closest(drawn: Any, k: int) -> None:
+    check_agglomeration(drawn, k)
+
+
+def check_agglomeration(drawn: Any, k: int) -> None:
     codes, copies, attributes, counts, cost = drawn
     k = min(k, int(copies.sum()))
     agglomeration = Agglomeration(codes, copies, attributes, k, counts)
@@ -104,6 +132,12 @@ def test_agglomeration_unites_the_closest(drawn: Any, k: int) -> None:
         pass
     found = counted_classes(agglomeration.classes, copies)
     assert found == agglomerated([tuple(row) for row in codes.tolist()], copies, k, cost)
+
+
+@pytest.mark.parametrize("by_entropy", [False, True])
+@pytest.mark.parametrize(("seed", "k"), [(1, 3), (2, 7), (3, 20)])
+def test_agglomeration_of_many_unites_the_closest(seed: int, k: int, by_entropy: bool) -> None:
+    check_agglomeration(many_records(seed, by_entropy=by_entropy), k)
 
 
 def linked(rows: list[Row], copies: NDArray[np.int32], k: int, cost: Cost) -> list[tuple[int, int, int]]:
@@ -176,9 +210,7 @@ def decomposed(tree: Tree, start: int, k: int, stand_ins: Iterator[int]) -> list
         count = sum(b[3] for b in group)
         with_hub = hub >= 0 and count == k - 1
         if size(whole) - count - with_hub < k:
-            event("a part that cannot be cut")
             return [records]
-        event("a stand-in")
         here, there = hub, next(stand_ins)
         tree[there] = {}
         for weight, _, x, _ in [b for b in branches if (b in group) != with_hub]:
@@ -200,6 +232,24 @@ def copies_in_trees(rows: list[Row], copies: NDArray[np.int32], k: int, cost: Co
 
 @given(spaces(16), st.integers(2, 5))
 def test_forest_cuts_the_lightest_trees(drawn: Any, k: int) -> None:
+    check_forest(drawn, k)
+
+
+@pytest.mark.parametrize("by_entropy", [False, True])
+@pytest.mark.parametrize(("seed", "k"), [(1, 3), (2, 7), (3, 20)])
+def test_forest_of_many_cuts_the_lightest_trees(seed: int, k: int, by_entropy: bool) -> None:
+    check_forest(many_records(seed, by_entropy=by_entropy), k)
+
+
+@pytest.mark.parametrize(("leaves", "k"), [(9, 4), (30, 4), (12, 3), (7, 2), (40, 6)])
+def test_forest_divides_stars(leaves: int, k: int) -> None:
+    """All records differ from one in one attribute each: no edge can be cut, and the hub is needed twice."""
+    attributes = [Geometry(SET, 1.0, 2, np.array([2.0]))] * leaves
+    codes = np.vstack([np.zeros(leaves), np.eye(leaves)]).astype(np.int32)
+    check_forest(space(attributes, codes, np.ones(leaves + 1, dtype=np.int32), by_entropy=False), k)
+
+
+def check_forest(drawn: Any, k: int) -> None:
     codes, copies, attributes, counts, cost = drawn
     k = min(k, int(copies.sum()))
     if k < 2:
@@ -284,8 +334,6 @@ def unified(
 def test_unification_unites_the_least_diverse(drawn: Any, data: st.DataObject) -> None:
     codes, _, attributes, counts, cost = drawn
     n = len(codes)
-    if counts:  # one copy of each record is published here, but costs are those of any column
-        event("entropy of unified classes")
     numbers = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
     class_of = np.unique(numbers, return_inverse=True)[1].astype(np.int32)
     columns = data.draw(st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=2))
