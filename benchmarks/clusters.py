@@ -75,8 +75,8 @@ def main() -> None:
             "2012, Section 9): 5,000 artificial records as the paper describes them, Adult (45,222 records, "
             "14 attributes), CMC (1,473, 9) and Nursery (12,960, 8). All attributes have hierarchies; those "
             "of the real tables are ours, since the paper does not list its own. `agglomerative` and "
-            "`forest` minimize LM or EM, the others GCP, which is the same as LM where there are only hierarchies. "
-            "Time is end to end after start-up, with the audit.",
+            "`forest` minimize LM or EM, the others GCP, which is the same as LM where there are only "
+            "hierarchies. Time is end to end after start-up, with the audit.",
             *sections,
         )
     )
