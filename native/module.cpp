@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "agglomeration.hpp"
 #include "arrays.hpp"
 #include "assignment.hpp"
 #include "box_tree.hpp"
@@ -24,6 +25,7 @@
 #include "cut.hpp"
 #include "diversification.hpp"
 #include "exact_links.hpp"
+#include "forest.hpp"
 #include "greedy_matching.hpp"
 #include "grouping.hpp"
 #include "matching_chains.hpp"
@@ -36,6 +38,7 @@
 #include "space.hpp"
 #include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
+#include "unification.hpp"
 #include "workers.hpp"
 #include "worlds.hpp"
 
@@ -536,6 +539,69 @@ class ClassesPy {
   std::optional<Classes> classes_;
 };
 
+std::vector<std::span<const double>> views(const std::vector<Array<double>>& arrays) {
+  std::vector<std::span<const double>> views;
+  for (const auto& array : arrays) views.push_back(view(array));
+  return views;
+}
+
+// An agglomeration together with all that it refers to.
+class AgglomerationPy {
+ public:
+  AgglomerationPy(Matrix codes, Array<std::int32_t> copies, std::vector<AttributeSpec> specs,
+                  const std::vector<Array<double>>& counts, std::int32_t k)
+      : codes_(std::move(codes)), copies_(std::move(copies)), specs_(std::move(specs)) {
+    rows_of(codes_);
+    nb::gil_scoped_release release;
+    attributes_ = attributes_of(specs_);
+    costs_.emplace(attributes_, views(counts));
+    agglomeration_.emplace(view(codes_), view(copies_), *costs_, k);
+  }
+
+  std::int64_t advance(std::int64_t pairs) {
+    nb::gil_scoped_release release;
+    return agglomeration_->advance(pairs);
+  }
+  auto classes() const { return give(agglomeration_->classes()); }
+
+ private:
+  Matrix codes_;
+  Array<std::int32_t> copies_;
+  std::vector<AttributeSpec> specs_;
+  std::vector<Attribute> attributes_;
+  std::optional<ClosureCosts> costs_;
+  std::optional<Agglomeration> agglomeration_;
+};
+
+auto forest_py(const Matrix& codes, const Array<std::int32_t>& copies,
+               const std::vector<AttributeSpec>& specs, const std::vector<Array<double>>& counts,
+               std::int32_t k) {
+  rows_of(codes);
+  std::vector<std::int32_t> classes;
+  {
+    nb::gil_scoped_release release;
+    const auto attributes = attributes_of(specs);
+    classes = forest(view(codes), view(copies), ClosureCosts(attributes, views(counts)), k);
+  }
+  return give(std::move(classes));
+}
+
+auto unify_py(const Matrix& codes, const Array<std::int32_t>& class_of,
+              const std::vector<AttributeSpec>& specs, const std::vector<Array<double>>& counts,
+              const std::vector<SensitiveSpec>& sensitive, double diversity, double weight) {
+  rows_of(codes);
+  std::vector<std::int32_t> classes;
+  {
+    nb::gil_scoped_release release;
+    const auto attributes = attributes_of(specs);
+    std::vector<Sensitive> columns;
+    for (const auto& [values, size] : sensitive) columns.push_back({view(values), size});
+    classes = unify(view(codes), view(class_of), ClosureCosts(attributes, views(counts)), columns, diversity,
+                    weight);
+  }
+  return give(std::move(classes));
+}
+
 // A ring together with all that it refers to.
 class RingPy {
  public:
@@ -689,6 +755,15 @@ NB_MODULE(_native, module) {
       .def("reassign", &shoal::RefinementPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &shoal::RefinementPy::cost)
       .def("members", &shoal::RefinementPy::members);
+  nb::class_<shoal::AgglomerationPy>(module, "Agglomeration")
+      .def(nb::init<shoal::Matrix, shoal::Array<std::int32_t>, std::vector<shoal::AttributeSpec>,
+                    const std::vector<shoal::Array<double>>&, std::int32_t>(),
+           "codes"_a, "copies"_a, "attributes"_a, "counts"_a, "k"_a)
+      .def("advance", &shoal::AgglomerationPy::advance, "pairs"_a)
+      .def("classes", &shoal::AgglomerationPy::classes);
+  module.def("forest", &shoal::forest_py, "codes"_a, "copies"_a, "attributes"_a, "counts"_a, "k"_a);
+  module.def("unify", &shoal::unify_py, "codes"_a, "class_of"_a, "attributes"_a, "counts"_a, "sensitive"_a,
+             "diversity"_a, "weight"_a);
   nb::class_<shoal::ClassesPy>(module, "Classes")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Array<std::int32_t>&,
                     std::int32_t>(),

@@ -274,6 +274,29 @@ def test_the_optimum_is_proven_or_nothing_is_written(tmp_path: Path) -> None:
     assert proven["options"] == {"seconds": 30}
 
 
+def test_clusters_by_either_measure(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age,pay\n" + "".join(f"{age},{age % 2}\n" for age in range(20)))
+    call = [
+        "anonymize",
+        "t.csv",
+        "--quasi",
+        "age",
+        "--sensitive",
+        "pay",
+        "--model",
+        "k-anonymity",
+        "--k",
+        "4",
+    ]
+    call += ["--l", "2", "--overwrite", "-o", "out", "--json"]
+    for method, measure in (("agglomerative", "em"), ("forest", "lm")):
+        made = json.loads(run(tmp_path, *call, "--method", method, "--measure", measure).stdout)
+        assert (made["method"], made["options"]) == (method, {"measure": measure})
+        assert made["audit"]["holds"]
+    refused = run(tmp_path, *call, "--method", "chain", "--measure", "lm", code=2)
+    assert json.loads(refused.stdout)["error"]["reason"] == "parameter"
+
+
 def test_a_scan_that_fails_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("visit_date\n2025-02-30\n2025-02-27\n")
     run(tmp_path, "scan", "t.csv", code=2)

@@ -46,6 +46,14 @@ def anonymize(
         float | None,
         typer.Option("--seconds", help="exact: how long the proof may take.", rich_help_panel="The promise"),
     ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            "--measure",
+            help="agglomerative, forest: lm or em, what they lose least of.",
+            rich_help_panel="The promise",
+        ),
+    ] = None,
     relaxed: Annotated[
         bool,
         typer.Option(
@@ -80,6 +88,8 @@ def anonymize(
             choices["effort"] = effort
         if seconds is not None:
             choices["seconds"] = seconds
+        if measure is not None:
+            choices["measure"] = measure
         with progress(quiet or as_json) as report:
             release = engines.anonymize(
                 frame, described, promised, method=method, seed=seed, progress=report, **choices

@@ -143,6 +143,35 @@ class Classes:
     def cost(self) -> float: ...
     def class_of(self) -> NDArray[np.int32]: ...
 
+class Agglomeration:
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        copies: NDArray[np.int32],
+        attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+        counts: Sequence[NDArray[np.float64]],
+        k: int,
+    ) -> None: ...
+    def advance(self, pairs: int) -> int: ...
+    def classes(self) -> NDArray[np.int32]: ...
+
+def forest(
+    codes: NDArray[np.int32],
+    copies: NDArray[np.int32],
+    attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+    counts: Sequence[NDArray[np.float64]],
+    k: int,
+) -> NDArray[np.int32]: ...
+def unify(
+    codes: NDArray[np.int32],
+    class_of: NDArray[np.int32],
+    attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+    counts: Sequence[NDArray[np.float64]],
+    sensitive: Sequence[tuple[NDArray[np.int32], int]],
+    diversity: float,
+    weight: float,
+) -> NDArray[np.int32]: ...
+
 class Ring:
     def __init__(
         self,
