@@ -630,11 +630,11 @@ class RingPy {
 // starts, values: see worlds.hpp
 using ListsSpec = std::pair<Array<std::int64_t>, Array<std::int32_t>>;
 
-ListsView view(const ListsSpec& lists) {
+ListsView lists_of(const ListsSpec& lists) {
   return {view(lists.first), view(lists.second)};
 }
 
-auto give(Lists lists) {
+auto give_lists(Lists lists) {
   return std::pair(give(std::move(lists.starts)), give(std::move(lists.values)));
 }
 
@@ -642,9 +642,9 @@ auto smallest_worlds_py(const ListsSpec& sets, const ListsSpec& groups, std::int
   Worlds worlds;
   {
     nb::gil_scoped_release release;
-    worlds = smallest_worlds(view(sets), view(groups), width);
+    worlds = smallest_worlds(lists_of(sets), lists_of(groups), width);
   }
-  return std::tuple(give(std::move(worlds.base)), give(std::move(worlds.uncertain)),
+  return std::tuple(give_lists(std::move(worlds.base)), give_lists(std::move(worlds.uncertain)),
                     give(std::move(worlds.most_errors)));
 }
 
@@ -653,7 +653,7 @@ auto differences_py(const ListsSpec& left, const ListsSpec& right, const Array<s
   std::vector<std::int32_t> found;
   {
     nb::gil_scoped_release release;
-    found = differences(view(left), view(right), view(lefts), view(rights));
+    found = differences(lists_of(left), lists_of(right), view(lefts), view(rights));
   }
   return give(std::move(found));
 }
@@ -663,9 +663,10 @@ auto sets_among_worlds_py(const ListsSpec& sets, const ListsSpec& base, const Li
   Lists found;
   {
     nb::gil_scoped_release release;
-    found = sets_among_worlds(view(sets), {view(base), view(uncertain), view(most_errors)}, width);
+    found =
+        sets_among_worlds(lists_of(sets), {lists_of(base), lists_of(uncertain), view(most_errors)}, width);
   }
-  return give(std::move(found));
+  return give_lists(std::move(found));
 }
 
 auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key, bool backtracking,
