@@ -54,15 +54,14 @@ def test_demo_ends_with_what_was_promised_found_and_lost(tmp_path: Path) -> None
     shown = run(tmp_path, "demo").stdout
     for words in ("promised", "audit found", "The promise holds", "lost", "at most", "release.csv"):
         assert words in shown
-    assert (tmp_path / "shoal-demo" / "release" / "certificate.json").is_file()
+    certificate = json.loads((tmp_path / "shoal-demo" / "release" / "certificate.json").read_text())
+    assert certificate["model"] | {"promise": ""} == {"name": "freeform", "k": 10, "l": 2.0, "promise": ""}
+    assert certificate["audit"]["concealment"] >= 10
+    checked = next(line for line in shown.splitlines() if line.strip().startswith("shoal audit"))
     run(tmp_path, "demo")  # again, over the old one
-    run(
-        tmp_path,
-        "audit",
-        "shoal-demo/patients.csv",
-        "shoal-demo/release/release.csv",
-        *("--schema", "shoal-demo/schema.toml", "--k", "10", "--l", "2"),
-    )
+    shown = run(tmp_path, *checked.split()[1:]).stdout  # the command that it suggests
+    for words in ("each record fits", "the strongest adversary", "a random pick", "The promise holds"):
+        assert words in shown
 
 
 def test_scan_suggests_a_schema_that_anonymize_takes(clinic: Path, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def _show(
         )
     for s in suggestions:
         if s.role is Role.OTHER and "identifying" in s.reason:
-            warn(f"column {s.name!r} {s.reason}")
+            warn(f"column {s.name!r}: {s.reason}")
     out.print(f"Schema written to {output}: look it over, then", markup=False, highlight=False)
     out.print(
         f"  shoal anonymize {table} --schema {output} --k 10 -o out/",
