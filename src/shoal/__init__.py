@@ -6,9 +6,10 @@ from shoal.errors import InfeasibleError, InputError, InternalError, PromiseErro
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
 from shoal.measures import Loss
-from shoal.models import Freeform, KAnonymity
+from shoal.models import Freeform, KAnonymity, SetAnonymity, SetDiversity
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
+from shoal.transactions import collect_items
 
 __all__ = [
     "Audit",
@@ -28,8 +29,11 @@ __all__ = [
     "Release",
     "Role",
     "Schema",
+    "SetAnonymity",
+    "SetDiversity",
     "ShoalError",
     "anonymize",
     "audit",
+    "collect_items",
     "read_table",
 ]

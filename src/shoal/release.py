@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -273,11 +274,12 @@ def published(
     # Rows are gathered by position and any index is dropped: it would tell the original order.
     carried = nw.maybe_reset_index(table.frame.select(kept)[order])
     generalized = []
+    columns = {name: [name] for name in kept}
     for attribute, values in zip(table.attributes, recoding.values, strict=True):
-        cells = values.typed() if typed else pl.Series(values.texts(), dtype=pl.String)
-        column = cells.gather(recoding.box[rows]).rename(attribute.column.name)
-        generalized.append(_in_flavour(column, carried))
-    return carried.with_columns(*generalized).select(kept).to_native()
+        written = values.columns(attribute.column.name, typed=typed)
+        generalized += [_in_flavour(column.gather(recoding.box[rows]), carried) for column in written]
+        columns[attribute.column.name] = [column.name for column in written]
+    return carried.with_columns(*generalized).select(*chain.from_iterable(columns.values())).to_native()
 
 
 def _in_flavour(column: pl.Series, carried: nw.DataFrame[Any]) -> nw.Series[Any]:

@@ -1,0 +1,23 @@
+// What is published of sets that shall be taken for each other: what most of them have, and how they differ.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "item_sets.hpp"
+
+namespace shoal {
+
+struct Voted {
+  std::vector<std::int64_t> base_starts, uncertain_starts;  // per row, as in ItemSets
+  std::vector<std::int32_t> base;                           // items of more than half of a row's records
+  std::vector<std::int32_t> uncertain;                      // items of some of its records and not of others
+  std::vector<std::int32_t> distances;                      // from the base to each record of each row
+};
+
+// The records of row i are records[row_starts[i] .. row_starts[i + 1]); at least one. On all cores.
+Voted vote(const ItemSets& sets, std::span<const std::int64_t> row_starts,
+           std::span<const std::int32_t> records);
+
+}  // namespace shoal
