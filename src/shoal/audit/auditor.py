@@ -140,7 +140,8 @@ def audit_table(
         diversity,
         model,
     )
-    asked = thorough or model is None or (model.diverse and not isinstance(model, KAnonymity))
+    # Classes of equal rows say it already, unless somebody wants to know all.
+    asked = thorough or not isinstance(model, KAnonymity)
     if asked and consistency.rows_of_record.any():
         around = tuple(diversity_around(frame, column, graph) for column in sensitive)
         found = replace(found, diversity_around=around, diversity_consistent=around)
