@@ -6,13 +6,15 @@ from shoal.errors import InfeasibleError, InputError, InternalError, PromiseErro
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
 from shoal.measures import Loss
-from shoal.models import Freeform, KAnonymity
+from shoal.models import KK, Concealment, Freeform, KAnonymity, KOne, OneK
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 
 __all__ = [
+    "KK",
     "Audit",
     "Column",
+    "Concealment",
     "Freeform",
     "Hierarchy",
     "InfeasibleError",
@@ -20,9 +22,11 @@ __all__ = [
     "InternalError",
     "Intervals",
     "KAnonymity",
+    "KOne",
     "Kind",
     "Loss",
     "Missing",
+    "OneK",
     "Prefixes",
     "PromiseError",
     "Release",

@@ -8,10 +8,13 @@ from functools import singledispatch
 from shoal.audit.classes import Diversity
 from shoal.audit.outcome import Audit
 from shoal.errors import listing
-from shoal.models import DiverseModel, Freeform, KAnonymity, Model
+from shoal.models import KK, Concealment, DiverseModel, Freeform, KAnonymity, KOne, Model, OneK
 from shoal.schema import Schema
 
 _ROUNDING = 1e-9
+
+FITTING = "among the rows that some record fits"
+MATCHING = "among the matches of some record"
 
 
 @singledispatch
@@ -49,10 +52,44 @@ def _(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
     yield from few_records(found, model.k)
     yield from few_matches(found, model.k)
     places = {
-        "among the rows that some record fits": found.diversity_consistent,
-        "among the matches of some record": found.diversity_around,
+        FITTING: found.diversity_consistent,
+        MATCHING: found.diversity_around,
     }
     yield from undiverse(model, schema, places)
+
+
+@broken.register
+def _(model: OneK, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from few_rows(found, model.k)
+    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+
+
+@broken.register
+def _(model: KOne, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from few_records(found, model.k)
+    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+
+
+@broken.register
+def _(model: KK, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from few_rows(found, model.k)
+    yield from few_records(found, model.k)
+    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+
+
+@broken.register
+def _(model: Concealment, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from few_rows(found, model.k)
+    yield from few_matches(found, model.k)
+    if model.two_sided:
+        least = int(found.matches.matches_of_row.min())
+        if least < model.k:
+            count = int((found.matches.matches_of_row < model.k).sum())
+            yield (
+                f"{count} released rows have fewer than k = {model.k} persons left once everybody must have "
+                f"one; the worst has {least}"
+            )
+    yield from undiverse(model, schema, {MATCHING: found.diversity_around})
 
 
 def few_rows(found: Audit, k: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.methods.chain import chain
+from shoal.methods.concealment import expansion, subsets
 from shoal.methods.contract import Circumstances, Method, Progress, silent
 from shoal.methods.exact import exact
 from shoal.methods.freeform import sort_greedy
@@ -12,7 +13,7 @@ from shoal.methods.greedy import greedy
 from shoal.methods.matching import matching
 from shoal.methods.mondrian import mondrian
 from shoal.methods.ring import ring
-from shoal.models import Freeform, KAnonymity, Model
+from shoal.models import KK, Concealment, Freeform, KAnonymity, KOne, Model, OneK
 
 METHODS: dict[type[Model], dict[str, Method]] = {
     KAnonymity: {"mondrian": mondrian, "chain": chain},
@@ -23,6 +24,10 @@ METHODS: dict[type[Model], dict[str, Method]] = {
         "ring": ring,
         "exact": exact,
     },
+    OneK: {"expansion": expansion},
+    KOne: {"expansion": expansion, "subsets": subsets},
+    KK: {"expansion": expansion},
+    Concealment: {"expansion": expansion},
 }
 """For each model, the methods that keep it; the first is the default."""
 

@@ -91,7 +91,7 @@ def _bridges(recoding: Recoding, model: Freeform) -> tuple[NDArray[np.int32], ND
     """
     table, assignment = recoding.table, recoding.assignment
     assert assignment is not None
-    graph = Graph.of(table.codes, np.column_stack([recoding.box] * len(recoding.values)), recoding.values)
+    graph = Graph.of_recoding(recoding)
     matches = graph.matches(assignment)
     records_of_row = graph.degrees()[1]
     first_record = np.unique(graph.record_type, return_index=True)[1]
