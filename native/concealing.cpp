@@ -1,9 +1,9 @@
 #include "concealing.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
-#include <limits>
-#include <unordered_map>
+#include <queue>
 #include <utility>
 
 #include "workers.hpp"
@@ -105,6 +105,38 @@ std::int64_t Concealing::conceal_rows(std::span<const std::int32_t> order, std::
   return conceal(
       order, k, [&](std::int32_t row) { return rows_.tree().records_in(row, search_.tree); },
       [](std::int32_t row, std::int32_t record) { return std::pair(record, row); });
+}
+
+Nearest Concealing::cheapest_match(std::int32_t record, std::int64_t k) {
+  Nearest best;
+  std::int64_t matches = 0;
+  for (const std::int32_t row : rows_.tree().boxes_around(record, search_.tree)) {
+    if (bonds_->together(record, row)) {
+      ++matches;
+    } else if (const double extra = rows_.prices().extra(record, row); extra < best.cost) {
+      best = {row, extra};
+    }
+  }
+  return matches < k ? best : Nearest{};
+}
+
+std::int64_t Concealing::conceal_cheapest_first(std::span<const std::int32_t> records, std::int64_t k) {
+  using Waiting = std::pair<double, std::int32_t>;
+  std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting;
+  for (const std::int32_t record : records) waiting.emplace(cheapest_match(record, k).cost, record);
+  std::int64_t grown = 0;
+  while (!waiting.empty()) {
+    const auto [cost, record] = waiting.top();
+    waiting.pop();
+    const Nearest now = cheapest_match(record, k);
+    if (now.box < 0) continue;
+    if (now.cost <= cost) {
+      grow(record, now.box);
+      ++grown;
+    }
+    waiting.emplace(now.cost, record);
+  }
+  return grown;
 }
 
 std::int64_t Concealing::vary(std::span<const std::int32_t> order,

@@ -21,10 +21,16 @@ class Concealing {
   // With the component of each record, only matches count; without, all rows that cover it.
   Concealing(OwnRows& rows, std::span<const std::int32_t> components);
 
+  // As it is now; only with components.
+  std::int32_t component(std::int32_t record) { return bonds_->component(record); }
+
   // Rows grow around a record that they hide in, until every record has k matches (Algorithm 5), or every row
   // is a match of k records. Records and rows take their turns in the given order; returns how many rows grew.
   std::int64_t conceal_records(std::span<const std::int32_t> order, std::int64_t k);
   std::int64_t conceal_rows(std::span<const std::int32_t> order, std::int64_t k);
+
+  // The same for records, but whichever match costs least is made first: one may bring others many more.
+  std::int64_t conceal_cheapest_first(std::span<const std::int32_t> records, std::int64_t k);
 
   // Pairs of rows grow around each other's record, or, if all rows count, one of them, until the labels in the
   // crowd of every record are as varied as asked (Algorithm 7 and Section 8.2). `columns` are the labels of
@@ -36,6 +42,8 @@ class Concealing {
   // The rows that count for a record.
   std::vector<std::int32_t> crowd_of(std::int32_t record);
   void grow(std::int32_t row, std::int32_t record);
+  // The row around a record that costs the record's own row least to become a match; none if there are k.
+  Nearest cheapest_match(std::int32_t record, std::int64_t k);
   template <typename Fits, typename Tie>
   std::int64_t conceal(std::span<const std::int32_t> order, std::int64_t k, const Fits& fits, const Tie& tie);
 

@@ -36,6 +36,7 @@
 #include "space.hpp"
 #include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
+#include "tightening.hpp"
 #include "workers.hpp"
 
 namespace nb = nanobind;
@@ -623,6 +624,31 @@ class OwnRowsPy {
     nb::gil_scoped_release release;
     return rows_->cover(view(order), k);
   }
+  void expand_from_several(std::int64_t k, std::size_t starts, const Array<std::uint64_t>& keys) {
+    nb::gil_scoped_release release;
+    rows_->expand_from_several(k, starts, view(keys));
+  }
+  void begin_tightening(std::int64_t k, bool keep_cores) {
+    nb::gil_scoped_release release;
+    tightening_.emplace(*rows_, k, keep_cores);
+  }
+  void cover_dearest_first(std::int64_t widest) {
+    nb::gil_scoped_release release;
+    tightening_->cover(widest);
+  }
+  double relieve(const Array<std::int32_t>& order, std::int32_t together, std::int64_t widest) {
+    nb::gil_scoped_release release;
+    return tightening_->relieve(view(order), together, widest);
+  }
+  void hold_together(const Array<std::int32_t>& components) {
+    nb::gil_scoped_release release;
+    tightening_->hold_together(view(components));
+  }
+  auto components() {
+    std::vector<std::int32_t> of_row;
+    for (std::int32_t row = 0; row < rows_->count(); ++row) of_row.push_back(concealing_->component(row));
+    return give(std::move(of_row));
+  }
   void join(const Array<std::int32_t>& components) {
     nb::gil_scoped_release release;
     concealing_.emplace(*rows_, view(components));
@@ -630,6 +656,10 @@ class OwnRowsPy {
   std::int64_t conceal_records(const Array<std::int32_t>& order, std::int64_t k) {
     nb::gil_scoped_release release;
     return concealing_->conceal_records(view(order), k);
+  }
+  std::int64_t conceal_cheapest_first(const Array<std::int32_t>& records, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return concealing_->conceal_cheapest_first(view(records), k);
   }
   std::int64_t conceal_rows(const Array<std::int32_t>& order, std::int64_t k) {
     nb::gil_scoped_release release;
@@ -648,6 +678,7 @@ class OwnRowsPy {
   std::vector<AttributeSpec> specs_;
   std::vector<Attribute> attributes_;
   std::optional<OwnRows> rows_;
+  std::optional<Tightening> tightening_;
   std::optional<Concealing> concealing_;
 };
 
@@ -736,8 +767,16 @@ NB_MODULE(_native, module) {
       .def("expand", &shoal::OwnRowsPy::expand, "k"_a)
       .def("expand_at_random", &shoal::OwnRowsPy::expand_at_random, "k"_a, "keys"_a)
       .def("cover", &shoal::OwnRowsPy::cover, "order"_a, "k"_a)
+      .def("expand_from_several", &shoal::OwnRowsPy::expand_from_several, "k"_a, "starts"_a,
+           "keys"_a)
+      .def("begin_tightening", &shoal::OwnRowsPy::begin_tightening, "k"_a, "keep_cores"_a)
+      .def("cover_dearest_first", &shoal::OwnRowsPy::cover_dearest_first, "widest"_a)
+      .def("relieve", &shoal::OwnRowsPy::relieve, "order"_a, "together"_a, "widest"_a)
+      .def("hold_together", &shoal::OwnRowsPy::hold_together, "components"_a)
+      .def("components", &shoal::OwnRowsPy::components)
       .def("join", &shoal::OwnRowsPy::join, "components"_a)
       .def("conceal_records", &shoal::OwnRowsPy::conceal_records, "order"_a, "k"_a)
+      .def("conceal_cheapest_first", &shoal::OwnRowsPy::conceal_cheapest_first, "records"_a, "k"_a)
       .def("conceal_rows", &shoal::OwnRowsPy::conceal_rows, "order"_a, "k"_a)
       .def("vary", &shoal::OwnRowsPy::vary, "order"_a, "columns"_a, "frequency_l"_a, "distinct"_a,
            "entropy"_a);

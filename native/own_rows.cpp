@@ -1,6 +1,7 @@
 #include "own_rows.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "workers.hpp"
@@ -8,6 +9,9 @@
 namespace shoal {
 namespace {
 
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr double kWorthwhile = 1e-12;  // what saves less may be rounding
+constexpr std::size_t kOthers = 4;     // one of so many is drawn instead of the best
 constexpr int kTrials = 8;  // so often another box is drawn, if it is the same as before
 
 std::size_t at(std::int32_t i) {
@@ -41,8 +45,12 @@ void OwnRows::grow(std::int32_t row, std::int32_t record) {
 }
 
 void OwnRows::reshape(std::int32_t row, std::vector<std::int32_t> members) {
-  tree_.reshape(row, members);
+  set_members(row, std::move(members));
   tree_.refresh_above(row);
+}
+
+void OwnRows::set_members(std::int32_t row, std::vector<std::int32_t> members) {
+  tree_.reshape(row, members);
   prices_.renew(row);
   members_[at(row)] = std::move(members);
 }
@@ -60,18 +68,61 @@ void OwnRows::expand_each(const Expand& expand) {
 }
 
 void OwnRows::expand(std::int64_t k) {
-  expand_each([&](std::int32_t row, Prices::Search& search) { expand(row, k, search); });
+  expand_each([&](std::int32_t row, Prices::Search& search) { expand(row, k, kUnlimited, search); });
 }
 
-void OwnRows::expand(std::int32_t row, std::int64_t k, Prices::Search& search) {
-  for (std::int64_t taken = 1; taken < k; ++taken) {
+// Ends as soon as the row costs as much as the limit.
+void OwnRows::expand(std::int32_t row, std::int64_t k, double limit, Prices::Search& search) {
+  double spent = limit < kUnlimited ? prices_.cost(row) : 0.0;
+  for (std::int64_t taken = 1; taken < k && spent < limit; ++taken) {
     const Outside outside = prices_.nearest_outside(row, k, search);
     const auto [cost, record] = outside.nearest;
     // What lies in the box already is taken in for nothing, unless something else pays.
     if (cost >= 0.0) taken = std::max(taken, outside.covered);
     if (taken >= k || record < 0) break;
     stretch(row, record);
+    spent += cost;
   }
+}
+
+void OwnRows::expand_from_several(std::int64_t k, std::size_t starts, std::span<const std::uint64_t> keys) {
+  using Found = std::pair<double, std::vector<std::int32_t>>;  // cost, members
+  expand_each([&](std::int32_t row, Prices::Search& search) {
+    const auto near = prices_.nearest_records(row, starts, search);
+    std::vector<Found> found;
+    double limit = kUnlimited;
+    const auto attempt = [&] {
+      expand(row, k, limit, search);
+      const double cost = prices_.cost(row);
+      if (keys.empty()) limit = std::min(limit, cost);
+      if (keys.empty() && !found.empty() && cost >= found[0].first - kWorthwhile) return;
+      if (keys.empty()) found.clear();
+      found.emplace_back(cost, members_[at(row)]);
+    };
+    attempt();
+    for (const NearRecord& first : near) {
+      if (limit <= 0.0) break;
+      set_members(row, {row, first.record});
+      attempt();
+    }
+    const auto best = std::min_element(found.begin(), found.end());
+    std::iter_swap(found.begin(), best);
+    set_members(row, found[0].second);
+    if (keys.empty()) return;
+    RandomWords own(keys.subspan(4 * at(row), 4));
+    std::sort(found.begin() + 1, found.end());
+    std::vector<std::size_t> others;
+    for (std::size_t i = 1; i < found.size() && others.size() < kOthers; ++i)
+      if (!same_box(row, found[i].second)) others.push_back(i);
+    if (others.empty() || own.below(2) == 0) return;
+    set_members(row, found[others[own.below(static_cast<std::uint32_t>(others.size()))]].second);
+  });
+}
+
+void OwnRows::expand_anew(std::int32_t row, std::vector<std::int32_t> members, std::int64_t k) {
+  set_members(row, std::move(members));
+  expand(row, k, kUnlimited, search_);
+  tree_.refresh_above(row);
 }
 
 void OwnRows::expand_at_random(std::int64_t k, std::span<const std::uint64_t> keys) {
@@ -79,7 +130,7 @@ void OwnRows::expand_at_random(std::int64_t k, std::span<const std::uint64_t> ke
   expand_each([&](std::int32_t row, Prices::Search& search) {
     RandomWords own(keys.subspan(4 * at(row), 4));
     const auto near = prices_.nearest_records(row, 2 * wanted, search);
-    expand(row, k, search);
+    expand(row, k, kUnlimited, search);
     std::vector<std::int32_t> other;
     for (int trial = 0; trial < kTrials; ++trial) {
       other = drawn(row, near, wanted, own);
@@ -88,9 +139,7 @@ void OwnRows::expand_at_random(std::int64_t k, std::span<const std::uint64_t> ke
     }
     if (own.below(2) == 0) return;
     if (!other.empty()) {
-      tree_.reshape(row, other);
-      prices_.renew(row);
-      members_[at(row)] = std::move(other);
+      set_members(row, std::move(other));
     } else if (members_[at(row)].size() > 1) {
       // Nothing else is near: the box is made larger. One that shows a record as it is hides it among copies.
       const auto outside = prices_.nearest_outside(row, count(), search);

@@ -43,7 +43,14 @@ class OwnRows {
   // (Algorithm 2). On all cores.
   void expand(std::int64_t k);
 
-  // The same, but every other row, by the toss of a coin, is made of k - 1 of its 2 (k - 1) nearest records
+  // The same several times, each time with another record first; each row takes what costs it least then, or,
+  // if there are four random words for each row, by the toss of a coin one of the few next best.
+  void expand_from_several(std::int64_t k, std::size_t starts, std::span<const std::uint64_t> keys);
+
+  // Makes a row anew around some records, its own first, and lets it take in others until it covers k.
+  void expand_anew(std::int32_t row, std::vector<std::int32_t> members, std::int64_t k);
+
+  // The same as the first, but every other row, by the toss of a coin, is made of k - 1 of its 2 (k - 1) nearest records
   // instead (Algorithm 6). `keys` has four random words for each row. On all cores.
   void expand_at_random(std::int64_t k, std::span<const std::uint64_t> keys);
 
@@ -54,7 +61,8 @@ class OwnRows {
  private:
   template <typename Expand>
   void expand_each(const Expand& expand);
-  void expand(std::int32_t row, std::int64_t k, Prices::Search& search);
+  void expand(std::int32_t row, std::int64_t k, double limit, Prices::Search& search);
+  void set_members(std::int32_t row, std::vector<std::int32_t> members);
   std::vector<std::int32_t> drawn(std::int32_t row, const std::vector<NearRecord>& near, std::size_t count,
                                   RandomWords& random) const;
   bool same_box(std::int32_t row, std::span<const std::int32_t> members);

@@ -289,6 +289,20 @@ def box_cost(attributes: Sequence[Geometry], records: Sequence[Row]) -> float:
     return sum(a.weight * cost(a, set(column)) for a, column in zip(attributes, columns, strict=True))
 
 
+def covers(attributes: Sequence[Geometry], box: Sequence[Row], record: Row) -> bool:
+    """Return whether the closure of these records covers another."""
+    for a, code, *codes in zip(attributes, record, *box, strict=True):
+        present = set(codes)
+        mixed = a.kind == RANGE and len(present) > 1 and max(present) == a.size - 1 and a.table[-1] > 1
+        if code in present or mixed:
+            continue
+        if a.kind == SET or (a.kind == RANGE and not min(present) <= code <= max(present)):
+            return False
+        if a.kind == TREE and cost(a, {*present, code}) > cost(a, present):
+            return False
+    return True
+
+
 def chain_cost(attributes: Sequence[Geometry], tail: Sequence[Row], record: Row, k: int) -> float:
     """Return what a record adds to the cost of the last record, the last two, ..., the last k - 1.
 

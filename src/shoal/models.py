@@ -193,7 +193,9 @@ class ConsistentModel(DiverseModel):
         return self.withhold > 0
 
     def _words(self, what: str) -> str:
-        withheld = f"; a random share of {self.withhold:g} of the persons is withheld" if self.withhold else ""
+        withheld = (
+            f"; a random share of {self.withhold:g} of the persons is withheld" if self.withhold else ""
+        )
         return what + self._diversity_words("the rows that a person fits") + withheld
 
 
@@ -288,7 +290,7 @@ class Concealment(DiverseModel):
     def records_per_row(self) -> int:
         """How many records each released row fits at least.
 
-        A record with another match than its own row is on a circle of matches, so its row fits another record.
+        A record with another match than its own row is on a circle of matches: its row fits another record.
         """
         return self.k if self.two_sided else 2
 

@@ -209,7 +209,7 @@ def publish(
 
 def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model) -> Audit:
     """Return the audit of a frame that is about to leave the house, or refuse to let it."""
-    found = audit_table(recoding.table, frame, model, key=order, may_leave_out=model.may_leave_out)
+    found = audit_table(recoding.table, frame, model, key=order)
     if not found.holds:
         raise InternalError(f"the audit refused a release: {found.verdict.rstrip('.')}")
     return found

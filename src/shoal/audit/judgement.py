@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import singledispatch
 
 from shoal.audit.classes import Diversity
 from shoal.audit.outcome import Audit
 from shoal.errors import listing
-from shoal.models import KK, Concealment, DiverseModel, Freeform, KAnonymity, KOne, Model, OneK
+from shoal.models import (
+    KK,
+    Concealment,
+    ConsistentModel,
+    DiverseModel,
+    Freeform,
+    KAnonymity,
+    KOne,
+    Model,
+    OneK,
+)
 from shoal.schema import Schema
 
 _ROUNDING = 1e-9
@@ -60,18 +71,21 @@ def _(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
 
 @broken.register
 def _(model: OneK, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from left_out(model, found)
     yield from few_rows(found, model.k)
     yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
 
 
 @broken.register
 def _(model: KOne, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from left_out(model, found)
     yield from few_records(found, model.k)
     yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
 
 
 @broken.register
 def _(model: KK, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from left_out(model, found)
     yield from few_rows(found, model.k)
     yield from few_records(found, model.k)
     yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
@@ -90,6 +104,14 @@ def _(model: Concealment, found: Audit, schema: Schema) -> Iterator[str]:
                 f"one; the worst has {least}"
             )
     yield from undiverse(model, schema, {MATCHING: found.diversity_around})
+
+
+def left_out(model: ConsistentModel, found: Audit) -> Iterator[str]:
+    """Yield that more records are left out than were to be withheld, if so."""
+    missing = found.records - found.rows
+    withheld = math.ceil(model.withhold * found.records)
+    if withheld and missing > withheld:
+        yield f"{missing} records are left out, although only {withheld} were to be withheld"
 
 
 def few_rows(found: Audit, k: int) -> Iterator[str]:

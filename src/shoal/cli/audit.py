@@ -27,6 +27,8 @@ def audit(
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
+    two_sided: options.TwoSided = None,
+    withhold: options.Withhold = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -55,9 +57,16 @@ def audit(
 ) -> None:
     """Check a release against its original: exit code 1 if the promise does not hold."""
     promised = None
+    parameters = {
+        "l": diversity_l,
+        "p": diversity_p,
+        "entropy_l": entropy_l,
+        "two_sided": two_sided,
+        "withhold": withhold,
+    }
     if k is not None:
-        promised = options.promise(model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l)
-    elif (diversity_l, diversity_p, entropy_l) != (None, None, None) or model != options.DEFAULT_MODEL:
+        promised = options.promise(model, k=k, **parameters)
+    elif any(given is not None for given in parameters.values()) or model != options.DEFAULT_MODEL:
         raise InputError(
             "a promise needs its --k; without one, the audit reports and judges nothing",
             reason=Reason.PARAMETER,

@@ -15,10 +15,12 @@ import typer
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import read_table
-from shoal.models import Freeform, KAnonymity, Model
+from shoal.models import KK, Concealment, Freeform, KAnonymity, KOne, Model, OneK
 from shoal.schema import Role, Schema
 
-MODELS: dict[str, type[Model]] = {model.name: model for model in (Freeform, KAnonymity)}
+MODELS: dict[str, type[Model]] = {
+    model.name: model for model in (Freeform, KAnonymity, Concealment, KK, KOne, OneK)
+}
 DEFAULT_MODEL = Freeform.name
 
 _ABOUT = "About the table"
@@ -101,6 +103,18 @@ EntropyL = Annotated[
     float | None,
     typer.Option(
         "--entropy-l", help="Entropy of sensitive values at least log(l).", rich_help_panel=_PROMISE
+    ),
+]
+TwoSided = Annotated[
+    bool | None,
+    typer.Option(
+        "--two-sided", help="concealment: of rows, too, not only of records.", rich_help_panel=_PROMISE
+    ),
+]
+Withhold = Annotated[
+    float | None,
+    typer.Option(
+        "--withhold", help="kk, k1, 1k: share of records left out at random.", rich_help_panel=_PROMISE
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

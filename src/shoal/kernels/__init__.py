@@ -401,12 +401,66 @@ class OwnRows:
         """
         self._rows.expand_at_random(k, np.ascontiguousarray(keys))
 
+    def expand_from_several(self, k: int, starts: int, keys: NDArray[np.uint64] | None = None) -> None:
+        """Let rows take in records as `expand` does, but several times, and keep what costs least.
+
+        Parameters
+        ----------
+        k
+            How many records a row covers.
+        starts
+            So many of its nearest records come first in turn.
+        keys
+            Four random words for each row, if a coin decides for each whether it is the best or one of the
+            next best.
+        """
+        words = np.empty(0, np.uint64) if keys is None else np.ascontiguousarray(keys)
+        self._rows.expand_from_several(k, starts, words)
+
     def cover(self, order: NDArray[np.integer[Any]], k: int) -> int:
         """Let rows grow around one record after the other until k rows cover it (Algorithm 3).
 
         A record without a row of its own may also be covered by none. Returns how many rows grew.
         """
         return self._rows.cover(self._place[order], k)
+
+    def begin_tightening(self, k: int, *, keep_cores: bool) -> None:
+        """Take rows as they are now for their cores, before they grow further or are tightened.
+
+        Parameters
+        ----------
+        k
+            So many records rows cover, and by so many rows records are to be covered.
+        keep_cores
+            Whether rows have to stay around the records that they are made of now.
+        """
+        self._rows.begin_tightening(k, keep_cores)
+
+    def cover_dearest_first(self, widest: int) -> None:
+        """Let rows grow until k of them cover each record: first those whose own rows cost most.
+
+        Parameters
+        ----------
+        widest
+            Rows that cover so many records grow only if there is no other.
+        """
+        self._rows.cover_dearest_first(widest)
+
+    def relieve(self, order: NDArray[np.integer[Any]], together: int, widest: int) -> float:
+        """Let one row after the other leave to others what these take for less; return what was saved.
+
+        Each record that was covered by k rows still is, and each row still covers k records.
+
+        Parameters
+        ----------
+        order
+            In which order rows have their turns.
+        together
+            So many rows that are near each other try that at once.
+        widest
+            As for `cover_dearest_first`.
+        """
+        return self._rows.relieve(self._place[order], together, widest)
 
     def join(self, components: NDArray[np.integer[Any]] | None) -> None:
         """Say who is in a crowd from now on.
@@ -420,9 +474,20 @@ class OwnRows:
         none = np.empty(0, np.int32)
         self._rows.join(none if components is None else components[self._order].astype(np.int32))
 
+    def hold_together(self) -> None:
+        """Let only matches count from now on when rows are tightened, so that nobody loses one too many.
+
+        Components stay connected: for that some records have to stay in some rows.
+        """
+        self._rows.hold_together(self._rows.components())
+
     def conceal_records(self, order: NDArray[np.integer[Any]], k: int) -> int:
         """Let the rows of records grow until each record has k matches (Algorithm 5); return how many did."""
         return self._rows.conceal_records(self._place[order], k)
+
+    def conceal_cheapest_first(self, records: NDArray[np.integer[Any]], k: int) -> int:
+        """Let rows grow until each of some records has k matches, the cheapest first; return how many did."""
+        return self._rows.conceal_cheapest_first(self._place[records], k)
 
     def conceal_rows(self, order: NDArray[np.integer[Any]], k: int) -> int:
         """Let rows grow until each row is a match of k records; return how many did."""
