@@ -1,8 +1,8 @@
 """Concealment and its relatives: against freeform and classes on Adult, and the paper's Figures 5 to 10.
 
-`python -m benchmarks concealment --only table --k 10` measures some cells only; a run without options writes the
-page from what was measured at this commit, and measures the rest. The figures need the paper's data sets and its
-two rivals; where these are not at hand, the page has the table alone.
+`python -m benchmarks concealment --only table --k 10` measures some cells only; a run without options writes
+the page from what was measured at this commit, and measures the rest. The figures need the paper's data sets
+and its two rivals; where these are not at hand, the page has the table alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import functools
 import importlib.util
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+import altair as alt
 
 from benchmarks.freeform import RIVAL
 from benchmarks.harness import (
@@ -95,18 +97,22 @@ def main(options: Sequence[str] = ()) -> None:
             if all(value in (None, arguments.get(name)) for name, value in asked.items()):
                 print(arguments, cell(**arguments), flush=True)
         return
-    sections = [_introduction(), *(_table(k) for k in FLOOR), _time()]
+    sections = [_introduction(), *(_table(k) for k in FLOOR)]
     charts = {}
     if _data():
         for part in _data():
             for measure in ("lm", "em"):
                 points = list(_points(part, measure, None))
                 sections.append(_section(part, measure, None, points))
-                charts[f"{part}-{measure}"] = line_chart(points, f"{part}, {measure}", "k", "loss", _scale())
+                charts[f"{part}-{measure}"] = line_chart(
+                    points, f"{part}, {measure}", "k", "loss", alt.Scale(zero=True)
+                )
         for part, l in DIVERSE.items():  # noqa: E741
             points = list(_points(part, "lm", l))
             sections.append(_section(part, "lm", l, points))
-            charts[f"{part}-diverse"] = line_chart(points, f"{part}, l = {l:g}", "k", "loss", _scale())
+            charts[f"{part}-diverse"] = line_chart(
+                points, f"{part}, l = {l:g}", "k", "loss", alt.Scale(zero=True)
+            )
     write_page("concealment", "\n\n".join(sections), charts)
 
 
@@ -132,29 +138,23 @@ def _data() -> dict[str, Any]:
 
 def _ways() -> list[str]:
     """Return what of the figures can be measured: the rivals need their methods."""
-    return [
-        how for how, (model, options) in FIGURES.items() if options.get("method", "expansion") in METHODS[model]
-    ]
-
-
-def _scale() -> Any:
-    import altair as alt
-
-    return alt.Scale(zero=True)
+    known = {how: METHODS[model] for how, (model, _) in FIGURES.items()}
+    return [how for how, (_, options) in FIGURES.items() if options.get("method", "expansion") in known[how]]
 
 
 def _introduction() -> str:
     return "\n\n".join(
         (
             "# Concealment",
-            "k-concealment and its relatives (Tassa, Mazza and Gionis 2012), beside freeform releases and classes "
-            "of equal rows. *The paper's* is effort `fast`; what is *randomized* may be published, the others "
-            "are experiments.",
+            "k-concealment and its relatives (Tassa, Mazza and Gionis 2012), beside freeform releases and "
+            "classes of equal rows. *The paper's* is effort `fast`; *randomized* ones may be published, the "
+            "others are experiments.",
             "## Adult, as in the freeform benchmark",
             "30,162 complete training records, eight quasi-identifiers (age numeric, the others categories "
             "without hierarchies). The floor is what rows lose that take in their nearest records one by one "
             "until they cover k, without being there for anybody else. *Widest* is how many people the row "
-            "fits that fits most: rows that fit very many hide nobody, and are cheap.",
+            "fits that fits most: rows that fit very many hide nobody, and are cheap. Time is end to end, "
+            "with the audit.",
         )
     )
 
@@ -175,10 +175,6 @@ def _table(k: int) -> str:
         )
     head = ("release", "GCP", "times the floor", "widest", "seconds")
     return f"### k = {k}\n\nThe floor is {FLOOR[k]}.\n\n{markdown_table(head, rows)}"
-
-
-def _time() -> str:
-    return "Time is end to end after start-up, with the audit."
 
 
 def _points(part: str, measure: str, l: float | None) -> Iterator[dict[str, Any]]:  # noqa: E741

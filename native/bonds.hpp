@@ -13,9 +13,7 @@ class Bonds {
   // The component of each vertex, 0, 1, 2, ..., and for each component those that its edges lead to.
   Bonds(std::vector<std::int32_t> component_of, std::vector<std::vector<std::int32_t>> edges);
 
-  bool together(std::int32_t vertex, std::int32_t other) {
-    return component(vertex) == component(other);
-  }
+  bool together(std::int32_t vertex, std::int32_t other) { return component(vertex) == component(other); }
   std::int32_t component(std::int32_t vertex) {
     return root(component_of_[static_cast<std::size_t>(vertex)]);
   }

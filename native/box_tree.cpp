@@ -328,8 +328,7 @@ void BoxTree::reshape(std::int32_t box, std::span<const std::int32_t> records) {
   const std::size_t d = attributes_.size();
   members_[at(box) * room_] = records[0];
   counts_[at(box)] = 1;
-  for (std::size_t a = 0; a < d; ++a)
-    boxes_[at(box) * d + a] = Cell(attributes_[a], codes(records[0])[a]);
+  for (std::size_t a = 0; a < d; ++a) boxes_[at(box) * d + a] = Cell(attributes_[a], codes(records[0])[a]);
   for (const std::int32_t record : records.subspan(1)) stretch(box, record);
 }
 
@@ -356,10 +355,10 @@ double BoxTree::cost(std::int32_t box) const {
   for (std::size_t a = 0; a < attributes_.size(); ++a) {
     const auto& attribute = attributes_[a];
     const Cell cell = cells(box)[a];
-    sum += attribute.weight *
-           (attribute.kind == Kind::set
-                ? attribute.set_cost(static_cast<std::int64_t>(codes_of_set(box, a).size()))
-                : attribute.interval_cost(cell.low(), cell.high()));
+    sum +=
+        attribute.weight * (attribute.kind == Kind::set
+                                ? attribute.set_cost(static_cast<std::int64_t>(codes_of_set(box, a).size()))
+                                : attribute.interval_cost(cell.low(), cell.high()));
   }
   return sum;
 }

@@ -171,8 +171,8 @@ class BoxTree {
   // covered, the search ends.
   Outside nearest_outside(std::int32_t box, std::int64_t enough, Search& search) const;
 
-  // The box that a record and its own box can be united with at the least extra cost: that of the other box to
-  // take in the record, and, if it is mutual, that of its own box to take in the other record. None if
+  // The box that a record and its own box can be united with at the least extra cost: that of the other box
+  // to take in the record, and, if it is mutual, that of its own box to take in the other record. None if
   // `accept` takes none.
   Nearest nearest_partner(std::int32_t record, bool mutual, const std::function<bool(std::int32_t)>& accept,
                           Search& search) const;

@@ -47,8 +47,7 @@ std::vector<std::vector<std::int32_t>> edges_between(const BoxTree& tree,
 
 Concealing::Concealing(OwnRows& rows, std::span<const std::int32_t> components) : rows_(rows) {
   if (!components.empty())
-    bonds_.emplace(std::vector(components.begin(), components.end()),
-                   edges_between(rows.tree(), components));
+    bonds_.emplace(std::vector(components.begin(), components.end()), edges_between(rows.tree(), components));
 }
 
 std::vector<std::int32_t> Concealing::crowd_of(std::int32_t record) {
@@ -77,9 +76,8 @@ std::int64_t Concealing::conceal(std::span<const std::int32_t> order, std::int64
   for (const std::int32_t one : order) {
     auto others = fits(one);
     while (true) {
-      const auto apart = std::partition(others.begin(), others.end(), [&](std::int32_t other) {
-        return bonds_->together(one, other);
-      });
+      const auto apart = std::partition(others.begin(), others.end(),
+                                        [&](std::int32_t other) { return bonds_->together(one, other); });
       if (apart - others.begin() >= k || apart == others.end()) break;
       const auto extra = [&](std::int32_t other) {
         const auto [row, record] = tie(one, other);

@@ -1,8 +1,8 @@
 // From rows that fit enough records to rows that hide them from whoever knows everybody.
 //
 // A row that covers a record is a match of it if some way to give each record a row of its own pairs the two.
-// That is so if both are in the same component of the graph in which each record leads to the records whose rows
-// cover it (Tassa, Mazza and Gionis 2012, Section 6.2).
+// That is so if both are in the same component of the graph in which each record leads to the records whose
+// rows cover it (Tassa, Mazza and Gionis 2012, Section 6.2).
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,17 @@ class Concealing {
   std::int32_t component(std::int32_t record) { return bonds_->component(record); }
 
   // Rows grow around a record that they hide in, until every record has k matches (Algorithm 5), or every row
-  // is a match of k records. Records and rows take their turns in the given order; returns how many rows grew.
+  // is a match of k records. Records and rows take their turns in the given order; returns how many rows
+  // grew.
   std::int64_t conceal_records(std::span<const std::int32_t> order, std::int64_t k);
   std::int64_t conceal_rows(std::span<const std::int32_t> order, std::int64_t k);
 
   // The same for records, but whichever match costs least is made first: one may bring others many more.
   std::int64_t conceal_cheapest_first(std::span<const std::int32_t> records, std::int64_t k);
 
-  // Pairs of rows grow around each other's record, or, if all rows count, one of them, until the labels in the
-  // crowd of every record are as varied as asked (Algorithm 7 and Section 8.2). `columns` are the labels of
-  // each record, which its own row carries. Returns how many pairs did.
+  // Pairs of rows grow around each other's record, or, if all rows count, one of them, until the labels in
+  // the crowd of every record are as varied as asked (Algorithm 7 and Section 8.2). `columns` are the labels
+  // of each record, which its own row carries. Returns how many pairs did.
   std::int64_t vary(std::span<const std::int32_t> order,
                     const std::vector<std::vector<std::int32_t>>& columns, const Variety& asked);
 

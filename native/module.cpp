@@ -758,17 +758,16 @@ NB_MODULE(_native, module) {
       .def("record_of", &shoal::DiversificationPy::record_of)
       .def("grown", &shoal::DiversificationPy::grown);
   nb::class_<shoal::OwnRowsPy>(module, "OwnRows")
-      .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>,
-                    const std::vector<shoal::Array<double>>&, const shoal::Array<std::int32_t>&,
-                    std::int32_t>(),
-           "codes"_a, "attributes"_a, "entropies"_a, "withheld"_a, "room"_a)
+      .def(
+          nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const std::vector<shoal::Array<double>>&,
+                   const shoal::Array<std::int32_t>&, std::int32_t>(),
+          "codes"_a, "attributes"_a, "entropies"_a, "withheld"_a, "room"_a)
       .def("order", &shoal::OwnRowsPy::order)
       .def("members", &shoal::OwnRowsPy::members)
       .def("expand", &shoal::OwnRowsPy::expand, "k"_a)
       .def("expand_at_random", &shoal::OwnRowsPy::expand_at_random, "k"_a, "keys"_a)
       .def("cover", &shoal::OwnRowsPy::cover, "order"_a, "k"_a)
-      .def("expand_from_several", &shoal::OwnRowsPy::expand_from_several, "k"_a, "starts"_a,
-           "keys"_a)
+      .def("expand_from_several", &shoal::OwnRowsPy::expand_from_several, "k"_a, "starts"_a, "keys"_a)
       .def("begin_tightening", &shoal::OwnRowsPy::begin_tightening, "k"_a, "keep_cores"_a)
       .def("cover_dearest_first", &shoal::OwnRowsPy::cover_dearest_first, "widest"_a)
       .def("relieve", &shoal::OwnRowsPy::relieve, "order"_a, "together"_a, "widest"_a)

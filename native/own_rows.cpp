@@ -12,7 +12,7 @@ namespace {
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr double kWorthwhile = 1e-12;  // what saves less may be rounding
 constexpr std::size_t kOthers = 4;     // one of so many is drawn instead of the best
-constexpr int kTrials = 8;  // so often another box is drawn, if it is the same as before
+constexpr int kTrials = 8;             // so often another box is drawn, if it is the same as before
 
 std::size_t at(std::int32_t i) {
   return static_cast<std::size_t>(i);

@@ -1,7 +1,8 @@
 // Rows that generalize one record each: they grow around others until everybody hides among enough of them.
 //
-// The steps of Tassa, Mazza and Gionis (2012): every row is fit for k records (Algorithms 2 and 6), every record
-// for k rows (Algorithm 3). Everything is numbered by place in a box tree; row i is made for the record there.
+// The steps of Tassa, Mazza and Gionis (2012): every row is fit for k records (Algorithms 2 and 6), every
+// record for k rows (Algorithm 3). Everything is numbered by place in a box tree; row i is made for the
+// record there.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,7 @@ class OwnRows {
   const Prices& prices() const { return prices_; }
   std::int32_t count() const { return tree_.rows(); }
   bool withheld(std::int32_t row) const { return withheld_[static_cast<std::size_t>(row)] != 0; }
-  bool covers(std::int32_t row, std::int32_t record) const {
-    return tree_.covers(row, tree_.codes(record));
-  }
+  bool covers(std::int32_t row, std::int32_t record) const { return tree_.covers(row, tree_.codes(record)); }
   // The records around which a row is the smallest box, its own first.
   const std::vector<std::int32_t>& members(std::int32_t row) const {
     return members_[static_cast<std::size_t>(row)];
@@ -50,8 +49,8 @@ class OwnRows {
   // Makes a row anew around some records, its own first, and lets it take in others until it covers k.
   void expand_anew(std::int32_t row, std::vector<std::int32_t> members, std::int64_t k);
 
-  // The same as the first, but every other row, by the toss of a coin, is made of k - 1 of its 2 (k - 1) nearest records
-  // instead (Algorithm 6). `keys` has four random words for each row. On all cores.
+  // The same as the first, but every other row, by the toss of a coin, is made of k - 1 of its 2 (k - 1)
+  // nearest records instead (Algorithm 6). `keys` has four random words for each row. On all cores.
   void expand_at_random(std::int64_t k, std::span<const std::uint64_t> keys);
 
   // One record after the other is taken in by the rows that this costs least, until it is covered by k

@@ -114,9 +114,8 @@ double Entropy::extra(std::int32_t box, const std::int32_t* record) const {
   double sum = 0.0;
   for (std::size_t a = 0; a < attributes_.size(); ++a) {
     const Cell cell = tree_.cells(box)[a];
-    const bool has = attributes_[a].kind == Kind::set
-                         ? tree_.has_code(box, a, record[a])
-                         : cell.low() <= record[a] && record[a] <= cell.high();
+    const bool has = attributes_[a].kind == Kind::set ? tree_.has_code(box, a, record[a])
+                                                      : cell.low() <= record[a] && record[a] <= cell.high();
     if (!has)
       sum += attributes_[a].weight * (with(box, a, record[a]) - now_[at(box) * attributes_.size() + a]);
   }
@@ -219,9 +218,8 @@ std::vector<NearBox> Prices::nearest_boxes(std::int32_t record, std::size_t coun
 Nearest Prices::nearest_partner(std::int32_t record, bool mutual,
                                 const std::function<bool(std::int32_t)>& accept, Search& search) const {
   if (!entropy_) return tree_.nearest_partner(record, mutual, accept, search.tree);
-  const auto found = scan(1, accept, [&](std::int32_t box) {
-    return extra(box, record) + (mutual ? extra(record, box) : 0.0);
-  });
+  const auto found = scan(
+      1, accept, [&](std::int32_t box) { return extra(box, record) + (mutual ? extra(record, box) : 0.0); });
   return found.empty() ? Nearest{} : Nearest{found[0].box, found[0].cost};
 }
 

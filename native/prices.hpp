@@ -1,7 +1,7 @@
 // What it costs a row to grow around a record, and who is cheapest, by either of two measures.
 //
-// By spans (GCP, LM) a larger box never costs less, and the tree leaves out what is too far. The entropy of the
-// values in a box (EM) may fall when the box grows: there everybody is looked at.
+// By spans (GCP, LM) a larger box never costs less, and the tree leaves out what is too far. The entropy of
+// the values in a box (EM) may fall when the box grows: there everybody is looked at.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace shoal {
 // The mean over attributes of the entropy of a value of which it is known that it lies in a box, in bits.
 class Entropy {
  public:
-  // For each attribute: how often each code occurs; of a tree, the entropy below the lowest common ancestor of
-  // each code and the next.
+  // For each attribute: how often each code occurs; of a tree, the entropy below the lowest common ancestor
+  // of each code and the next.
   Entropy(const BoxTree& tree, const std::vector<Attribute>& attributes,
           std::vector<std::vector<double>> tables);
 
@@ -30,8 +30,8 @@ class Entropy {
   // By how much it changes when the box takes in a record; may be negative.
   double extra(std::int32_t box, const std::int32_t* record) const;
 
-  // What it would cost a box to take in each code, attribute by attribute, and the least of what the following
-  // ones can add.
+  // What it would cost a box to take in each code, attribute by attribute, and the least of what the
+  // following ones can add.
   struct Offers {
     std::vector<std::vector<double>> extra;
     std::vector<double> least_after;
@@ -53,12 +53,12 @@ class Entropy {
 
   const BoxTree& tree_;
   const std::vector<Attribute>& attributes_;
-  std::vector<std::vector<double>> counts_;    // sets
-  std::vector<std::vector<Sums>> before_;      // ranges: over all codes before each
-  std::vector<std::vector<double>> by_rank_;   // trees: the entropy of each pair of neighbours, by its rank
-  std::vector<StretchMaximum> ranks_;          // trees: the pair whose common ancestor is highest
-  std::vector<Sums> sums_;                     // per box and attribute; of sets
-  std::vector<double> now_;                    // per box and attribute
+  std::vector<std::vector<double>> counts_;   // sets
+  std::vector<std::vector<Sums>> before_;     // ranges: over all codes before each
+  std::vector<std::vector<double>> by_rank_;  // trees: the entropy of each pair of neighbours, by its rank
+  std::vector<StretchMaximum> ranks_;         // trees: the pair whose common ancestor is highest
+  std::vector<Sums> sums_;                    // per box and attribute; of sets
+  std::vector<double> now_;                   // per box and attribute
 };
 
 class Prices {

@@ -19,8 +19,8 @@ std::size_t at(std::int32_t i) {
 }  // namespace
 
 Tightening::Tightening(OwnRows& rows, std::int64_t k, bool keep_cores)
-    : rows_(rows), k_(k), keep_cores_(keep_cores), core_tree_(rows.tree()),
-      rows_around_(at(rows.count()), 0), width_(at(rows.count()), 0) {
+    : rows_(rows), k_(k), keep_cores_(keep_cores), core_tree_(rows.tree()), rows_around_(at(rows.count()), 0),
+      width_(at(rows.count()), 0) {
   for (std::int32_t row = 0; row < rows.count(); ++row) {
     cores_.push_back(rows.members(row));
     core_sizes_.push_back(static_cast<std::ptrdiff_t>(cores_.back().size()));
@@ -105,7 +105,8 @@ double Tightening::relieve(std::span<const std::int32_t> order, std::int32_t tog
   return saved;
 }
 
-// Lets some rows give up all that they grew around, and whoever takes it for least take what lacks a row then.
+// Lets some rows give up all that they grew around, and whoever takes it for least take what lacks a row
+// then.
 double Tightening::leave_to_others(const std::vector<std::int32_t>& some, std::int64_t widest) {
   double cost = 0.0, spent = 0.0;
   std::vector<std::int32_t> needed;
@@ -157,7 +158,7 @@ double Tightening::shrink(std::int32_t row) {
 }
 
 void Tightening::hold_together(std::span<const std::int32_t> components) {
-  for (std::int32_t row = 0; row < rows_.count(); ++row) take_away(row);
+  std::fill(rows_around_.begin(), rows_around_.end(), 0);  // rows have grown since
   components_.assign(components.begin(), components.end());
   for (std::int32_t row = 0; row < rows_.count(); ++row) put_back(row);
   // From one record of each component, edges lead to all the others, and back again.
@@ -178,8 +179,9 @@ void Tightening::hold_together(std::span<const std::int32_t> components) {
   }
 }
 
-// Reaches everybody in the component of the root along edges, the cheapest first, and lets those that are taken
-// stay: next(one, visit) calls visit(other, row, record) for each edge on, which is the record in the row.
+// Reaches everybody in the component of the root along edges, the cheapest first, and lets those that are
+// taken stay: next(one, visit) calls visit(other, row, record) for each edge on, which is the record in the
+// row.
 template <typename Next>
 void Tightening::connect(std::int32_t root, std::vector<std::uint8_t>& reached, const Next& next) {
   using Edge = std::tuple<double, std::int32_t, std::int32_t, std::int32_t>;  // cost, leads to, row, record

@@ -14,8 +14,8 @@ namespace shoal {
 
 class Tightening {
  public:
-  // Every record is to be covered by k rows, and every row to cover k records. The records that rows are made of
-  // now are their cores; if they keep these, they stay around them.
+  // Every record is to be covered by k rows, and every row to cover k records. The records that rows are made
+  // of now are their cores; if they keep these, they stay around them.
   Tightening(OwnRows& rows, std::int64_t k, bool keep_cores);
 
   // From now on only rows of the same component count for a record, and components stay connected: some
@@ -26,9 +26,9 @@ class Tightening {
   // cover more than `widest` records grow only if there is no other.
   void cover(std::int64_t widest);
 
-  // One row after the other, or so many neighbours together, give up all that they grew around; what then lacks
-  // a row comes back to them or goes to whoever takes it for least. What costs more afterwards is undone.
-  // Returns what was saved.
+  // One row after the other, or so many neighbours together, give up all that they grew around; what then
+  // lacks a row comes back to them or goes to whoever takes it for least. What costs more afterwards is
+  // undone. Returns what was saved.
   double relieve(std::span<const std::int32_t> order, std::int32_t together, std::int64_t widest);
 
  private:
@@ -37,8 +37,8 @@ class Tightening {
     std::vector<std::int32_t> members;  // as they were
   };
   bool counts(std::int32_t row, std::int32_t record) const {
-    return components_.empty() || components_[static_cast<std::size_t>(row)] ==
-                                      components_[static_cast<std::size_t>(record)];
+    return components_.empty() ||
+           components_[static_cast<std::size_t>(row)] == components_[static_cast<std::size_t>(record)];
   }
   // The records in a row that it counts for.
   std::vector<std::int32_t> records_in(std::int32_t row);

@@ -309,7 +309,7 @@ def check(model: Model, name: str, kind: type, least: int, wanted: str) -> None:
     if value is None and name != "k":
         return
     fits = isinstance(value, kind) and not isinstance(value, bool)
-    plain = (int if kind is Integral else float)(value) if fits else 0
+    plain = (int if kind is Integral else float)(value) if fits else least - 1
     if not plain >= least:
         raise InputError(f"{name} = {value!r} is not possible; it must be {wanted}", reason=Reason.PARAMETER)
     object.__setattr__(model, name, plain)

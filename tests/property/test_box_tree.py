@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from spaces import LARGE, records
 
-from shoal.kernels import RANGE, SET, TREE, BoxTree, Diversification, Geometry, Matching
+from shoal.kernels import RANGE, SET, BoxTree, Diversification, Geometry, Matching
 
 
 @st.composite
