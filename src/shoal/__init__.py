@@ -6,9 +6,19 @@ from shoal.errors import InfeasibleError, InputError, InternalError, PromiseErro
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
 from shoal.measures import Loss
-from shoal.models import KK, Concealment, Freeform, KAnonymity, KOne, OneK
+from shoal.models import (
+    KK,
+    Concealment,
+    Freeform,
+    KAnonymity,
+    KOne,
+    OneK,
+    SetAnonymity,
+    SetDiversity,
+)
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
+from shoal.transactions import collect_items
 
 __all__ = [
     "KK",
@@ -32,8 +42,11 @@ __all__ = [
     "Release",
     "Role",
     "Schema",
+    "SetAnonymity",
+    "SetDiversity",
     "ShoalError",
     "anonymize",
     "audit",
+    "collect_items",
     "read_table",
 ]

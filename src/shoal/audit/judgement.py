@@ -19,6 +19,8 @@ from shoal.models import (
     KOne,
     Model,
     OneK,
+    SetAnonymity,
+    SetDiversity,
 )
 from shoal.schema import Schema
 
@@ -67,6 +69,16 @@ def _(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
         MATCHING: found.diversity_around,
     }
     yield from undiverse(model, schema, places)
+
+
+@broken.register
+def _(model: SetAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from broken(Freeform(k=model.k), found, schema)
+
+
+@broken.register
+def _(model: SetDiversity, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from broken(Freeform(k=model.l, p=model.l), found, schema)
 
 
 @broken.register

@@ -24,9 +24,10 @@ def anonymize(
         Path, typer.Option("--output", "-o", help="Folder for the release.", rich_help_panel="Files")
     ],
     k: Annotated[
-        int, typer.Option("--k", help="Nobody is told from fewer than k.", rich_help_panel="The promise")
-    ],
-    model: options.ModelName = options.DEFAULT_MODEL,
+        int | None,
+        typer.Option("--k", help="Nobody is told from fewer than k.", rich_help_panel="The promise"),
+    ] = None,
+    model: options.ModelName = None,
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
@@ -47,20 +48,20 @@ def anonymize(
         float | None,
         typer.Option("--seconds", help="exact: how long the proof may take.", rich_help_panel="The promise"),
     ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            "--measure",
+            help="gcp, lm or em: what is to be lost least, by some methods.",
+            rich_help_panel="The promise",
+        ),
+    ] = None,
     relaxed: Annotated[
         bool,
         typer.Option(
             "--relaxed", help="mondrian: may divide records of one value.", rich_help_panel="The promise"
         ),
     ] = False,
-    measure: Annotated[
-        str | None,
-        typer.Option(
-            "--measure",
-            help="concealment, kk, k1, 1k: lose little by gcp, lm or em.",
-            rich_help_panel="The promise",
-        ),
-    ] = None,
     randomized: Annotated[
         bool | None,
         typer.Option(
@@ -84,18 +85,18 @@ def anonymize(
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
-    promised = options.promise(
-        model,
-        k=k,
-        l=diversity_l,
-        p=diversity_p,
-        entropy_l=entropy_l,
-        two_sided=two_sided,
-        withhold=withhold,
-    )
     # Opened before the work, so that nobody waits for a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
+        promised = options.promise(
+            model or options.default_model(described),
+            k=k,
+            l=diversity_l,
+            p=diversity_p,
+            entropy_l=entropy_l,
+            two_sided=two_sided,
+            withhold=withhold,
+        )
         for warning in warnings(frame, described):
             warn(warning)
         choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
@@ -132,12 +133,25 @@ def show_release(release: Release, folder: Path) -> None:
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
+            *_items(loss),
             *([("left out", f"{left_out} records with missing values")] if left_out else []),
             *([("withheld", f"{release.recoding.withheld} records")] if release.recoding.withheld else []),
             ("made by", f"{release.circumstances['method']} in {release.circumstances['seconds']:.1f} s"),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
     )
+
+
+def _items(loss: Loss) -> list[tuple[str, str]]:
+    """Return how far the released sets of items are from the true ones."""
+    return [
+        (
+            f"items of {name}",
+            f"{lost.error_rate:.1%} wrong, {lost.uncertain:.1f} uncertain in a row; counts of records with "
+            f"some items are off by {lost.query_error_present:.1%}",
+        )
+        for name, lost in loss.items.items()
+    ]
 
 
 def _least(loss: Loss) -> list[tuple[str, str]]:

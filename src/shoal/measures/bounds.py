@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
+from shoal.domain import ItemsDomain
 from shoal.measures.geometry import geometry
 from shoal.randomness import Randomness
 from shoal.table import Table
@@ -43,6 +44,8 @@ def lower_bound(
     rows, and each row is made for another record; so the mean over records of what that box costs is no more
     than GCP. ∎ If nothing more is promised, each record can have that very box: then this is the optimum.
 
+    Where there are sets of items nothing better than 0 is known.
+
     Where a search for the cheapest box is broken off, what it has shown by then takes its place, which is no
     more. Time and memory are in proportion to the number of different records, up to a logarithm.
 
@@ -58,6 +61,8 @@ def lower_bound(
     records
         The records that have a row; all by default. The others can still be one of the k that a row fits.
     """
+    if any(isinstance(attribute.domain, ItemsDomain) for attribute in table.attributes):
+        return Bound(0.0, 0.0)
     groups, first = kernels.group_rows(table.codes)
     tree = kernels.BoxTree(table.codes[first], geometry(table), 1)
     copies = np.bincount(groups)[tree.order]

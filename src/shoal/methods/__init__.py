@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.methods.chain import chain
+from shoal.methods.clustering import agglomerative, forest
 from shoal.methods.concealment import expansion, subsets
 from shoal.methods.contract import Circumstances, Method, Progress, silent
 from shoal.methods.exact import exact
@@ -13,10 +14,21 @@ from shoal.methods.greedy import greedy
 from shoal.methods.matching import matching
 from shoal.methods.mondrian import mondrian
 from shoal.methods.ring import ring
-from shoal.models import KK, Concealment, Freeform, KAnonymity, KOne, Model, OneK
+from shoal.methods.setring import set_groups, set_ring
+from shoal.models import (
+    KK,
+    Concealment,
+    Freeform,
+    KAnonymity,
+    KOne,
+    Model,
+    OneK,
+    SetAnonymity,
+    SetDiversity,
+)
 
 METHODS: dict[type[Model], dict[str, Method]] = {
-    KAnonymity: {"mondrian": mondrian, "chain": chain},
+    KAnonymity: {"mondrian": mondrian, "chain": chain, "agglomerative": agglomerative, "forest": forest},
     Freeform: {
         "matching": matching,
         "sort_greedy": sort_greedy,
@@ -24,6 +36,8 @@ METHODS: dict[type[Model], dict[str, Method]] = {
         "ring": ring,
         "exact": exact,
     },
+    SetAnonymity: {"ring": set_ring},
+    SetDiversity: {"groups": set_groups},
     OneK: {"expansion": expansion},
     KOne: {"expansion": expansion, "subsets": subsets},
     KK: {"expansion": expansion},

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kernels import OwnRows
 from shoal.matches import Graph, Matches
-from shoal.measures.geometry import entropies, geometry
+from shoal.measures.geometry import costs, entropies, geometry
 from shoal.measures.loss import em_of_rows, lm_of_rows, ncp
 from shoal.methods.contract import Circumstances
 from shoal.methods.diversity import WIDEST
@@ -96,7 +96,7 @@ def expansion(
     progress, randomness = circumstances.progress, circumstances.randomness
     rows = OwnRows(
         table.codes,
-        geometry(table, by_count=measure == "lm"),
+        costs(table, "lm").attributes if measure == "lm" else geometry(table),
         model.k,
         entropies=entropies(table) if measure == "em" else (),
         withheld=np.setdiff1d(np.arange(n), kept),
