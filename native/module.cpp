@@ -20,6 +20,7 @@
 #include "cheapest_matching.hpp"
 #include "classes.hpp"
 #include "components.hpp"
+#include "concealing.hpp"
 #include "consistency.hpp"
 #include "crowd.hpp"
 #include "cut.hpp"
@@ -31,6 +32,7 @@
 #include "matching_chains.hpp"
 #include "maximum_matching.hpp"
 #include "mondrian.hpp"
+#include "own_rows.hpp"
 #include "random_words.hpp"
 #include "refinement.hpp"
 #include "ring.hpp"
@@ -38,6 +40,7 @@
 #include "space.hpp"
 #include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
+#include "tightening.hpp"
 #include "unification.hpp"
 #include "workers.hpp"
 #include "worlds.hpp"
@@ -627,6 +630,107 @@ class RingPy {
   std::optional<Ring> ring_;
 };
 
+// Rows of their own together with all that they refer to.
+class OwnRowsPy {
+ public:
+  OwnRowsPy(Matrix codes, std::vector<AttributeSpec> specs, const std::vector<Array<double>>& entropies,
+            const Array<std::int32_t>& withheld, std::int32_t room)
+      : codes_(std::move(codes)), specs_(std::move(specs)) {
+    const auto count = static_cast<std::int32_t>(rows_of(codes_));
+    std::vector<std::vector<double>> tables;
+    for (const auto& table : entropies) tables.emplace_back(view(table).begin(), view(table).end());
+    attributes_ = attributes_of(specs_);
+    nb::gil_scoped_release release;
+    rows_.emplace(view(codes_), count, attributes_, std::move(tables), room);
+    std::vector<std::int32_t> place(static_cast<std::size_t>(count));
+    for (std::int32_t i = 0; i < count; ++i)
+      place[static_cast<std::size_t>(rows_->tree().order()[static_cast<std::size_t>(i)])] = i;
+    for (const std::int32_t record : view(withheld)) rows_->withhold(place[static_cast<std::size_t>(record)]);
+  }
+
+  auto order() const { return give(std::vector(rows_->tree().order())); }
+
+  auto members() const {
+    std::vector<std::int64_t> starts(1, 0);
+    std::vector<std::int32_t> all;
+    for (std::int32_t row = 0; row < rows_->count(); ++row) {
+      const auto& each = rows_->members(row);
+      all.insert(all.end(), each.begin(), each.end());
+      starts.push_back(static_cast<std::int64_t>(all.size()));
+    }
+    return std::pair(give(std::move(starts)), give(std::move(all)));
+  }
+
+  void expand(std::int64_t k) {
+    nb::gil_scoped_release release;
+    rows_->expand(k);
+  }
+  void expand_at_random(std::int64_t k, const Array<std::uint64_t>& keys) {
+    nb::gil_scoped_release release;
+    rows_->expand_at_random(k, view(keys));
+  }
+  std::int64_t cover(const Array<std::int32_t>& order, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return rows_->cover(view(order), k);
+  }
+  void expand_from_several(std::int64_t k, std::size_t starts, const Array<std::uint64_t>& keys) {
+    nb::gil_scoped_release release;
+    rows_->expand_from_several(k, starts, view(keys));
+  }
+  void begin_tightening(std::int64_t k, bool keep_cores) {
+    nb::gil_scoped_release release;
+    tightening_.emplace(*rows_, k, keep_cores);
+  }
+  void cover_dearest_first(std::int64_t widest) {
+    nb::gil_scoped_release release;
+    tightening_->cover(widest);
+  }
+  double relieve(const Array<std::int32_t>& order, std::int32_t together, std::int64_t widest) {
+    nb::gil_scoped_release release;
+    return tightening_->relieve(view(order), together, widest);
+  }
+  void hold_together(const Array<std::int32_t>& components) {
+    nb::gil_scoped_release release;
+    tightening_->hold_together(view(components));
+  }
+  auto components() {
+    std::vector<std::int32_t> of_row;
+    for (std::int32_t row = 0; row < rows_->count(); ++row) of_row.push_back(concealing_->component(row));
+    return give(std::move(of_row));
+  }
+  void join(const Array<std::int32_t>& components) {
+    nb::gil_scoped_release release;
+    concealing_.emplace(*rows_, view(components));
+  }
+  std::int64_t conceal_records(const Array<std::int32_t>& order, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return concealing_->conceal_records(view(order), k);
+  }
+  std::int64_t conceal_cheapest_first(const Array<std::int32_t>& records, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return concealing_->conceal_cheapest_first(view(records), k);
+  }
+  std::int64_t conceal_rows(const Array<std::int32_t>& order, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return concealing_->conceal_rows(view(order), k);
+  }
+  std::int64_t vary(const Array<std::int32_t>& order, const std::vector<Array<std::int32_t>>& columns,
+                    double frequency_l, std::int64_t distinct, double entropy) {
+    std::vector<std::vector<std::int32_t>> labels;
+    for (const auto& column : columns) labels.emplace_back(view(column).begin(), view(column).end());
+    nb::gil_scoped_release release;
+    return concealing_->vary(view(order), labels, {frequency_l, distinct, entropy});
+  }
+
+ private:
+  Matrix codes_;
+  std::vector<AttributeSpec> specs_;
+  std::vector<Attribute> attributes_;
+  std::optional<OwnRows> rows_;
+  std::optional<Tightening> tightening_;
+  std::optional<Concealing> concealing_;
+};
+
 // starts, values: see worlds.hpp
 using ListsSpec = std::pair<Array<std::int64_t>, Array<std::int32_t>>;
 
@@ -748,6 +852,28 @@ NB_MODULE(_native, module) {
       .def("grow", &shoal::DiversificationPy::grow, "rows"_a, "records"_a)
       .def("record_of", &shoal::DiversificationPy::record_of)
       .def("grown", &shoal::DiversificationPy::grown);
+  nb::class_<shoal::OwnRowsPy>(module, "OwnRows")
+      .def(
+          nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const std::vector<shoal::Array<double>>&,
+                   const shoal::Array<std::int32_t>&, std::int32_t>(),
+          "codes"_a, "attributes"_a, "entropies"_a, "withheld"_a, "room"_a)
+      .def("order", &shoal::OwnRowsPy::order)
+      .def("members", &shoal::OwnRowsPy::members)
+      .def("expand", &shoal::OwnRowsPy::expand, "k"_a)
+      .def("expand_at_random", &shoal::OwnRowsPy::expand_at_random, "k"_a, "keys"_a)
+      .def("cover", &shoal::OwnRowsPy::cover, "order"_a, "k"_a)
+      .def("expand_from_several", &shoal::OwnRowsPy::expand_from_several, "k"_a, "starts"_a, "keys"_a)
+      .def("begin_tightening", &shoal::OwnRowsPy::begin_tightening, "k"_a, "keep_cores"_a)
+      .def("cover_dearest_first", &shoal::OwnRowsPy::cover_dearest_first, "widest"_a)
+      .def("relieve", &shoal::OwnRowsPy::relieve, "order"_a, "together"_a, "widest"_a)
+      .def("hold_together", &shoal::OwnRowsPy::hold_together, "components"_a)
+      .def("components", &shoal::OwnRowsPy::components)
+      .def("join", &shoal::OwnRowsPy::join, "components"_a)
+      .def("conceal_records", &shoal::OwnRowsPy::conceal_records, "order"_a, "k"_a)
+      .def("conceal_cheapest_first", &shoal::OwnRowsPy::conceal_cheapest_first, "records"_a, "k"_a)
+      .def("conceal_rows", &shoal::OwnRowsPy::conceal_rows, "order"_a, "k"_a)
+      .def("vary", &shoal::OwnRowsPy::vary, "order"_a, "columns"_a, "frequency_l"_a, "distinct"_a,
+           "entropy"_a);
   nb::class_<shoal::RefinementPy>(module, "Refinement")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const shoal::Array<std::uint64_t>&>(),

@@ -289,6 +289,20 @@ def box_cost(attributes: Sequence[Geometry], records: Sequence[Row]) -> float:
     return sum(a.weight * cost(a, set(column)) for a, column in zip(attributes, columns, strict=True))
 
 
+def covers(attributes: Sequence[Geometry], box: Sequence[Row], record: Row) -> bool:
+    """Return whether the closure of these records covers another."""
+    for a, code, *codes in zip(attributes, record, *box, strict=True):
+        present = set(codes)
+        mixed = a.kind == RANGE and len(present) > 1 and max(present) == a.size - 1 and a.table[-1] > 1
+        if code in present or mixed:
+            continue
+        if a.kind == SET or (a.kind == RANGE and not min(present) <= code <= max(present)):
+            return False
+        if a.kind == TREE and cost(a, {*present, code}) > cost(a, present):
+            return False
+    return True
+
+
 def entropy(attributes: Sequence[Geometry], counts: Sequence[Sequence[int]], records: Sequence[Row]) -> float:
     """Return the entropy of each attribute's value, given that it lies in the closure of these records."""
     bits = 0.0

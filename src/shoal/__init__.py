@@ -6,14 +6,25 @@ from shoal.errors import InfeasibleError, InputError, InternalError, PromiseErro
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
 from shoal.measures import Loss
-from shoal.models import Freeform, KAnonymity, SetAnonymity, SetDiversity
+from shoal.models import (
+    KK,
+    Concealment,
+    Freeform,
+    KAnonymity,
+    KOne,
+    OneK,
+    SetAnonymity,
+    SetDiversity,
+)
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.transactions import collect_items
 
 __all__ = [
+    "KK",
     "Audit",
     "Column",
+    "Concealment",
     "Freeform",
     "Hierarchy",
     "InfeasibleError",
@@ -21,9 +32,11 @@ __all__ = [
     "InternalError",
     "Intervals",
     "KAnonymity",
+    "KOne",
     "Kind",
     "Loss",
     "Missing",
+    "OneK",
     "Prefixes",
     "PromiseError",
     "Release",

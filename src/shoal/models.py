@@ -22,8 +22,18 @@ class Model(ABC):
         """Among how many rows everybody hides at least."""
 
     @property
+    def records_per_row(self) -> int:
+        """How many records each released row fits at least, if the promise says so, or else follows."""
+        return self.crowd
+
+    @property
     def diverse(self) -> bool:
         """Whether anything is promised about how varied sensitive values are."""
+        return False
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether a release may have fewer rows than the table has records."""
         return False
 
     @property
@@ -214,13 +224,157 @@ class SetDiversity(Model):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConsistentModel(DiverseModel):
+    """What promises have in common that only count which rows fit whom (Tassa, Mazza and Gionis 2012).
+
+    Whoever knows everybody in the table may rule out some of these rows, since each person must have one;
+    `Concealment` promises something about that, these do not. If some records are withheld at random, nobody
+    knows exactly who is in the table.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l
+        See `DiverseModel`: how many rows or persons fit, and how varied each sensitive column is in the rows
+        that a person fits.
+    withhold
+        The share of the records that are left out of the release, chosen at random; below 1. They may fit no
+        row at all, but whoever fits some fits as many as everybody else.
+    """
+
+    withhold: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(self, "withhold", Real, 0, "a share from 0 to below 1")
+        if self.withhold >= 1:
+            raise InputError(
+                f"withhold = {self.withhold:g} leaves nobody; it must be below 1", reason=Reason.PARAMETER
+            )
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether a release may have fewer rows than the table has records."""
+        return self.withhold > 0
+
+    def _words(self, what: str) -> str:
+        withheld = (
+            f"; a random share of {self.withhold:g} of the persons is withheld" if self.withhold else ""
+        )
+        return what + self._diversity_words("the rows that a person fits") + withheld
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneK(ConsistentModel):
+    """(1,k)-anonymity: each record fits at least k released rows.
+
+    On its own this is a weak promise: a few rows that fit everybody keep it, while all others show records as
+    they are. It is here for comparison.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l, withhold
+        See `ConsistentModel`.
+    """
+
+    name: ClassVar[str] = "1k"
+
+    @property
+    def records_per_row(self) -> int:
+        """How many records each released row fits at least: the one it was made for."""
+        return 1
+
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+        return self._words(f"each person fits at least {self.k} released rows")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KOne(ConsistentModel):
+    """(k,1)-anonymity, also known as k-ambiguity: each released row fits at least k records.
+
+    On its own this is a weak promise: a record may still fit its own row alone. It is here for comparison.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l, withhold
+        See `ConsistentModel`.
+    """
+
+    name: ClassVar[str] = "k1"
+
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+        return self._words(f"each released row fits at least {self.k} persons")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KK(ConsistentModel):
+    """(k,k)-anonymity: each record fits at least k released rows, and each row at least k records.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l, withhold
+        See `ConsistentModel`.
+    """
+
+    name: ClassVar[str] = "kk"
+
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+        return self._words(
+            f"each person fits at least {self.k} released rows, and each released row fits at least "
+            f"{self.k} persons"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concealment(DiverseModel):
+    """k-concealment (Tassa, Mazza and Gionis 2012): each record has at least k matches among the rows.
+
+    A row is a match of a record if it fits, and everybody else can still have a fitting row of their own. So
+    whoever knows the quasi-identifiers of everybody in the table still has k rows to choose from.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l
+        See `DiverseModel`: how many matches a record has, and how varied each sensitive column is in them.
+    two_sided
+        Whether each released row, too, is a match of at least k records.
+    """
+
+    two_sided: bool = False
+
+    name: ClassVar[str] = "concealment"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "two_sided", bool(self.two_sided))
+
+    @property
+    def records_per_row(self) -> int:
+        """How many records each released row fits at least.
+
+        A record with another match than its own row is on a circle of matches: its row fits another record.
+        """
+        return self.k if self.two_sided else 2
+
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+        rows = f", and each of these rows {self.k} persons" if self.two_sided else ""
+        return (
+            f"each person has at least {self.k} released rows{rows} even when everybody must have one"
+            + self._diversity_words("these rows")
+        )
+
+
 def check(model: Model, name: str, kind: type, least: int, wanted: str) -> None:
     """Refuse a parameter that is not of its kind or too small, and make it a plain number."""
     value: Any = getattr(model, name)
     if value is None and any(f.name == name and f.default is None for f in fields(model)):
         return
     fits = isinstance(value, kind) and not isinstance(value, bool)
-    plain = (int if kind is Integral else float)(value) if fits else 0
+    plain = (int if kind is Integral else float)(value) if fits else least - 1
     if not plain >= least:
         raise InputError(f"{name} = {value!r} is not possible; it must be {wanted}", reason=Reason.PARAMETER)
     object.__setattr__(model, name, plain)

@@ -373,9 +373,10 @@ class Recoding:
         For each released row, which box it shows. Where there are classes, row i shows record i's.
     graph
         For each released row, the records it was made to cover, equally many and each of them equally often;
-        None where classes of equal rows hide everybody.
+        None where classes of equal rows hide everybody, or nothing but what covers what.
     assignment
-        For each released row, the record whose other columns it has to carry; None where that is to be drawn.
+        For each released row, the record whose other columns it has to carry; None where that is to be drawn,
+        or, without a graph, where each record has a row of its own, in the order of the records.
     """
 
     table: Table
@@ -420,6 +421,41 @@ class Recoding:
         values = tuple(closure(a, a.codes[members], starts) for a in table.attributes)
         return cls(table, values, np.arange(n, dtype=np.int32), graph, assignment)
 
+    @classmethod
+    def of_rows(
+        cls, table: Table, starts: NDArray[np.int64], members: NDArray[np.int32], kept: NDArray[np.int64]
+    ) -> Self:
+        """Return the recoding in which each record that is kept has a row of its own.
+
+        Parameters
+        ----------
+        table
+            The table.
+        starts, members
+            The row of record i shows the closure of the records ``members[starts[i]:starts[i + 1]]``.
+        kept
+            The records whose rows are released, ascending.
+        """
+        sizes = np.diff(starts)[kept]
+        ends = np.cumsum(sizes)
+        which = np.arange(ends[-1]) - np.repeat(ends - sizes - starts[kept], sizes)
+        groups = np.concatenate(([0], ends))
+        values = tuple(closure(a, a.codes[members[which]], groups) for a in table.attributes)
+        box = np.arange(len(kept), dtype=np.int32)
+        return cls(table, values, box, assignment=kept.astype(np.int32))
+
+    @property
+    def withheld(self) -> int:
+        """How many records have no row."""
+        return len(self.table) - len(self.box)
+
+    @cached_property
+    def records(self) -> NDArray[np.int64]:
+        """The record that each row was made for; where that is drawn later, the one of the same number."""
+        if self.graph is None and self.assignment is not None:
+            return self.assignment.astype(np.int64)
+        return np.arange(len(self.box))
+
     @cached_property
     def types(self) -> NDArray[np.int32]:
         """The row type of each row: rows have the same if and only if they show the same values."""
@@ -428,9 +464,10 @@ class Recoding:
         return type_of_box[self.box]
 
     def covers(self) -> NDArray[np.bool_]:
-        """Return for each row whether it covers the record of the same number in every attribute."""
+        """Return for each row whether it covers its record (see `records`) in every attribute."""
         inside = [
-            v.covers(self.box, a.codes) for v, a in zip(self.values, self.table.attributes, strict=True)
+            v.covers(self.box, a.codes[self.records])
+            for v, a in zip(self.values, self.table.attributes, strict=True)
         ]
         return np.asarray(np.logical_and.reduce(inside))
 

@@ -109,6 +109,7 @@ class Release:
             **self.circumstances,
             "rows": len(self.order),
             "left_out": table.left_out,
+            "withheld": self.recoding.withheld,
             "columns": [
                 {"name": c.name, "role": c.role.value}
                 | (
@@ -235,14 +236,15 @@ def publish(
         If the audit finds that the promise does not hold: a method is wrong, and nothing is released.
     """
     rows = randomness.permutation(len(recoding.box))
-    order = rows
+    order = recoding.records[rows]
     if recoding.graph is not None:
         assignment = recoding.assignment
         if assignment is None:
             assignment = random_assignment(recoding.graph, randomness)
         order = assignment[rows].astype(np.int64)
     found = _audited(recoding, published(recoding, rows, order), order, model)
-    return Release(recoding, rows, order, model, measure(recoding, model.crowd), found, circumstances)
+    loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
+    return Release(recoding, rows, order, model, loss, found, circumstances)
 
 
 def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model) -> Audit:

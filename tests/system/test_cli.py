@@ -297,6 +297,32 @@ def test_clusters_by_either_measure(tmp_path: Path) -> None:
     assert json.loads(refused.stdout)["error"]["reason"] == "parameter"
 
 
+@pytest.mark.parametrize(
+    ("model", "options", "promised"),
+    [
+        ("concealment", ["--two-sided", "--p", "2"], {"two_sided": True, "p": 2}),
+        ("kk", ["--withhold", "0.1"], {"withhold": 0.1}),
+        ("k1", ["--withhold", "0.1"], {"withhold": 0.1}),
+        ("1k", [], {"withhold": 0.0}),
+    ],
+)
+def test_rows_of_their_own(
+    tmp_path: Path, model: str, options: list[str], promised: dict[str, object]
+) -> None:
+    (tmp_path / "t.csv").write_text("age,pay\n" + "".join(f"{age},{age % 2}\n" for age in range(20)))
+    roles = ["--quasi", "age", "--sensitive", "pay", "--model", model, "--k", "4", *options]
+    call = ["anonymize", "t.csv", *roles, "-o", "out", "--overwrite", "--json"]
+    made = json.loads(run(tmp_path, *call, "--measure", "em", "--effort", "fast").stdout)
+    assert made["options"] == {"measure": "em", "effort": "fast"}
+    assert promised.items() <= made["model"].items()
+    assert made["withheld"] == 20 - made["rows"] == (2 if promised.get("withhold") else 0)
+    run(tmp_path, "audit", "t.csv", "out/release.csv", *roles)
+    run(tmp_path, "audit", "t.csv", "out/release.csv", *roles, "--k", "21", code=1)
+    certain = run(tmp_path, *call, "--no-randomized")
+    assert json.loads(certain.stdout)["options"] == {"randomized": False}
+    assert "not randomized" in certain.stderr
+
+
 def test_a_scan_that_fails_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("visit_date\n2025-02-30\n2025-02-27\n")
     run(tmp_path, "scan", "t.csv", code=2)

@@ -58,7 +58,7 @@ def audit(
         The secret of a release, if it is at hand: for each released row, the position (from 0) of its record
         in the original. Each row must then cover its own record, too.
     may_leave_out
-        Whether the release may have fewer rows than the original has records.
+        Whether the release may have fewer rows than the original has records, beyond what the promise says.
     posterior_seconds
         How long to sample how likely best guesses are; None leaves that out.
     epsilon
@@ -163,7 +163,7 @@ def audit_table(
         )
     findings = (
         *_leaks(frame, table.schema),
-        *_strangers(columns, found, may_leave_out),
+        *_strangers(columns, found, may_leave_out or (model is not None and model.may_leave_out)),
         *(() if model is None else broken(model, found, table.schema)),
     )
     return replace(found, findings=findings)

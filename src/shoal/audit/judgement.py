@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import singledispatch
 
 from shoal.audit.classes import Diversity
 from shoal.audit.outcome import Audit
 from shoal.errors import listing
-from shoal.models import DiverseModel, Freeform, KAnonymity, Model, SetAnonymity, SetDiversity
+from shoal.models import (
+    KK,
+    Concealment,
+    ConsistentModel,
+    DiverseModel,
+    Freeform,
+    KAnonymity,
+    KOne,
+    Model,
+    OneK,
+    SetAnonymity,
+    SetDiversity,
+)
 from shoal.schema import Schema
 
 _ROUNDING = 1e-9
+
+FITTING = "among the rows that some record fits"
+MATCHING = "among the matches of some record"
 
 
 @singledispatch
@@ -49,8 +65,8 @@ def _(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
     yield from few_records(found, model.k)
     yield from few_matches(found, model.k)
     places = {
-        "among the rows that some record fits": found.diversity_consistent,
-        "among the matches of some record": found.diversity_around,
+        FITTING: found.diversity_consistent,
+        MATCHING: found.diversity_around,
     }
     yield from undiverse(model, schema, places)
 
@@ -63,6 +79,51 @@ def _(model: SetAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
 @broken.register
 def _(model: SetDiversity, found: Audit, schema: Schema) -> Iterator[str]:
     yield from broken(Freeform(k=model.l, p=model.l), found, schema)
+
+
+@broken.register
+def _(model: OneK, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from left_out(model, found)
+    yield from few_rows(found, model.k)
+    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+
+
+@broken.register
+def _(model: KOne, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from left_out(model, found)
+    yield from few_records(found, model.k)
+    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+
+
+@broken.register
+def _(model: KK, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from left_out(model, found)
+    yield from few_rows(found, model.k)
+    yield from few_records(found, model.k)
+    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+
+
+@broken.register
+def _(model: Concealment, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from few_rows(found, model.k)
+    yield from few_matches(found, model.k)
+    if model.two_sided:
+        least = int(found.matches.matches_of_row.min())
+        if least < model.k:
+            count = int((found.matches.matches_of_row < model.k).sum())
+            yield (
+                f"{count} released rows have fewer than k = {model.k} persons left once everybody must have "
+                f"one; the worst has {least}"
+            )
+    yield from undiverse(model, schema, {MATCHING: found.diversity_around})
+
+
+def left_out(model: ConsistentModel, found: Audit) -> Iterator[str]:
+    """Yield that more records are left out than were to be withheld, if so."""
+    missing = found.records - found.rows
+    withheld = math.ceil(model.withhold * found.records)
+    if withheld and missing > withheld:
+        yield f"{missing} records are left out, although only {withheld} were to be withheld"
 
 
 def few_rows(found: Audit, k: int) -> Iterator[str]:

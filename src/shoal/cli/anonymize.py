@@ -31,6 +31,8 @@ def anonymize(
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
+    two_sided: options.TwoSided = None,
+    withhold: options.Withhold = None,
     method: Annotated[
         str | None, typer.Option("--method", help="Another way to keep it.", rich_help_panel="The promise")
     ] = None,
@@ -38,7 +40,7 @@ def anonymize(
         str | None,
         typer.Option(
             "--effort",
-            help="freeform: fast, balanced or best; chain: not best.",
+            help="fast, balanced or best; chain: not best; mondrian: none.",
             rich_help_panel="The promise",
         ),
     ] = None,
@@ -50,7 +52,7 @@ def anonymize(
         str | None,
         typer.Option(
             "--measure",
-            help="agglomerative, forest: lm or em, what they lose least of.",
+            help="gcp, lm or em: what is to be lost least, by some methods.",
             rich_help_panel="The promise",
         ),
     ] = None,
@@ -60,6 +62,14 @@ def anonymize(
             "--relaxed", help="mondrian: may divide records of one value.", rich_help_panel="The promise"
         ),
     ] = False,
+    randomized: Annotated[
+        bool | None,
+        typer.Option(
+            "--randomized/--no-randomized",
+            help="concealment, kk, k1, 1k: rows are drawn; without it never to publish.",
+            rich_help_panel="The promise",
+        ),
+    ] = None,
     file_format: Annotated[
         Format, typer.Option("--format", help="csv (text) or parquet (typed).", rich_help_panel="Files")
     ] = "csv",
@@ -79,17 +89,19 @@ def anonymize(
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
         promised = options.promise(
-            model or options.default_model(described), k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l
+            model or options.default_model(described),
+            k=k,
+            l=diversity_l,
+            p=diversity_p,
+            entropy_l=entropy_l,
+            two_sided=two_sided,
+            withhold=withhold,
         )
         for warning in warnings(frame, described):
             warn(warning)
         choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
-        if effort is not None:
-            choices["effort"] = effort
-        if seconds is not None:
-            choices["seconds"] = seconds
-        if measure is not None:
-            choices["measure"] = measure
+        given = {"effort": effort, "seconds": seconds, "measure": measure, "randomized": randomized}
+        choices |= {name: value for name, value in given.items() if value is not None}
         with progress(quiet or as_json) as report:
             release = engines.anonymize(
                 frame, described, promised, method=method, seed=seed, progress=report, **choices
@@ -97,6 +109,8 @@ def anonymize(
         release.write_files(staging, form=file_format, keep_key=keep_key)
     if seed is not None:
         warn("this release is seeded: whoever knows the seed can undo the shuffle; do not publish it")
+    if randomized is False:
+        warn("this release is not randomized: whoever knows everybody can find out who is who; an experiment")
     if keep_key:
         warn(f"{output / 'key.csv'} tells who is who; keep it apart from the release, or delete it")
     if as_json:
@@ -121,6 +135,7 @@ def show_release(release: Release, folder: Path) -> None:
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *_items(loss),
             *([("left out", f"{left_out} records with missing values")] if left_out else []),
+            *([("withheld", f"{release.recoding.withheld} records")] if release.recoding.withheld else []),
             ("made by", f"{release.circumstances['method']} in {release.circumstances['seconds']:.1f} s"),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
@@ -151,7 +166,7 @@ def _least(loss: Loss) -> list[tuple[str, str]]:
 def _crowd(release: Release) -> list[tuple[str, str]]:
     """Return in what crowd people hide: classes of equal rows, or the rows that each of them fits."""
     found = release.audit
-    if release.recoding.graph is not None:
+    if release.recoding.graph is not None or release.recoding.assignment is not None:
         consistent = found.consistency
         return [
             ("each person fits", f"at least {consistent.rows_per_record} of {found.rows} rows"),

@@ -28,6 +28,8 @@ def audit(
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
+    two_sided: options.TwoSided = None,
+    withhold: options.Withhold = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -81,11 +83,16 @@ def audit(
     """Check a release against its original: exit code 1 if the promise does not hold."""
     frame, described = load()
     promised = None
+    parameters = {
+        "l": diversity_l,
+        "p": diversity_p,
+        "entropy_l": entropy_l,
+        "two_sided": two_sided,
+        "withhold": withhold,
+    }
     if k is not None or model == SetDiversity.name:
-        promised = options.promise(
-            model or options.default_model(described), k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l
-        )
-    elif (model, diversity_l, diversity_p, entropy_l) != (None, None, None, None):
+        promised = options.promise(model or options.default_model(described), k=k, **parameters)
+    elif model is not None or any(given is not None for given in parameters.values()):
         raise InputError(
             "a promise needs its --k; without one, the audit reports and judges nothing",
             reason=Reason.PARAMETER,

@@ -15,12 +15,13 @@ import typer
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import ITEMS, holds_transactions, read_table
-from shoal.models import Freeform, KAnonymity, Model, SetAnonymity, SetDiversity
+from shoal.models import KK, Concealment, Freeform, KAnonymity, KOne, Model, OneK, SetAnonymity, SetDiversity
 from shoal.schema import Kind, Role, Schema
 from shoal.transactions import collect_items
 
 MODELS: dict[str, type[Model]] = {
-    model.name: model for model in (Freeform, KAnonymity, SetAnonymity, SetDiversity)
+    model.name: model
+    for model in (Freeform, KAnonymity, SetAnonymity, SetDiversity, Concealment, KK, KOne, OneK)
 }
 DEFAULT_MODEL = Freeform.name
 
@@ -121,6 +122,18 @@ EntropyL = Annotated[
     float | None,
     typer.Option(
         "--entropy-l", help="Entropy of sensitive values at least log(l).", rich_help_panel=_PROMISE
+    ),
+]
+TwoSided = Annotated[
+    bool | None,
+    typer.Option(
+        "--two-sided", help="concealment: of rows, too, not only of records.", rich_help_panel=_PROMISE
+    ),
+]
+Withhold = Annotated[
+    float | None,
+    typer.Option(
+        "--withhold", help="kk, k1, 1k: share of records left out at random.", rich_help_panel=_PROMISE
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

@@ -55,6 +55,7 @@ def making(material: Material) -> Panel:
                 "from a seed: for experiments only" if made["seeded"] else "from the operating system",
             ),
             ("left out", plural(made["left_out"], "record") + " with missing values"),
+            *([("withheld", plural(made["withheld"], "record") + " at random")] if made["withheld"] else []),
             *((f"SHA-256 of {name}", file["sha256"]) for name, file in files.items()),
         ),
         grids=(
@@ -103,7 +104,7 @@ def _limits(material: Material) -> list[str]:
             "table: "
             "either tells something about everybody in the crowd."
         )
-    if material.recoding.graph is not None:
+    if material.recoding.graph is not None or material.recoding.assignment is not None:
         points.append(
             f"Everybody fits at least {model.crowd} rows, but not every way to match people and rows is "
             "equally "
@@ -115,6 +116,11 @@ def _limits(material: Material) -> list[str]:
         points.append(
             f"{plural(made['left_out'], 'record')} with missing values are not in the release: figures here "
             "are about the others."
+        )
+    if made["options"].get("randomized") is False:
+        points.append(
+            "This release is not randomized: whoever knows everybody can repeat the method and find out who is "
+            "who. Do not publish it."
         )
     if made["seeded"]:
         points.append(
