@@ -6,7 +6,8 @@ from shoal.errors import InfeasibleError, InputError, InternalError, PromiseErro
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
 from shoal.measures import Loss
-from shoal.models import Freeform, KAnonymity
+from shoal.models import Freeform, KAnonymity, Patterned
+from shoal.patterns import Pattern
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 
@@ -23,6 +24,8 @@ __all__ = [
     "Kind",
     "Loss",
     "Missing",
+    "Pattern",
+    "Patterned",
     "Prefixes",
     "PromiseError",
     "Release",

@@ -18,9 +18,10 @@ from shoal.audit.outcome import Audit
 from shoal.audit.posterior import labels_of, posterior
 from shoal.audit.reading import ReleasedColumn, read_release
 from shoal.audit.risks import risks_of
+from shoal.audit.suppression import suppressions_of
 from shoal.audit.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
-from shoal.models import KAnonymity, Model
+from shoal.models import KAnonymity, Model, Patterned
 from shoal.schema import Role, Schema, as_frame
 from shoal.table import Table
 
@@ -116,6 +117,7 @@ def audit_table(
         risks_of(classes, consistency),
         diversity,
         model,
+        suppressions=suppressions_of(columns, table) if isinstance(model, Patterned) else (),
     )
     asked = model is None or (model.diverse and not isinstance(model, KAnonymity))
     if asked and consistency.rows_of_record.any():

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import singledispatch
 
+import numpy as np
+
 from shoal.audit.classes import Diversity
 from shoal.audit.outcome import Audit
 from shoal.errors import listing
-from shoal.models import DiverseModel, Freeform, KAnonymity, Model
+from shoal.models import DiverseModel, Freeform, KAnonymity, Model, Patterned
 from shoal.schema import Schema
 
 _ROUNDING = 1e-9
@@ -32,12 +34,7 @@ def broken(model: Model, found: Audit, schema: Schema) -> Iterator[str]:  # noqa
 
 @broken.register
 def _(model: KAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
-    if found.k < model.k:
-        small = found.classes.sizes[found.classes.sizes < model.k]
-        yield (
-            f"{len(small)} classes with {int(small.sum())} rows have fewer than k = {model.k} rows; "
-            f"the smallest has {found.k}"
-        )
+    yield from small_classes(found, model.k)
     yield from few_rows(found, model.k)
     yield from few_matches(found, model.k)
     yield from undiverse(model, schema, {"in some class": found.diversity})
@@ -53,6 +50,30 @@ def _(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
         "among the matches of some record": found.diversity_around,
     }
     yield from undiverse(model, schema, places)
+
+
+@broken.register
+def _(model: Patterned, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from small_classes(found, model.k)
+    yield from few_rows(found, model.k)
+    yield from few_matches(found, model.k)
+    mask = model.mask({column.name: column.weight for column in schema.quasi})
+    for kind in found.suppressions:
+        if kind.blurred:
+            yield f"{kind.rows} rows are neither exact nor suppressed in {listing(kind.blurred)}"
+        elif not mask.allows(np.isin(mask.columns, kind.suppressed), np.isin(mask.columns, kind.either)):
+            what = listing(kind.suppressed) or "nothing"
+            yield f"{kind.rows} rows suppress {what}, which no pattern allows"
+
+
+def small_classes(found: Audit, k: int) -> Iterator[str]:
+    """Yield that some classes of equal rows are smaller than k, if so."""
+    if found.k < k:
+        small = found.classes.sizes[found.classes.sizes < k]
+        yield (
+            f"{len(small)} classes with {int(small.sum())} rows have fewer than k = {k} rows; "
+            f"the smallest has {found.k}"
+        )
 
 
 def few_rows(found: Audit, k: int) -> Iterator[str]:

@@ -10,6 +10,7 @@ from shoal.audit.consistency import Consistency
 from shoal.audit.contribution import Contribution
 from shoal.audit.posterior import Posterior
 from shoal.audit.risks import Risks
+from shoal.audit.suppression import Suppression
 from shoal.audit.uniqueness import Combination
 from shoal.errors import PromiseError
 from shoal.matches import Matches
@@ -52,6 +53,8 @@ class Audit:
         nobody asked.
     posterior
         How likely best guesses are; None if nobody asked.
+    suppressions
+        Which cells rows suppress, and how many rows do; found if patterns of them were promised.
     """
 
     records: int
@@ -68,6 +71,7 @@ class Audit:
     contributions: tuple[Contribution, ...] = ()
     uniqueness: tuple[Combination, ...] = ()
     posterior: Posterior | None = None
+    suppressions: tuple[Suppression, ...] = ()
 
     @property
     def k(self) -> int:
@@ -127,4 +131,5 @@ class Audit:
             "contributions": [each.as_dict() for each in self.contributions],
             "uniqueness": [each.as_dict() for each in self.uniqueness],
             "posterior": None if self.posterior is None else self.posterior.as_dict(),
+            "suppressions": [each.as_dict() for each in self.suppressions],
         }

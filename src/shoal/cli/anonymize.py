@@ -16,6 +16,9 @@ from shoal.release import RELEASE_FILES, Format, Release
 from shoal.staging import staged_folder
 from shoal.suggestion import warnings
 
+MOST_PATTERNS = 8
+"""So many combinations of suppressed cells are shown, those of most rows."""
+
 
 @options.takes_table
 def anonymize(
@@ -30,6 +33,7 @@ def anonymize(
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
+    patterns: options.PatternsFile = None,
     method: Annotated[
         str | None, typer.Option("--method", help="Another way to keep it.", rich_help_panel="The promise")
     ] = None,
@@ -37,13 +41,15 @@ def anonymize(
         str | None,
         typer.Option(
             "--effort",
-            help="freeform: fast, balanced or best; chain: not best.",
+            help="freeform, patterned: fast, balanced or best; chain: not best.",
             rich_help_panel="The promise",
         ),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", help="exact: how long the proof may take.", rich_help_panel="The promise"),
+        typer.Option(
+            "--seconds", help="exact, patterned: how long the proof may take.", rich_help_panel="The promise"
+        ),
     ] = None,
     relaxed: Annotated[
         bool,
@@ -66,7 +72,9 @@ def anonymize(
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
-    promised = options.promise(model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l)
+    promised = options.promise(
+        model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l, patterns_file=patterns
+    )
     # Opened before the work, so that nobody waits for a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
@@ -103,6 +111,7 @@ def show_release(release: Release, folder: Path) -> None:
             ("promised", release.model.sentence()),
             ("audit found", found.verdict),
             *_crowd(release),
+            *_suppressed(release),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
@@ -111,6 +120,20 @@ def show_release(release: Release, folder: Path) -> None:
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
     )
+
+
+def _suppressed(release: Release) -> list[tuple[str, str]]:
+    """Return which cells how many rows suppress, and how far from the least that may be."""
+    kinds = [
+        f"{', '.join(kind.suppressed) or 'nothing'} ({kind.rows} rows)" for kind in release.audit.suppressions
+    ]
+    more = f" and {len(kinds) - MOST_PATTERNS} other combinations" if len(kinds) > MOST_PATTERNS else ""
+    account = release.recoding.account
+    gap = 1 - account["bound"] / account["cost"] if account.get("bound") else None
+    return [
+        *([("suppressed", "; ".join(kinds[:MOST_PATTERNS]) + more)] if kinds else []),
+        *([] if gap is None else [("proven", f"nobody could suppress more than {gap:.1%} less")]),
+    ]
 
 
 def _least(loss: Loss) -> list[tuple[str, str]]:

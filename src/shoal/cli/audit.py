@@ -27,6 +27,7 @@ def audit(
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
+    patterns: options.PatternsFile = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -56,8 +57,10 @@ def audit(
     """Check a release against its original: exit code 1 if the promise does not hold."""
     promised = None
     if k is not None:
-        promised = options.promise(model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l)
-    elif (diversity_l, diversity_p, entropy_l) != (None, None, None) or model != options.DEFAULT_MODEL:
+        promised = options.promise(
+            model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l, patterns_file=patterns
+        )
+    elif (diversity_l, diversity_p, entropy_l, patterns) != (None,) * 4 or model != options.DEFAULT_MODEL:
         raise InputError(
             "a promise needs its --k; without one, the audit reports and judges nothing",
             reason=Reason.PARAMETER,

@@ -15,10 +15,10 @@ import typer
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import read_table
-from shoal.models import Freeform, KAnonymity, Model
+from shoal.models import Freeform, KAnonymity, Model, Patterned
 from shoal.schema import Role, Schema
 
-MODELS: dict[str, type[Model]] = {model.name: model for model in (Freeform, KAnonymity)}
+MODELS: dict[str, type[Model]] = {model.name: model for model in (Freeform, KAnonymity, Patterned)}
 DEFAULT_MODEL = Freeform.name
 
 _ABOUT = "About the table"
@@ -103,6 +103,14 @@ EntropyL = Annotated[
         "--entropy-l", help="Entropy of sensitive values at least log(l).", rich_help_panel=_PROMISE
     ),
 ]
+PatternsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--patterns",
+        help="patterned: a TOML file of what may be suppressed; all combinations if it is not given.",
+        rich_help_panel=_PROMISE,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Overwrite = Annotated[
@@ -178,7 +186,7 @@ Loading = Callable[[], tuple[pl.DataFrame, Schema]]
 """What `takes_table` hands to a command: reads the table and its schema."""
 
 
-def promise(model: str, **parameters: Any) -> Model:
+def promise(model: str, *, patterns_file: Path | None = None, **parameters: Any) -> Model:
     """Return the model that the options describe; parameters that are None were not given.
 
     Raises
@@ -192,6 +200,8 @@ def promise(model: str, **parameters: Any) -> Model:
             reason=Reason.PARAMETER,
         )
     given = {name: value for name, value in parameters.items() if value is not None}
+    if patterns_file is not None:
+        given = {**Patterned.described(patterns_file), **given}
     known = {field.name: field for field in fields(MODELS[model])}
     for name in given:
         if name not in known:
