@@ -30,7 +30,7 @@ PatternSearch::PatternSearch(std::span<const std::int32_t> codes, std::size_t ro
                              std::int64_t k, std::span<const std::int32_t> pattern_of)
     : projections_(codes, rows == 0 ? 0 : codes.size() / rows, all(rows)), kept_(kept.begin(), kept.end()),
       costs_(costs.begin(), costs.end()), beyond_(beyond), k_(k), sieve_(projections_, k, kept_.size()),
-      class_of_(rows, 0), place_(rows), open_(kept_.size(), 0) {
+      class_of_(rows, 0), place_(rows), price_(rows, beyond), open_(kept_.size(), 0) {
   classes_.push_back({-1, all(rows)});
   place_ = classes_[0].members;
   for (std::size_t row = 0; row < rows; ++row)
@@ -101,6 +101,7 @@ void PatternSearch::move(Move step) {
     if (open_[static_cast<std::size_t>(pattern)]++ == 0) in_use_.insert(pattern);
   }
   const std::int32_t from = std::exchange(class_of_[row], step.to);
+  price_[row] = price(classes_[static_cast<std::size_t>(step.to)]);
   Class& left = classes_[static_cast<std::size_t>(from)];
   const std::int32_t last = left.members.back();
   left.members[static_cast<std::size_t>(place_[row])] = last;
@@ -137,18 +138,19 @@ std::int64_t PatternSearch::sweep(std::size_t begin, std::size_t end) {
 std::vector<PatternSearch::Target> PatternSearch::targets(std::int32_t pattern, Counter& counter) const {
   const Columns kept = kept_[static_cast<std::size_t>(pattern)];
   const double cost = costs_[static_cast<std::size_t>(pattern)];
-  const auto rows = counter.frequent(projections_, kept, k_, sieve_.rows(kept));
+  const auto gains = [&](std::int32_t row) {
+    return price_[static_cast<std::size_t>(row)] > cost + rounding;
+  };
+  const auto rows = counter.frequent(projections_, kept, k_, sieve_.rows(kept), gains);
   std::vector<std::int32_t> group_of;
   const auto sizes = group(projections_, kept, rows, group_of);
-  std::vector<bool> gains(sizes.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto own = static_cast<std::size_t>(class_of_[static_cast<std::size_t>(rows[i])]);
-    if (price(classes_[own]) > cost + rounding) gains[static_cast<std::size_t>(group_of[i])] = true;
-  }
+  std::vector<bool> wanted(sizes.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (gains(rows[i])) wanted[static_cast<std::size_t>(group_of[i])] = true;
   std::vector<Target> found;
   std::vector<std::int32_t> target_of(sizes.size(), -1);
   for (std::size_t g = 0; g < sizes.size(); ++g)
-    if (gains[g] && sizes[g] >= k_) {
+    if (wanted[g] && sizes[g] >= k_) {
       target_of[g] = static_cast<std::int32_t>(found.size());
       found.push_back({pattern, {}});
     }

@@ -69,6 +69,7 @@ class PatternSearch {
   std::vector<Class> classes_;  // the first is that of rows that are left over
   std::vector<std::int32_t> vacant_;
   std::vector<std::int32_t> class_of_, place_;  // of each row, and where it stands among the members
+  std::vector<double> price_;                   // of each row
   std::unordered_multimap<std::uint64_t, std::int32_t> known_;  // classes by pattern and hash
   std::vector<std::int32_t> open_;                              // classes of each pattern
   std::set<std::int32_t> in_use_;                               // patterns with a class

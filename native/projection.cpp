@@ -35,6 +35,19 @@ void Projections::hash(Columns kept, std::vector<std::uint32_t>& hashes) const {
   for (std::size_t i = 0; i < rows_; ++i) sums[i] = mixed(sums[i]);
 }
 
+void Counter::hash(const Projections& projections, Columns kept, std::span<const std::int32_t> among) {
+  if (among.size() > projections.rows() / 4) {  // all at once is faster than one by one
+    projections.hash(kept, hashes_);
+    // Ascending, so that none is overwritten before it is read.
+    for (std::size_t i = 0; i < among.size(); ++i) hashes_[i] = hashes_[static_cast<std::size_t>(among[i])];
+    hashes_.resize(among.size());
+    return;
+  }
+  hashes_.resize(among.size());
+  for (std::size_t i = 0; i < among.size(); ++i)
+    hashes_[i] = projections.hash(static_cast<std::size_t>(among[i]), kept);
+}
+
 void Counter::count() {
   counts_.assign(std::bit_ceil(2 * hashes_.size() + 1), 0);
   last_ = static_cast<std::uint32_t>(counts_.size() - 1);
@@ -52,9 +65,7 @@ std::vector<std::int32_t> Counter::frequent(const Projections& projections, Colu
 
 std::vector<std::int32_t> Counter::frequent(const Projections& projections, Columns kept, std::int64_t k,
                                             std::span<const std::int32_t> among) {
-  hashes_.resize(among.size());
-  for (std::size_t i = 0; i < among.size(); ++i)
-    hashes_[i] = projections.hash(static_cast<std::size_t>(among[i]), kept);
+  hash(projections, kept, among);
   count();
   std::vector<std::int32_t> found;
   for (std::size_t i = 0; i < among.size(); ++i)

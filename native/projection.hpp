@@ -1,6 +1,7 @@
 // Rows of which only some columns are kept: their hashes, which of them look the same, and how many do.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -55,13 +56,31 @@ class Projections {
 // Finds rows that enough others look like; every thread has its own.
 class Counter {
  public:
-  // Returns the rows, of all or of some, that may look the same as k - 1 others of these: all that do, and
-  // some whose hashes collide.
+  // Returns the rows, of all or of some, which ascend, that may look the same as k - 1 others of these: all
+  // that do, and some whose hashes collide.
   std::vector<std::int32_t> frequent(const Projections& projections, Columns kept, std::int64_t k);
   std::vector<std::int32_t> frequent(const Projections& projections, Columns kept, std::int64_t k,
                                      std::span<const std::int32_t> among);
 
+  // As before, but leaves out rows that look like none of those of which wanted(row) is true.
+  template <typename Wanted>
+  std::vector<std::int32_t> frequent(const Projections& projections, Columns kept, std::int64_t k,
+                                     std::span<const std::int32_t> among, const Wanted& wanted) {
+    std::vector<std::int32_t> found;
+    if (std::none_of(among.begin(), among.end(), wanted)) return found;
+    hash(projections, kept, among);
+    count();
+    for (std::size_t i = 0; i < among.size(); ++i)
+      if (wanted(among[i])) counts_[hashes_[i] & last_] |= mark;
+    for (std::size_t i = 0; i < among.size(); ++i)
+      if (counts_[hashes_[i] & last_] >= (mark | k)) found.push_back(among[i]);
+    return found;
+  }
+
  private:
+  static constexpr std::uint32_t mark = std::uint32_t{1} << 31;
+
+  void hash(const Projections& projections, Columns kept, std::span<const std::int32_t> among);
   void count();
   bool enough(std::size_t i, std::int64_t k) const { return counts_[hashes_[i] & last_] >= k; }
 

@@ -19,8 +19,8 @@ from shoal.patterns import Mask
 from shoal.recoding import Recoding
 from shoal.table import Table
 
-MOST_SWEEPS = 6
-"""The local search ends after so many sweeps, or when one of them saves nothing."""
+WORTHWHILE = 1e-3
+"""The local search ends when a sweep over all patterns saves less than this share of the cost."""
 ROUNDING = 1e-6
 
 
@@ -128,11 +128,11 @@ def heuristic(codes: NDArray[np.int32], patterns: Patterns, k: int, *, search: b
     found = kernels.PatternSearch(codes, patterns.kept, patterns.costs, beyond, k, pattern_of)
     if patterns.coarsest:
         found.sweep(len(patterns) - 1)
-    sweeps = 0
-    while (found.pattern_of < 0).any() or (search and sweeps < MOST_SWEEPS):
-        sweeps += 1
-        if found.sweep() == 0:
-            break
+    going = search or (found.pattern_of < 0).any()
+    while going:
+        before = found.cost
+        found.sweep()
+        going = before - found.cost > WORTHWHILE * found.cost
     pattern_of = found.pattern_of
     if (pattern_of < 0).any():
         raise InfeasibleError(
