@@ -105,7 +105,7 @@ def suppression(
     account: dict[str, float] = {"patterns": len(patterns)}
     if effort == "best":
         circumstances.progress("proving the optimum", 0.0)
-        pattern_of, bound = _improved(table.codes, patterns, model.k, pattern_of, float(seconds))
+        pattern_of, bound = improved(table.codes, patterns, model.k, pattern_of, float(seconds))
         account["bound"] = bound
     account["cost"] = float(patterns.costs[pattern_of].sum())
     circumstances.progress("giving rows their patterns", 1.0)
@@ -147,7 +147,7 @@ def lower_bound(codes: NDArray[np.int32], patterns: Patterns, k: int) -> float:
     return float(patterns.costs[kernels.cover(codes, patterns.kept, k, shared=True).pattern_of].sum())
 
 
-def _improved(
+def improved(
     codes: NDArray[np.int32], patterns: Patterns, k: int, known: NDArray[np.int32], seconds: float
 ) -> tuple[NDArray[np.int32], float]:
     """Return the best patterns that are found in time, and what any others cost at least."""
