@@ -32,6 +32,7 @@ class Cell {
   std::int32_t high() const { return static_cast<std::int32_t>(bits_ >> 32); }
   bool may_have(std::int32_t code) const { return (bits_ & bit(code)) != 0; }
   bool may_share(Cell other) const { return (bits_ & other.bits_) != 0; }
+  std::uint64_t bits() const { return bits_; }
 
   // Grows to the smallest cell around both. An interval of numbers and the missing value is everything.
   void unite(const Attribute& attribute, Cell other) {

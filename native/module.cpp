@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "agglomeration.hpp"
+#include "arrays.hpp"
 #include "assignment.hpp"
 #include "box_tree.hpp"
 #include "chain.hpp"
@@ -23,6 +25,7 @@
 #include "cut.hpp"
 #include "diversification.hpp"
 #include "exact_links.hpp"
+#include "forest.hpp"
 #include "greedy_matching.hpp"
 #include "grouping.hpp"
 #include "matching_chains.hpp"
@@ -33,10 +36,13 @@
 #include "random_words.hpp"
 #include "refinement.hpp"
 #include "ring.hpp"
+#include "sets_module.hpp"
 #include "space.hpp"
 #include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
+#include "unification.hpp"
 #include "workers.hpp"
+#include "worlds.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -44,30 +50,10 @@ using namespace nb::literals;
 namespace shoal {
 namespace {
 
-template <typename T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-template <typename T>
-std::span<const T> view(const Array<T>& array) {
-  return {array.data(), array.shape(0)};
-}
-std::span<const std::int32_t> view(const Matrix& matrix) {
-  return {matrix.data(), matrix.shape(0) * matrix.shape(1)};
-}
-
 std::int64_t rows_of(const Matrix& matrix) {
   if (matrix.shape(0) > std::numeric_limits<std::int32_t>::max())
     throw std::length_error("a matrix of codes has at most 2,147,483,647 rows");
   return static_cast<std::int64_t>(matrix.shape(0));
-}
-
-// Hands a vector over to NumPy without copying it.
-template <typename T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T> vector) {
-  auto* kept = new std::vector<T>(std::move(vector));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
 }
 
 auto group_rows_py(const Matrix& codes) {
@@ -555,6 +541,69 @@ class ClassesPy {
   std::optional<Classes> classes_;
 };
 
+std::vector<std::span<const double>> views(const std::vector<Array<double>>& arrays) {
+  std::vector<std::span<const double>> views;
+  for (const auto& array : arrays) views.push_back(view(array));
+  return views;
+}
+
+// An agglomeration together with all that it refers to.
+class AgglomerationPy {
+ public:
+  AgglomerationPy(Matrix codes, Array<std::int32_t> copies, std::vector<AttributeSpec> specs,
+                  const std::vector<Array<double>>& counts, std::int32_t k)
+      : codes_(std::move(codes)), copies_(std::move(copies)), specs_(std::move(specs)) {
+    rows_of(codes_);
+    nb::gil_scoped_release release;
+    attributes_ = attributes_of(specs_);
+    costs_.emplace(attributes_, views(counts));
+    agglomeration_.emplace(view(codes_), view(copies_), *costs_, k);
+  }
+
+  std::int64_t advance(std::int64_t pairs) {
+    nb::gil_scoped_release release;
+    return agglomeration_->advance(pairs);
+  }
+  auto classes() const { return give(agglomeration_->classes()); }
+
+ private:
+  Matrix codes_;
+  Array<std::int32_t> copies_;
+  std::vector<AttributeSpec> specs_;
+  std::vector<Attribute> attributes_;
+  std::optional<ClosureCosts> costs_;
+  std::optional<Agglomeration> agglomeration_;
+};
+
+auto forest_py(const Matrix& codes, const Array<std::int32_t>& copies,
+               const std::vector<AttributeSpec>& specs, const std::vector<Array<double>>& counts,
+               std::int32_t k) {
+  rows_of(codes);
+  std::vector<std::int32_t> classes;
+  {
+    nb::gil_scoped_release release;
+    const auto attributes = attributes_of(specs);
+    classes = forest(view(codes), view(copies), ClosureCosts(attributes, views(counts)), k);
+  }
+  return give(std::move(classes));
+}
+
+auto unify_py(const Matrix& codes, const Array<std::int32_t>& class_of,
+              const std::vector<AttributeSpec>& specs, const std::vector<Array<double>>& counts,
+              const std::vector<SensitiveSpec>& sensitive, double diversity, double weight) {
+  rows_of(codes);
+  std::vector<std::int32_t> classes;
+  {
+    nb::gil_scoped_release release;
+    const auto attributes = attributes_of(specs);
+    std::vector<Sensitive> columns;
+    for (const auto& [values, size] : sensitive) columns.push_back({view(values), size});
+    classes = unify(view(codes), view(class_of), ClosureCosts(attributes, views(counts)), columns, diversity,
+                    weight);
+  }
+  return give(std::move(classes));
+}
+
 // A ring together with all that it refers to.
 class RingPy {
  public:
@@ -579,6 +628,48 @@ class RingPy {
   std::vector<Attribute> attributes_;
   std::optional<Ring> ring_;
 };
+
+// starts, values: see worlds.hpp
+using ListsSpec = std::pair<Array<std::int64_t>, Array<std::int32_t>>;
+
+ListsView lists_of(const ListsSpec& lists) {
+  return {view(lists.first), view(lists.second)};
+}
+
+auto give_lists(Lists lists) {
+  return std::pair(give(std::move(lists.starts)), give(std::move(lists.values)));
+}
+
+auto smallest_worlds_py(const ListsSpec& sets, const ListsSpec& groups, std::int32_t width) {
+  Worlds worlds;
+  {
+    nb::gil_scoped_release release;
+    worlds = smallest_worlds(lists_of(sets), lists_of(groups), width);
+  }
+  return std::tuple(give_lists(std::move(worlds.base)), give_lists(std::move(worlds.uncertain)),
+                    give(std::move(worlds.most_errors)));
+}
+
+auto differences_py(const ListsSpec& left, const ListsSpec& right, const Array<std::int32_t>& lefts,
+                    const Array<std::int32_t>& rights) {
+  std::vector<std::int32_t> found;
+  {
+    nb::gil_scoped_release release;
+    found = differences(lists_of(left), lists_of(right), view(lefts), view(rights));
+  }
+  return give(std::move(found));
+}
+
+auto sets_among_worlds_py(const ListsSpec& sets, const ListsSpec& base, const ListsSpec& uncertain,
+                          const Array<std::int32_t>& most_errors, std::int32_t width) {
+  Lists found;
+  {
+    nb::gil_scoped_release release;
+    found =
+        sets_among_worlds(lists_of(sets), {lists_of(base), lists_of(uncertain), view(most_errors)}, width);
+  }
+  return give_lists(std::move(found));
+}
 
 auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key, bool backtracking,
              double seconds) {
@@ -638,6 +729,10 @@ NB_MODULE(_native, module) {
       .def("run", &shoal::MatchingChainsPy::run, "components"_a, "walks"_a, "seconds"_a);
   module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
              "count"_a);
+  module.def("smallest_worlds", &shoal::smallest_worlds_py, "sets"_a, "groups"_a, "width"_a);
+  module.def("differences", &shoal::differences_py, "left"_a, "right"_a, "lefts"_a, "rights"_a);
+  module.def("sets_among_worlds", &shoal::sets_among_worlds_py, "sets"_a, "base"_a, "uncertain"_a,
+             "most_errors"_a, "width"_a);
   module.def("walk", &shoal::walk_py, "members"_a, "which"_a, "key"_a, "backtracking"_a, "seconds"_a);
   module.def("chain", &shoal::chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
   module.def("cover", &shoal::cover_py, "codes"_a, "kept"_a, "k"_a, "shared"_a);
@@ -701,6 +796,15 @@ NB_MODULE(_native, module) {
       .def("reassign", &shoal::RefinementPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &shoal::RefinementPy::cost)
       .def("members", &shoal::RefinementPy::members);
+  nb::class_<shoal::AgglomerationPy>(module, "Agglomeration")
+      .def(nb::init<shoal::Matrix, shoal::Array<std::int32_t>, std::vector<shoal::AttributeSpec>,
+                    const std::vector<shoal::Array<double>>&, std::int32_t>(),
+           "codes"_a, "copies"_a, "attributes"_a, "counts"_a, "k"_a)
+      .def("advance", &shoal::AgglomerationPy::advance, "pairs"_a)
+      .def("classes", &shoal::AgglomerationPy::classes);
+  module.def("forest", &shoal::forest_py, "codes"_a, "copies"_a, "attributes"_a, "counts"_a, "k"_a);
+  module.def("unify", &shoal::unify_py, "codes"_a, "class_of"_a, "attributes"_a, "counts"_a, "sensitive"_a,
+             "diversity"_a, "weight"_a);
   nb::class_<shoal::ClassesPy>(module, "Classes")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Array<std::int32_t>&,
                     std::int32_t>(),
@@ -715,4 +819,5 @@ NB_MODULE(_native, module) {
       .def("sweep", &shoal::RingPy::sweep)
       .def("cost", &shoal::RingPy::cost)
       .def("order", &shoal::RingPy::order);
+  shoal::bind_sets(module);
 }

@@ -6,10 +6,11 @@ from shoal.errors import InfeasibleError, InputError, InternalError, PromiseErro
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
 from shoal.measures import Loss
-from shoal.models import Freeform, KAnonymity, Patterned
+from shoal.models import Freeform, KAnonymity, Patterned, SetAnonymity, SetDiversity
 from shoal.patterns import Pattern
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
+from shoal.transactions import collect_items
 
 __all__ = [
     "Audit",
@@ -31,8 +32,11 @@ __all__ = [
     "Release",
     "Role",
     "Schema",
+    "SetAnonymity",
+    "SetDiversity",
     "ShoalError",
     "anonymize",
     "audit",
+    "collect_items",
     "read_table",
 ]

@@ -310,6 +310,11 @@ class Norm(Distance):
         return 1e-12 + max((p.rounding / p.diameter for p in self.parts if p.diameter > 0), default=0.0)
 
 
+def has_distance(column: Column) -> bool:
+    """Return whether values of a column can be nearer to each other or farther apart, not only equal."""
+    return column.hierarchy is not None or column.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+
+
 def distance_of(values: pl.Series, column: Column) -> LinearDistance:
     """Return the distance that suits a sensitive column.
 

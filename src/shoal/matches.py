@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InternalError
-from shoal.recoding import Generalized, Nodes, Ranges, Sets
+from shoal.recoding import Generalized, Nodes, Ranges, Sets, Worlds
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,4 +346,6 @@ def _for_kernel(values: Generalized) -> kernels.Intervals | kernels.Subsets:
             return kernels.Intervals(len(values.domain), values.low, values.high)
         case Sets():
             return kernels.Subsets(len(values.domain), values.starts, values.members)
+        case Worlds():
+            return _for_kernel(values.worlds)
     raise InternalError(f"the consistency graph does not know {type(values).__name__}")

@@ -157,6 +157,71 @@ class Freeform(DiverseModel):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SetAnonymity(CrowdModel):
+    """k-anonymity of sets of items by nonreciprocal recoding (Xue et al. 2012), for baskets and the like.
+
+    Each record is among the possible worlds of at least k released rows, and each released row has at least k
+    records among its own, through a k-regular graph, as in `Freeform`. Other quasi-identifiers may stand
+    beside the items.
+
+    Parameters
+    ----------
+    k
+        How many rows a record fits. At least 2.
+    """
+
+    name: ClassVar[str] = "set-anonymity"
+
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+        return (
+            f"each person's items fit at least {self.k} released rows, and each released row fits at least "
+            f"{self.k} persons"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetDiversity(Model):
+    """l-diversity of sets of items (Xue et al. 2012, Definition 1), for the labels as they are published.
+
+    Each record fits at least l released rows that carry l different labels, in every sensitive column, even
+    after everybody must have a row; and each released row fits at least l records.
+
+    Parameters
+    ----------
+    l
+        How many different labels there are around each record. At least 2.
+    """
+
+    name: ClassVar[str] = "set-diversity"
+
+    l: int  # noqa: E741 - the letter the literature knows it by
+
+    def __post_init__(self) -> None:
+        given: Any = self.l
+        if isinstance(given, float) and given.is_integer():  # options read it as a number of any sort
+            object.__setattr__(self, "l", int(given))
+        check(self, "l", Integral, 2, "a whole number of at least 2: with l = 1 nothing is hidden")
+
+    @property
+    def crowd(self) -> int:
+        """Among how many rows everybody hides at least."""
+        return self.l
+
+    @property
+    def diverse(self) -> bool:
+        """Whether anything is promised about how varied sensitive values are."""
+        return True
+
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+        return (
+            f"each person's items fit released rows with at least {self.l} different sensitive values, and "
+            f"each released row fits at least {self.l} persons"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Patterned(CrowdModel):
     """Pattern-guided k-anonymity (Bredereck, Nichterlein and Niedermeier 2013): cells are exact or blank.
 
@@ -311,7 +376,7 @@ class Patterned(CrowdModel):
 def check(model: Model, name: str, kind: type, least: int, wanted: str) -> None:
     """Refuse a parameter that is not of its kind or too small, and make it a plain number."""
     value: Any = getattr(model, name)
-    if value is None and name != "k":
+    if value is None and any(f.name == name and f.default is None for f in fields(model)):
         return
     fits = isinstance(value, kind) and not isinstance(value, bool)
     plain = (int if kind is Integral else float)(value) if fits else 0

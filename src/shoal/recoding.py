@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import log
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +14,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal import kernels, written
-from shoal.domain import Attribute, Codes, Domain, RangeDomain, SetDomain, TreeDomain
+from shoal.domain import (
+    Attribute,
+    Codes,
+    Domain,
+    ItemsDomain,
+    RangeDomain,
+    SetDomain,
+    TreeDomain,
+    named_items,
+)
+from shoal.lists import Lists
 from shoal.table import Table
 
 
 class Generalized(ABC):
-    """Generalized values of one attribute: an array of intervals, of sets, or of nodes."""
+    """Generalized values of one attribute: an array of intervals, of sets, of nodes, or of sets of sets."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -57,6 +68,10 @@ class Generalized(ABC):
     @abstractmethod
     def typed(self) -> pl.Series:
         """Return each as a typed value, for Arrow and Parquet."""
+
+    def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
+        """Return the columns that a release has for them, typed or as text; the first has this name."""
+        return [(self.typed() if typed else pl.Series(self.texts(), dtype=pl.String)).rename(name)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +144,7 @@ class Ranges(Generalized):
 class Sets(Generalized):
     """Sets of codes, for any cardinality: the i-th is members[starts[i]:starts[i + 1]], ascending."""
 
-    domain: SetDomain
+    domain: SetDomain | ItemsDomain
     starts: NDArray[np.int64]
     members: Codes
 
@@ -248,6 +263,101 @@ class Nodes(Generalized):
 
     def typed(self) -> pl.Series:
         return pl.Series(self.domain.values.name, self.texts(), dtype=pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class Worlds(Generalized):
+    """Generalized sets of items (Xue et al. 2012, Section 3), each standing for several: its possible worlds.
+
+    Those differ from the base in uncertain items only, and in no more than a given number of them.
+
+    Parameters
+    ----------
+    domain
+        The items and the sets that occur.
+    base, uncertain
+        The base items and the uncertain items of each, ascending; an item may be both.
+    most_errors
+        In how many items each may differ; if that is negative, it stands for nothing.
+    """
+
+    domain: ItemsDomain
+    base: Lists
+    uncertain: Lists
+    most_errors: NDArray[np.int32]
+
+    @classmethod
+    def closure(cls, domain: ItemsDomain, codes: Codes, starts: NDArray[np.int64]) -> Worlds:
+        """Return the smallest one around each group, by bit voting.
+
+        Group i is codes[starts[i]:starts[i + 1]].
+        """
+        groups = starts, np.ascontiguousarray(codes)
+        base, uncertain, most_errors = kernels.smallest_worlds(domain.sets.arrays, groups, len(domain.names))
+        return cls(domain, Lists(*base), Lists(*uncertain), most_errors)
+
+    def __len__(self) -> int:
+        return len(self.most_errors)
+
+    @cached_property
+    def worlds(self) -> Sets:
+        """The possible worlds of each among the sets that occur."""
+        found = kernels.sets_among_worlds(
+            self.domain.sets.arrays,
+            self.base.arrays,
+            self.uncertain.arrays,
+            self.most_errors,
+            len(self.domain.names),
+        )
+        return Sets(self.domain, *found)
+
+    def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
+        return self.worlds.covers(index, codes)
+
+    def ncp(self) -> NDArray[np.float64]:
+        """Return the share of uncertain items among all items of each; 0 where nothing may be wrong.
+
+        Around a group, that is the share of the items of any that not all of them have. It never falls when
+        the group grows.
+        """
+        each = np.arange(len(self))
+        either = kernels.differences(self.base.arrays, self.uncertain.arrays, each, each)
+        together = (self.base.sizes + self.uncertain.sizes + either) // 2
+        uncertain = np.where(self.most_errors > 0, self.uncertain.sizes, 0)
+        return np.asarray(uncertain / np.maximum(together, 1))
+
+    def sizes(self) -> NDArray[np.int64]:
+        return self.worlds.sizes()
+
+    def bits(self) -> NDArray[np.float64]:
+        """Return the binary logarithm of how many possible worlds each has, whether they occur or not."""
+        shapes = np.column_stack((self.uncertain.sizes, np.maximum(self.most_errors, 0)))
+        pairs, place = np.unique(shapes, axis=0, return_inverse=True)
+        return np.array([_log2_of_ways(items, most) for items, most in pairs.tolist()])[place.ravel()]
+
+    def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.worlds.entropies(counts)
+
+    def keys(self) -> list[NDArray[np.int32]]:
+        return [self.base.numbers(), self.uncertain.numbers(), self.most_errors]
+
+    def texts(self) -> list[str]:
+        """Return the base items of each."""
+        return _item_texts(self.base, self.domain).to_list()
+
+    def typed(self) -> pl.Series:
+        """Return lists of the base items of each."""
+        return named_items(self.base, self.domain.names)
+
+    def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
+        """Return base items, uncertain items and the most errors, as three columns."""
+        both = [
+            named_items(lists, self.domain.names) if typed else _item_texts(lists, self.domain)
+            for lists in (self.base, self.uncertain)
+        ]
+        errors = pl.Series(self.most_errors, dtype=pl.Int64)
+        names = written.items_columns(name)
+        return [column.rename(each) for column, each in zip((*both, errors), names, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,7 +543,21 @@ def closure(attribute: Attribute, codes: Codes, starts: NDArray[np.int64]) -> Ge
             return Sets.closure(domain, codes, starts)
         case TreeDomain() as domain:
             return Nodes.closure(domain, codes, starts)
+        case ItemsDomain() as domain:
+            return Worlds.closure(domain, codes, starts)
     raise TypeError(f"unknown domain {type(attribute.domain).__name__}")
+
+
+def _item_texts(lists: Lists, domain: ItemsDomain) -> pl.Series:
+    names = [written.write_items([name]) for name in domain.names]
+    return named_items(lists, names).list.join(" ")
+
+
+def _log2_of_ways(items: int, most: int) -> float:
+    """Return the binary logarithm of the number of ways to choose at most so many of some items."""
+    chosen = np.arange(min(items, most))
+    ways = np.concatenate(([0.0], np.cumsum(np.log((items - chosen) / (chosen + 1)))))
+    return float(np.logaddexp.reduce(ways)) / log(2)
 
 
 def _share(sizes: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:

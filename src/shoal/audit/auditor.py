@@ -16,10 +16,13 @@ from shoal.audit.contribution import contributions_of
 from shoal.audit.judgement import broken
 from shoal.audit.outcome import Audit
 from shoal.audit.posterior import labels_of, posterior
+from shoal.audit.proximity import proximity_of_classes, proximity_of_records
 from shoal.audit.reading import ReleasedColumn, read_release
-from shoal.audit.risks import risks_of
+from shoal.audit.risks import consistency_with_population, risks_of
 from shoal.audit.suppression import suppressions_of
 from shoal.audit.uniqueness import uniqueness
+from shoal.distances import distance_of, has_distance
+from shoal.encoding import sensitive as encode_sensitive
 from shoal.errors import InputError, Reason, listing
 from shoal.models import KAnonymity, Model, Patterned
 from shoal.schema import Role, Schema, as_frame
@@ -37,6 +40,9 @@ def audit(
     key: Sequence[int] | NDArray[np.int64] | None = None,
     may_leave_out: bool = False,
     posterior_seconds: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    population: Any = None,
 ) -> Audit:
     """Audit a release of any tool.
 
@@ -56,6 +62,14 @@ def audit(
         Whether the release may have fewer rows than the original has records.
     posterior_seconds
         How long to sample how likely best guesses are; None leaves that out.
+    epsilon
+        Sensitive values at most so far apart, in their column's own unit, are nearly the same: tells how much
+        of each crowd carries nearly the same. None leaves that out.
+    delta
+        At most a share of 1 - delta of a crowd should be nearly the same; needs `epsilon`.
+    population
+        A table of everybody who could be in the original, with its quasi-identifiers: tells how often an
+        attacker is right who does not know who is in it.
 
     Returns
     -------
@@ -65,10 +79,12 @@ def audit(
     Raises
     ------
     InputError
-        If the tables do not fit the schema or a released cell cannot be read.
+        If the tables do not fit the schema, a released cell cannot be read, or a parameter is impossible.
     """
+    if delta is not None and epsilon is None:
+        raise InputError("delta says nothing without an epsilon", reason=Reason.PARAMETER)
     table = Table.encode(original, schema)
-    return audit_table(
+    found = audit_table(
         table,
         released,
         model,
@@ -77,6 +93,13 @@ def audit(
         thorough=True,
         posterior_seconds=posterior_seconds,
     )
+    if epsilon is not None:
+        found = _with_proximity(found, table, released, epsilon, delta)
+    if population is not None:
+        everybody = consistency_with_population(released, population, schema)
+        risks = risks_of(found.classes, found.consistency, population=everybody)
+        found = replace(found, risks=risks)
+    return found
 
 
 def audit_table(
@@ -98,7 +121,7 @@ def audit_table(
     key
         For each released row, the record of the table it was made from, where the auditor may know.
     thorough
-        Whether to look at what no promise is about, too: contributions and uniqueness.
+        Whether to look at what no promise is about, too: contributions, uniqueness and diversity.
     """
     frame = as_frame(released)
     columns = read_release(frame, table)
@@ -119,7 +142,8 @@ def audit_table(
         model,
         suppressions=suppressions_of(columns, table) if isinstance(model, Patterned) else (),
     )
-    asked = model is None or (model.diverse and not isinstance(model, KAnonymity))
+    # Classes of equal rows say it already, unless somebody wants to know all.
+    asked = thorough or not isinstance(model, KAnonymity | Patterned)
     if asked and consistency.rows_of_record.any():
         around = tuple(diversity_around(frame, column, graph) for column in sensitive)
         found = replace(found, diversity_around=around, diversity_consistent=around)
@@ -145,6 +169,26 @@ def audit_table(
         *(() if model is None else broken(model, found, table.schema)),
     )
     return replace(found, findings=findings)
+
+
+def _with_proximity(found: Audit, table: Table, released: Any, epsilon: float, delta: float | None) -> Audit:
+    """Add the proximity risk of the sensitive columns that have a distance."""
+    frame = as_frame(released)
+    columns = read_release(frame, table)
+    in_classes, around = [], []
+    for column in table.schema.sensitive:
+        if column.name in frame.columns and has_distance(column):
+            shown = encode_sensitive(frame[column.name], column.missing_marks)
+            what = (column.name, shown.codes, distance_of(shown.values, column))
+            in_classes.append(proximity_of_classes(found.classes, *what, epsilon=epsilon, delta=delta))
+            around.append(proximity_of_records(columns, table, *what, epsilon=epsilon, delta=delta))
+    if not in_classes:
+        raise InputError(
+            "epsilon needs a sensitive column of the release that is numeric, a date, ordered or has a "
+            "hierarchy",
+            reason=Reason.NO_SENSITIVE,
+        )
+    return replace(found, proximity=tuple(in_classes), proximity_around=tuple(around))
 
 
 def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) -> NDArray[np.int64]:

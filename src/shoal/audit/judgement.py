@@ -10,7 +10,7 @@ import numpy as np
 from shoal.audit.classes import Diversity
 from shoal.audit.outcome import Audit
 from shoal.errors import listing
-from shoal.models import DiverseModel, Freeform, KAnonymity, Model, Patterned
+from shoal.models import DiverseModel, Freeform, KAnonymity, Model, Patterned, SetAnonymity, SetDiversity
 from shoal.schema import Schema
 
 _ROUNDING = 1e-9
@@ -50,6 +50,16 @@ def _(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
         "among the matches of some record": found.diversity_around,
     }
     yield from undiverse(model, schema, places)
+
+
+@broken.register
+def _(model: SetAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from broken(Freeform(k=model.k), found, schema)
+
+
+@broken.register
+def _(model: SetDiversity, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from broken(Freeform(k=model.l, p=model.l), found, schema)
 
 
 @broken.register

@@ -27,9 +27,10 @@ def anonymize(
         Path, typer.Option("--output", "-o", help="Folder for the release.", rich_help_panel="Files")
     ],
     k: Annotated[
-        int, typer.Option("--k", help="Nobody is told from fewer than k.", rich_help_panel="The promise")
-    ],
-    model: options.ModelName = options.DEFAULT_MODEL,
+        int | None,
+        typer.Option("--k", help="Nobody is told from fewer than k.", rich_help_panel="The promise"),
+    ] = None,
+    model: options.ModelName = None,
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
@@ -49,6 +50,14 @@ def anonymize(
         float | None,
         typer.Option(
             "--seconds", help="exact, patterned: how long the proof may take.", rich_help_panel="The promise"
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            "--measure",
+            help="agglomerative, forest: lm or em, what they lose least of.",
+            rich_help_panel="The promise",
         ),
     ] = None,
     relaxed: Annotated[
@@ -72,12 +81,17 @@ def anonymize(
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
-    promised = options.promise(
-        model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l, patterns_file=patterns
-    )
     # Opened before the work, so that nobody waits for a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
+        promised = options.promise(
+            model or options.default_model(described),
+            k=k,
+            l=diversity_l,
+            p=diversity_p,
+            entropy_l=entropy_l,
+            patterns_file=patterns,
+        )
         for warning in warnings(frame, described):
             warn(warning)
         choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
@@ -85,6 +99,8 @@ def anonymize(
             choices["effort"] = effort
         if seconds is not None:
             choices["seconds"] = seconds
+        if measure is not None:
+            choices["measure"] = measure
         with progress(quiet or as_json) as report:
             release = engines.anonymize(
                 frame, described, promised, method=method, seed=seed, progress=report, **choices
@@ -115,11 +131,24 @@ def show_release(release: Release, folder: Path) -> None:
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
+            *_items(loss),
             *([("left out", f"{left_out} records with missing values")] if left_out else []),
             ("made by", f"{release.circumstances['method']} in {release.circumstances['seconds']:.1f} s"),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
     )
+
+
+def _items(loss: Loss) -> list[tuple[str, str]]:
+    """Return how far the released sets of items are from the true ones."""
+    return [
+        (
+            f"items of {name}",
+            f"{lost.error_rate:.1%} wrong, {lost.uncertain:.1f} uncertain in a row; counts of records with "
+            f"some items are off by {lost.query_error_present:.1%}",
+        )
+        for name, lost in loss.items.items()
+    ]
 
 
 def _suppressed(release: Release) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json
 from shoal.errors import InputError, Reason
 from shoal.io import read_table
+from shoal.models import SetDiversity
 from shoal.release import read_key
 
 
@@ -23,7 +24,7 @@ def audit(
     k: Annotated[
         int | None, typer.Option("--k", help="The k that was promised.", rich_help_panel="The promise")
     ] = None,
-    model: options.ModelName = options.DEFAULT_MODEL,
+    model: options.ModelName = None,
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
@@ -51,21 +52,50 @@ def audit(
             rich_help_panel="The promise",
         ),
     ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            "--epsilon",
+            help="Sensitive values so far apart count as nearly the same.",
+            rich_help_panel="The promise",
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            "--delta",
+            help="At most a share of 1 - delta of a crowd should be nearly the same.",
+            rich_help_panel="The promise",
+        ),
+    ] = None,
+    population: Annotated[
+        Path | None,
+        typer.Option(
+            "--population",
+            help="Table of all who could be in the original, for the risk when nobody knows who is.",
+            rich_help_panel="Files",
+        ),
+    ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Check a release against its original: exit code 1 if the promise does not hold."""
+    frame, described = load()
     promised = None
-    if k is not None:
+    if k is not None or model == SetDiversity.name:
         promised = options.promise(
-            model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l, patterns_file=patterns
+            model or options.default_model(described),
+            k=k,
+            l=diversity_l,
+            p=diversity_p,
+            entropy_l=entropy_l,
+            patterns_file=patterns,
         )
-    elif (diversity_l, diversity_p, entropy_l, patterns) != (None,) * 4 or model != options.DEFAULT_MODEL:
+    elif any(given is not None for given in (model, diversity_l, diversity_p, entropy_l, patterns)):
         raise InputError(
             "a promise needs its --k; without one, the audit reports and judges nothing",
             reason=Reason.PARAMETER,
         )
-    frame, described = load()
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
     found = auditor(
@@ -76,6 +106,9 @@ def audit(
         key=None if key is None else read_key(key),
         may_leave_out=may_leave_out,
         posterior_seconds=posterior,
+        epsilon=epsilon,
+        delta=delta,
+        population=None if population is None else read_table(population),
     )
     if as_json:
         show_json(found.as_dict())
@@ -85,15 +118,19 @@ def audit(
             "Audit",
             [
                 ("rows", f"{found.rows} released of {found.records} records"),
-                ("classes", f"{len(found.classes.sizes)}; the smallest has {found.k} rows"),
-                ("each record fits", f"at least {consistent.rows_per_record} released rows"),
-                ("each row fits", f"at least {int(consistent.records_of_row.min())} records"),
-                ("the strongest adversary", f"still has at least {found.concealment} rows for each record"),
+                ("classes of equal rows", f"{len(found.classes.sizes)}; size of the smallest: {found.k}"),
+                ("each record fits", f"at least {consistent.rows_per_record} of the released rows"),
+                ("each row fits", f"at least {int(consistent.records_of_row.min())} of the records"),
+                (
+                    "the strongest adversary",
+                    f"is left with at least {found.concealment} of the rows for each record",
+                ),
                 ("a random pick is right", f"{found.risks.marketer:.1%} of the time on average"),
                 *([] if consistent.strayed is None else [("rows beside their record", consistent.strayed)]),
                 *(
-                    (f"diversity of {d.column}", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
+                    (f"{d.column} in each class", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
                     for d in found.diversity
+                    if found.k > 1
                 ),
                 *(
                     (f"{d.column} around records", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
@@ -118,6 +155,22 @@ def _adversary(found: Audit) -> list[tuple[str, str]]:
     if found.contributions:
         most = min(found.contributions, key=lambda each: each.mean_risk)
         facts.append(("adds most to the risk", f"{most.column}: without it {most.mean_risk:.1%} on average"))
+    if found.risks.population is not None:
+        guessed = found.risks.journalist
+        facts.append(
+            (
+                f"one of {found.risks.population} people",
+                f"is picked right {guessed.mean:.1%} of the time on average, {guessed.highest:.1%} at most",
+            )
+        )
+    for near in found.proximity_around:
+        breached = "" if near.vulnerability is None else f"; {near.vulnerability:.1%} of them above 1 - delta"
+        facts.append(
+            (
+                f"within {near.epsilon:g} of each other in {near.column}",
+                f"{near.risk:.0%} of the rows around the worst record, {near.mean:.0%} on average{breached}",
+            )
+        )
     if found.posterior is not None:
         guess = found.posterior
         if guess.link is not None:

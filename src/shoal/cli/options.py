@@ -14,18 +14,23 @@ import typer
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
-from shoal.io import read_table
-from shoal.models import Freeform, KAnonymity, Model, Patterned
-from shoal.schema import Role, Schema
+from shoal.io import ITEMS, holds_transactions, read_table
+from shoal.models import Freeform, KAnonymity, Model, Patterned, SetAnonymity, SetDiversity
+from shoal.schema import Kind, Role, Schema
+from shoal.transactions import collect_items
 
-MODELS: dict[str, type[Model]] = {model.name: model for model in (Freeform, KAnonymity, Patterned)}
+MODELS: dict[str, type[Model]] = {
+    model.name: model for model in (Freeform, KAnonymity, SetAnonymity, SetDiversity, Patterned)
+}
 DEFAULT_MODEL = Freeform.name
 
 _ABOUT = "About the table"
 _PROMISE = "The promise"
 _FILES = "Files"
 
-TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet or Arrow file.")]
+TableFile = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet, Arrow or .dat file.")
+]
 SchemaFile = Annotated[
     Path | None,
     typer.Option("--schema", help="schema.toml, as `shoal scan` writes it.", rich_help_panel=_ABOUT),
@@ -55,7 +60,22 @@ Kinds = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="numeric, date or categorical, where it is inferred wrongly.",
+        help="numeric, date, categorical or items, where it is inferred wrongly.",
+        rich_help_panel=_ABOUT,
+    ),
+]
+Separators = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--separator", metavar="COLUMN=TEXT", help="Between the items of a cell.", rich_help_panel=_ABOUT
+    ),
+]
+Long = Annotated[
+    str | None,
+    typer.Option(
+        "--long",
+        metavar="RECORD,ITEM",
+        help="The table has a row for each item of a record; these columns say which.",
         rich_help_panel=_ABOUT,
     ),
 ]
@@ -87,7 +107,7 @@ Encoding = Annotated[
     typer.Option("--encoding", help="Of a CSV file, if not found by itself.", rich_help_panel=_FILES),
 ]
 ModelName = Annotated[
-    str, typer.Option("--model", help=f"One of: {', '.join(MODELS)}.", rich_help_panel=_PROMISE)
+    str | None, typer.Option("--model", help=f"One of: {', '.join(MODELS)}.", rich_help_panel=_PROMISE)
 ]
 DiversityL = Annotated[
     float | None,
@@ -126,6 +146,8 @@ def load(
     drop: Drop = None,
     hierarchy: Hierarchies = None,
     kind: Kinds = None,
+    separator: Separators = None,
+    long: Long = None,
     weight: Weights = None,
     missing: Missings = None,
     missing_mark: MissingMarks = None,
@@ -142,6 +164,10 @@ def load(
         If table or schema cannot be read, or do not fit each other.
     """
     frame = read_table(table, delimiter=delimiter, encoding=encoding)
+    if long is not None:
+        frame = collect_items(frame, *_record_and_item(long))
+    if holds_transactions(table) and not (quasi or sensitive or drop or schema):
+        quasi = [ITEMS]  # there is no other column
     named = {
         Role.QUASI: _names(quasi, frame.columns),
         Role.SENSITIVE: _names(sensitive, frame.columns),
@@ -151,6 +177,8 @@ def load(
     for key, given in (("kind", kind), ("weight", weight), ("missing", missing)):
         for name, text in _pairs(given, f"--{key}", frame.columns):
             changes.setdefault(name, {})[key] = _number(text, name) if key == "weight" else text
+    for name, text in _pairs(separator, "--separator", frame.columns):
+        changes.setdefault(name, {}).update(kind=Kind.ITEMS, separator=text)
     for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
         changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
     marks = tuple(missing_mark or ())
@@ -184,6 +212,11 @@ def takes_table(command: Callable[..., None]) -> Callable[..., None]:
 
 Loading = Callable[[], tuple[pl.DataFrame, Schema]]
 """What `takes_table` hands to a command: reads the table and its schema."""
+
+
+def default_model(schema: Schema) -> str:
+    """Return the name of the model for whoever names none: where there are sets of items, one for these."""
+    return SetAnonymity.name if any(c.kind is Kind.ITEMS for c in schema.quasi) else DEFAULT_MODEL
 
 
 def promise(model: str, *, patterns_file: Path | None = None, **parameters: Any) -> Model:
@@ -230,6 +263,13 @@ def _with_file(
         role = next((role for role, names in named.items() if column.name in names), before.role)
         described.append(replace(before, role=role, missing_marks=marks or before.missing_marks))
     return Schema(tuple(described))
+
+
+def _record_and_item(given: str) -> tuple[str, str]:
+    record, comma, item = given.partition(",")
+    if not (comma and record.strip() and item.strip()):
+        raise InputError(f"--long {given!r} must be RECORD,ITEM", reason=Reason.PARAMETER)
+    return record.strip(), item.strip()
 
 
 def _names(given: list[str] | None, columns: list[str]) -> list[str]:

@@ -559,7 +559,45 @@ class MatchingChains:
         return records, boxes, shares.reshape(-1, self._chains), complete.astype(np.bool_), steps
 
 
-class Refinement:
+class Reassignable:
+    """A regular graph of rows and the records they cover, all of which can be assigned anew.
+
+    Parameters
+    ----------
+    native
+        The graph in the compiled core.
+    shape
+        Its rows, and how many records each covers.
+    """
+
+    def __init__(self, native: _native.Refinement | _native.SetGraph, shape: tuple[int, ...]) -> None:
+        self._native, self._shape = native, shape
+
+    def reassign(self, times: int, temperature: float = 0.0) -> int:
+        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
+
+        Parameters
+        ----------
+        times
+            How often.
+        temperature
+            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
+            minima.
+        """
+        return self._native.reassign(times, temperature)
+
+    @property
+    def cost(self) -> float:
+        """The cost of all rows together."""
+        return self._native.cost()
+
+    @property
+    def graph(self) -> NDArray[np.int32]:
+        """The records of each row."""
+        return self._native.members().reshape(self._shape)
+
+
+class Refinement(Reassignable):
     """A regular graph of rows and the records they cover, and exchanges that lower its cost.
 
     Parameters
@@ -579,8 +617,8 @@ class Refinement:
         graph: NDArray[np.int32],
         key: NDArray[np.uint64],
     ) -> None:
-        self._shape = graph.shape
         self._refinement = _native.Refinement(codes, _specs(attributes), np.ascontiguousarray(graph), key)
+        super().__init__(self._refinement, graph.shape)
 
     def exchange(self, foresight: float = 0.0) -> int:
         """Let each row try to exchange each of its records with another row; return how often two did.
@@ -592,29 +630,6 @@ class Refinement:
             each exchange lowers the cost; with more, the cost may rise at first and fall further then.
         """
         return self._refinement.exchange(foresight)
-
-    def reassign(self, times: int, temperature: float = 0.0) -> int:
-        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
-
-        Parameters
-        ----------
-        times
-            How often.
-        temperature
-            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
-            minima.
-        """
-        return self._refinement.reassign(times, temperature)
-
-    @property
-    def cost(self) -> float:
-        """The cost of all rows together."""
-        return self._refinement.cost()
-
-    @property
-    def graph(self) -> NDArray[np.int32]:
-        """The records of each row."""
-        return self._refinement.members().reshape(self._shape)
 
 
 class Classes:
@@ -658,6 +673,113 @@ class Classes:
         Returns how many did. Each lowers the cost; only the few classes that fit a record best are looked at.
         """
         return self._classes.sweep()
+
+
+class Agglomeration:
+    """Clusters of records, the two closest of which become one, again and again; with k records, a class.
+
+    Parameters
+    ----------
+    codes
+        One row for each distinct record.
+    copies
+        How many records each stands for.
+    attributes
+        What it costs to cover several codes.
+    k
+        How many records a class has; there are as many. A cluster with more expels the farthest.
+    counts
+        For each attribute, how many records have each code, to measure cost by entropy and not by what
+        `attributes` say; empty for these.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        copies: NDArray[np.integer[Any]],
+        attributes: Sequence[Geometry],
+        k: int,
+        counts: Sequence[NDArray[np.integer[Any]]] = (),
+    ) -> None:
+        self._agglomeration = _native.Agglomeration(
+            np.ascontiguousarray(codes), copies.astype(np.int32), _specs(attributes), _floats(counts), k
+        )
+
+    def advance(self, pairs: int) -> int:
+        """Unite up to so many pairs; return how many records are in classes then, in the end all.
+
+        What is left at the end, fewer than k records, goes to the classes where it costs least.
+        """
+        return self._agglomeration.advance(pairs)
+
+    @property
+    def classes(self) -> NDArray[np.int32]:
+        """The class of each copy of the first record, then of the second, ...; once all are in classes."""
+        return self._agglomeration.classes()
+
+
+def forest(
+    codes: NDArray[np.int32],
+    copies: NDArray[np.integer[Any]],
+    attributes: Sequence[Geometry],
+    k: int,
+    counts: Sequence[NDArray[np.integer[Any]]] = (),
+) -> NDArray[np.int32]:
+    """Link each tree of fewer than k records to the nearest one outside; cut trees into classes.
+
+    Parameters
+    ----------
+    codes, copies, attributes, k, counts
+        As for `Agglomeration`.
+
+    Returns
+    -------
+    NDArray
+        The class of each copy of the first record, then of the second, ... Classes have k to
+        max(2k - 1, 3k - 5) records, or rarely up to 3k - 3.
+    """
+    return _native.forest(
+        np.ascontiguousarray(codes), copies.astype(np.int32), _specs(attributes), _floats(counts), k
+    )
+
+
+def unify(
+    codes: NDArray[np.int32],
+    class_of: NDArray[np.int32],
+    attributes: Sequence[Geometry],
+    sensitive: Sequence[tuple[NDArray[np.int32], int]],
+    *,
+    diversity: float,
+    weight: float,
+    counts: Sequence[NDArray[np.integer[Any]]] = (),
+) -> NDArray[np.int32]:
+    """Unite classes, the least diverse first, until in each no label has a share above 1 / `diversity`.
+
+    Parameters
+    ----------
+    codes
+        One row for each record.
+    class_of
+        The class of each, numbered 0, 1, 2, ...
+    attributes, counts
+        As for `Agglomeration`.
+    sensitive
+        Codes and number of different values of each sensitive column.
+    diversity
+        Records per record of the most frequent label, in each class and column.
+    weight
+        How much the loss of uniting two classes counts, from 0 to 1; the rest is for what diversity the
+        united class lacks.
+
+    Returns
+    -------
+    NDArray
+        The class of each record, numbered 0, 1, 2, ...; all are one class if nothing less is diverse.
+    """
+    columns = [(np.ascontiguousarray(values), size) for values, size in sensitive]
+    return _native.unify(
+        np.ascontiguousarray(codes), class_of, _specs(attributes), _floats(counts), columns, diversity, weight
+    )
 
 
 class Ring:
@@ -1040,6 +1162,78 @@ def count_labels(
     return graph.count_labels(labels, size)
 
 
+Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
+"""Lists in a row, where each begins and all of them: the i-th is values[starts[i]:starts[i + 1]]."""
+
+
+def smallest_worlds(sets: Arrays, groups: Arrays, width: int) -> tuple[Arrays, Arrays, NDArray[np.int32]]:
+    """Return the smallest generalized set of items around each group of sets, on all cores.
+
+    An item is in the base if more than half of the group have it (bit voting; Xue et al. 2012, Section 4),
+    and uncertain if some have it and some do not.
+
+    Parameters
+    ----------
+    sets
+        The items of each set, out of 0..width-1, ascending.
+    groups
+        The sets in each group; none is empty.
+    width
+        How many items there are.
+
+    Returns
+    -------
+    tuple
+        The base items and the uncertain items of each, ascending, and the largest number of items in which
+        one of the group differs from the base. O(items in all groups).
+    """
+    return _native.smallest_worlds(sets, groups, width)
+
+
+def differences(
+    left: Arrays, right: Arrays, lefts: NDArray[np.integer[Any]], rights: NDArray[np.integer[Any]]
+) -> NDArray[np.int32]:
+    """Return the Hamming distance of each pair of sets, on all cores.
+
+    Parameters
+    ----------
+    left, right
+        Sets of items, ascending.
+    lefts, rights
+        The pairs: the i-th are set lefts[i] on the left and set rights[i] on the right.
+    """
+    return _native.differences(left, right, lefts.astype(np.int32), rights.astype(np.int32))
+
+
+def sets_among_worlds(
+    sets: Arrays, base: Arrays, uncertain: Arrays, most_errors: NDArray[np.int32], width: int
+) -> Arrays:
+    """Return which sets of items each generalized set stands for, on all cores.
+
+    Those differ from the base in uncertain items only, and in no more than the given number.
+
+    Parameters
+    ----------
+    sets
+        The items of each set, out of 0..width-1, ascending; no two are equal.
+    base, uncertain, most_errors
+        The generalized sets; a negative number of errors stands for nothing.
+    width
+        How many items there are.
+
+    Returns
+    -------
+    tuple
+        The sets that each stands for, ascending. A search turns away at the first item, the rarest ones
+        first, that rules out all sets that are left; so it hardly looks at more than it finds.
+    """
+    return _native.sets_among_worlds(sets, base, uncertain, most_errors, width)
+
+
 def _specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:
     """Return attributes as native code takes them."""
     return [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
+
+
+def _floats(arrays: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.float64]]:
+    return [np.ascontiguousarray(array, dtype=np.float64) for array in arrays]

@@ -143,6 +143,35 @@ class Classes:
     def cost(self) -> float: ...
     def class_of(self) -> NDArray[np.int32]: ...
 
+class Agglomeration:
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        copies: NDArray[np.int32],
+        attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+        counts: Sequence[NDArray[np.float64]],
+        k: int,
+    ) -> None: ...
+    def advance(self, pairs: int) -> int: ...
+    def classes(self) -> NDArray[np.int32]: ...
+
+def forest(
+    codes: NDArray[np.int32],
+    copies: NDArray[np.int32],
+    attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+    counts: Sequence[NDArray[np.float64]],
+    k: int,
+) -> NDArray[np.int32]: ...
+def unify(
+    codes: NDArray[np.int32],
+    class_of: NDArray[np.int32],
+    attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+    counts: Sequence[NDArray[np.float64]],
+    sensitive: Sequence[tuple[NDArray[np.int32], int]],
+    diversity: float,
+    weight: float,
+) -> NDArray[np.int32]: ...
+
 class Ring:
     def __init__(
         self,
@@ -183,6 +212,28 @@ def chain(
 def cut(
     codes: NDArray[np.int32], attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]], k: int
 ) -> NDArray[np.int32]: ...
+def smallest_worlds(
+    sets: tuple[NDArray[np.int64], NDArray[np.int32]],
+    groups: tuple[NDArray[np.int64], NDArray[np.int32]],
+    width: int,
+) -> tuple[
+    tuple[NDArray[np.int64], NDArray[np.int32]],
+    tuple[NDArray[np.int64], NDArray[np.int32]],
+    NDArray[np.int32],
+]: ...
+def differences(
+    left: tuple[NDArray[np.int64], NDArray[np.int32]],
+    right: tuple[NDArray[np.int64], NDArray[np.int32]],
+    lefts: NDArray[np.int32],
+    rights: NDArray[np.int32],
+) -> NDArray[np.int32]: ...
+def sets_among_worlds(
+    sets: tuple[NDArray[np.int64], NDArray[np.int32]],
+    base: tuple[NDArray[np.int64], NDArray[np.int32]],
+    uncertain: tuple[NDArray[np.int64], NDArray[np.int32]],
+    most_errors: NDArray[np.int32],
+    width: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
 def walk(
     members: NDArray[np.int32], which: int, key: NDArray[np.uint64], backtracking: bool, seconds: float
 ) -> tuple[NDArray[np.int32], int, int]: ...
@@ -197,3 +248,53 @@ def mondrian(
     entropy: float,
     relaxed: bool,
 ) -> NDArray[np.int32]: ...
+
+_Sets = tuple[NDArray[np.int64], NDArray[np.int32], int]
+
+def hamming(sets: _Sets, ones: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.int32]: ...
+def gray_order(sets: _Sets) -> NDArray[np.int32]: ...
+def breakpoints(steps: NDArray[np.int32], shortest: int, longest: int) -> NDArray[np.int32]: ...
+def shorten(
+    sets: _Sets,
+    weights: NDArray[np.int32],
+    order: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    kicks: int,
+) -> NDArray[np.int32]: ...
+def vote(
+    sets: _Sets, row_starts: NDArray[np.int64], records: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+def near_sets(
+    sets: _Sets, weights: NDArray[np.int32], orders: NDArray[np.int32], count: int, rounds: int
+) -> NDArray[np.int32]: ...
+def greedy_extraction(
+    sets: _Sets,
+    order: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    most: int,
+) -> NDArray[np.int32]: ...
+def cahd(
+    sets: _Sets, order: NDArray[np.int32], labels: NDArray[np.int32], different: int, size: int, reach: int
+) -> NDArray[np.int32]: ...
+def mix(
+    graph: NDArray[np.int32],
+    assignment: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    steps: int,
+    key: NDArray[np.uint64],
+) -> NDArray[np.int32]: ...
+
+class SetGraph:
+    def __init__(
+        self,
+        sets: _Sets,
+        weights: NDArray[np.int32],
+        graph: NDArray[np.int32],
+        neighbours: NDArray[np.int32],
+        labels: NDArray[np.int32],
+        key: NDArray[np.uint64],
+    ) -> None: ...
+    def reassign(self, times: int, temperature: float) -> int: ...
+    def cost(self) -> float: ...
+    def members(self) -> NDArray[np.int32]: ...

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
+from shoal.domain import ItemsDomain
 from shoal.measures.geometry import geometry
 from shoal.randomness import Randomness
 from shoal.table import Table
@@ -41,6 +42,8 @@ def lower_bound(table: Table, k: int, *, sample: int | None = None) -> Bound:
     rows, and each row is made for another record; so the mean over records of what that box costs is no more
     than GCP. ∎ If nothing more is promised, each record can have that very box: then this is the optimum.
 
+    Where there are sets of items nothing better than 0 is known.
+
     Where a search for the cheapest box is broken off, what it has shown by then takes its place, which is no
     more. Time and memory are in proportion to the number of different records, up to a logarithm.
 
@@ -54,6 +57,8 @@ def lower_bound(table: Table, k: int, *, sample: int | None = None) -> Bound:
         How many records are asked, two from each of half as many stretches of neighbours; if there are no
         more different ones with fewer than k copies, all. `SAMPLE` by default.
     """
+    if any(isinstance(attribute.domain, ItemsDomain) for attribute in table.attributes):
+        return Bound(0.0, 0.0)
     groups, first = kernels.group_rows(table.codes)
     tree = kernels.BoxTree(table.codes[first], geometry(table), 1)
     copies = np.bincount(groups)[tree.order]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.domain import Attribute, RangeDomain
 from shoal.measures.bounds import lower_bound
+from shoal.measures.items import ItemsLoss, items_loss
 from shoal.recoding import Recoding
 
 
@@ -42,6 +43,8 @@ class Loss:
         What every release that keeps the promise has as `gcp` at least; see `lower_bound`.
     bound_error
         The standard error of `bound` where it is estimated from a sample of the records, else 0.
+    items
+        For each column of items, what was lost of it; see `ItemsLoss`.
     """
 
     gcp: float
@@ -54,6 +57,7 @@ class Loss:
     by_attribute: Mapping[str, float]
     bound: float
     bound_error: float
+    items: Mapping[str, ItemsLoss] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float | None:
@@ -99,6 +103,7 @@ def measure(recoding: Recoding, k: int) -> Loss:
         by_attribute=gcp_by_attribute(recoding),
         bound=bound.value,
         bound_error=bound.error,
+        items=items_loss(recoding),
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InfeasibleError, InputError, Reason, listing
+from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_rows
 from shoal.methods.pattern_program import Program, solve
@@ -98,6 +99,7 @@ def suppression(
             f"seconds = {seconds!r} is not possible; it must be a number above 0", reason=Reason.PARAMETER
         )
     require_rows(table, model)
+    geometry(table)  # refuses columns of items, which are never exact or suppressed as a whole
     patterns = Patterns.of(model.mask({a.column.name: a.column.weight for a in table.attributes}))
     _require_room(table, model, patterns)
     circumstances.progress("giving rows their patterns", 0.0)
@@ -128,7 +130,7 @@ def heuristic(codes: NDArray[np.int32], patterns: Patterns, k: int, *, search: b
     found = kernels.PatternSearch(codes, patterns.kept, patterns.costs, beyond, k, pattern_of)
     if patterns.coarsest:
         found.sweep(len(patterns) - 1)
-    going = search or (found.pattern_of < 0).any()
+    going = search or bool((found.pattern_of < 0).any())
     while going:
         before = found.cost
         found.sweep()
