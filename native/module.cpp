@@ -33,6 +33,8 @@
 #include "maximum_matching.hpp"
 #include "mondrian.hpp"
 #include "own_rows.hpp"
+#include "pattern_cover.hpp"
+#include "pattern_search.hpp"
 #include "random_words.hpp"
 #include "refinement.hpp"
 #include "ring.hpp"
@@ -786,6 +788,36 @@ auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_
   return std::tuple(give(std::move(walked.assignment)), walked.steps, walked.assigned);
 }
 
+auto cover_py(const Matrix& codes, const Array<std::uint64_t>& kept, std::int64_t k, bool shared) {
+  const std::int64_t rows = rows_of(codes);
+  Cover found;
+  {
+    nb::gil_scoped_release release;
+    found = cover(view(codes), static_cast<std::size_t>(rows), view(kept), k, shared);
+  }
+  return std::pair(give(std::move(found.pattern_of)), found.counted);
+}
+
+class PatternSearchPy {
+ public:
+  PatternSearchPy(const Matrix& codes, const Array<std::uint64_t>& kept, const Array<double>& costs,
+                  double beyond, std::int64_t k, const Array<std::int32_t>& pattern_of) {
+    const auto rows = static_cast<std::size_t>(rows_of(codes));
+    nb::gil_scoped_release release;
+    search_.emplace(view(codes), rows, view(kept), view(costs), beyond, k, view(pattern_of));
+  }
+
+  std::int64_t sweep(std::size_t begin, std::size_t end) {
+    nb::gil_scoped_release release;
+    return search_->sweep(begin, end);
+  }
+  double cost() const { return search_->cost(); }
+  auto pattern_of() const { return give(search_->pattern_of()); }
+
+ private:
+  std::optional<PatternSearch> search_;
+};
+
 }  // namespace
 }  // namespace shoal
 
@@ -807,6 +839,14 @@ NB_MODULE(_native, module) {
              "most_errors"_a, "width"_a);
   module.def("walk", &shoal::walk_py, "members"_a, "which"_a, "key"_a, "backtracking"_a, "seconds"_a);
   module.def("chain", &shoal::chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
+  module.def("cover", &shoal::cover_py, "codes"_a, "kept"_a, "k"_a, "shared"_a);
+  nb::class_<shoal::PatternSearchPy>(module, "PatternSearch")
+      .def(nb::init<const shoal::Matrix&, const shoal::Array<std::uint64_t>&, const shoal::Array<double>&,
+                    double, std::int64_t, const shoal::Array<std::int32_t>&>(),
+           "codes"_a, "kept"_a, "costs"_a, "beyond"_a, "k"_a, "pattern_of"_a)
+      .def("sweep", &shoal::PatternSearchPy::sweep, "begin"_a, "end"_a)
+      .def("cost", &shoal::PatternSearchPy::cost)
+      .def("pattern_of", &shoal::PatternSearchPy::pattern_of);
   module.def("cut", &shoal::cut_py, "codes"_a, "attributes"_a, "k"_a);
   nb::class_<shoal::ConsistencyGraphPy>(module, "ConsistencyGraph")
       .def(nb::init<shoal::Matrix, const shoal::Array<std::int64_t>&, shoal::Matrix,

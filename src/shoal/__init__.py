@@ -13,9 +13,11 @@ from shoal.models import (
     KAnonymity,
     KOne,
     OneK,
+    Patterned,
     SetAnonymity,
     SetDiversity,
 )
+from shoal.patterns import Pattern
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.transactions import collect_items
@@ -37,6 +39,8 @@ __all__ = [
     "Loss",
     "Missing",
     "OneK",
+    "Pattern",
+    "Patterned",
     "Prefixes",
     "PromiseError",
     "Release",

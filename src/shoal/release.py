@@ -124,6 +124,7 @@ class Release:
                 )
                 for c in table.schema
             ],
+            **({"account": dict(self.recoding.account)} if self.recoding.account else {}),
             "loss": self.loss.as_dict(),
             "audit": self.audit.as_dict(),
         }

@@ -327,3 +327,29 @@ def test_a_scan_that_fails_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("visit_date\n2025-02-30\n2025-02-27\n")
     run(tmp_path, "scan", "t.csv", code=2)
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_patterns_of_suppressed_cells(clinic: Path, tmp_path: Path) -> None:
+    table, patterns = str(clinic / "patients.csv"), tmp_path / "patterns.toml"
+    patterns.write_text('never = ["sex"]\npriorities = [["age", "zip"]]\n[weights]\nage = 2\n')
+    model = (*ROLES, "--model", "patterned", "--patterns", "patterns.toml", "--k", "5")
+    shown = run(
+        tmp_path, "anonymize", table, *model, "--effort", "best", "--seconds", "5", "-o", "out"
+    ).stdout
+    for words in ("every cell is exact or suppressed", "never 'sex'", "suppressed", "proven"):
+        assert words in " ".join(shown.split())
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate["account"]["bound"] <= certificate["account"]["cost"]
+    assert sum(kind["rows"] for kind in certificate["audit"]["suppressions"]) == 1_000
+    assert not any("sex" in kind["suppress"] for kind in certificate["audit"]["suppressions"])
+    assert "What was suppressed" in (tmp_path / "out" / "report.html").read_text()
+    run(tmp_path, "audit", table, "out/release.csv", *model, "-q")
+    patterns.write_text("up_to = 0\nleftovers = 'refuse'\n")
+    assert (
+        "which no pattern allows" in run(tmp_path, "audit", table, "out/release.csv", *model, code=1).stdout
+    )
+    refused = run(tmp_path, "anonymize", table, *model, "-o", "other", "--json", code=1)
+    assert json.loads(refused.stdout)["error"]["reason"] == "infeasible"
+    patterns.write_text('never = ["sexe"]\n')
+    refused = run(tmp_path, "anonymize", table, *model, "-o", "other", "--json", code=2)
+    assert json.loads(refused.stdout)["error"]["reason"] == "unknown-column"

@@ -19,11 +19,12 @@ from shoal.audit.posterior import labels_of, posterior
 from shoal.audit.proximity import proximity_of_classes, proximity_of_records
 from shoal.audit.reading import ReleasedColumn, read_release
 from shoal.audit.risks import consistency_with_population, risks_of
+from shoal.audit.suppression import suppressions_of
 from shoal.audit.uniqueness import uniqueness
 from shoal.distances import distance_of, has_distance
 from shoal.encoding import sensitive as encode_sensitive
 from shoal.errors import InputError, Reason, listing
-from shoal.models import KAnonymity, Model
+from shoal.models import KAnonymity, Model, Patterned
 from shoal.schema import Role, Schema, as_frame
 from shoal.table import Table
 
@@ -139,9 +140,10 @@ def audit_table(
         risks_of(classes, consistency),
         diversity,
         model,
+        suppressions=suppressions_of(columns, table) if isinstance(model, Patterned) else (),
     )
     # Classes of equal rows say it already, unless somebody wants to know all.
-    asked = thorough or not isinstance(model, KAnonymity)
+    asked = thorough or not isinstance(model, KAnonymity | Patterned)
     if asked and consistency.rows_of_record.any():
         around = tuple(diversity_around(frame, column, graph) for column in sensitive)
         found = replace(found, diversity_around=around, diversity_consistent=around)

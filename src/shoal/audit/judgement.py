@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import singledispatch
 
+import numpy as np
+
 from shoal.audit.classes import Diversity
 from shoal.audit.outcome import Audit
 from shoal.errors import listing
@@ -19,6 +21,7 @@ from shoal.models import (
     KOne,
     Model,
     OneK,
+    Patterned,
     SetAnonymity,
     SetDiversity,
 )
@@ -48,12 +51,7 @@ def broken(model: Model, found: Audit, schema: Schema) -> Iterator[str]:  # noqa
 
 @broken.register
 def _(model: KAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
-    if found.k < model.k:
-        small = found.classes.sizes[found.classes.sizes < model.k]
-        yield (
-            f"{len(small)} classes with {int(small.sum())} rows have fewer than k = {model.k} rows; "
-            f"the smallest has {found.k}"
-        )
+    yield from small_classes(found, model.k)
     yield from few_rows(found, model.k)
     yield from few_matches(found, model.k)
     yield from undiverse(model, schema, {"in some class": found.diversity})
@@ -124,6 +122,30 @@ def left_out(model: ConsistentModel, found: Audit) -> Iterator[str]:
     withheld = math.ceil(model.withhold * found.records)
     if withheld and missing > withheld:
         yield f"{missing} records are left out, although only {withheld} were to be withheld"
+
+
+@broken.register
+def _(model: Patterned, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from small_classes(found, model.k)
+    yield from few_rows(found, model.k)
+    yield from few_matches(found, model.k)
+    mask = model.mask({column.name: column.weight for column in schema.quasi})
+    for kind in found.suppressions:
+        if kind.blurred:
+            yield f"{kind.rows} rows are neither exact nor suppressed in {listing(kind.blurred)}"
+        elif not mask.allows(np.isin(mask.columns, kind.suppressed), np.isin(mask.columns, kind.either)):
+            what = listing(kind.suppressed) or "nothing"
+            yield f"{kind.rows} rows suppress {what}, which no pattern allows"
+
+
+def small_classes(found: Audit, k: int) -> Iterator[str]:
+    """Yield that some classes of equal rows are smaller than k, if so."""
+    if found.k < k:
+        small = found.classes.sizes[found.classes.sizes < k]
+        yield (
+            f"{len(small)} classes with {int(small.sum())} rows have fewer than k = {k} rows; "
+            f"the smallest has {found.k}"
+        )
 
 
 def few_rows(found: Audit, k: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ from shoal.audit.contribution import Contribution
 from shoal.audit.posterior import Posterior
 from shoal.audit.proximity import Proximity
 from shoal.audit.risks import Risks
+from shoal.audit.suppression import Suppression
 from shoal.audit.uniqueness import Combination
 from shoal.errors import PromiseError
 from shoal.matches import Matches
@@ -57,6 +58,8 @@ class Audit:
         distance; empty if nobody asked.
     proximity_around
         The same among the rows that each record is consistent with.
+    suppressions
+        Which cells rows suppress, and how many rows do; found if patterns of them were promised.
     """
 
     records: int
@@ -75,6 +78,7 @@ class Audit:
     posterior: Posterior | None = None
     proximity: tuple[Proximity, ...] = ()
     proximity_around: tuple[Proximity, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
 
     @property
     def k(self) -> int:
@@ -136,4 +140,5 @@ class Audit:
             "posterior": None if self.posterior is None else self.posterior.as_dict(),
             "proximity": [each.as_dict() for each in self.proximity],
             "proximity_around": [each.as_dict() for each in self.proximity_around],
+            "suppressions": [each.as_dict() for each in self.suppressions],
         }

@@ -16,6 +16,9 @@ from shoal.release import RELEASE_FILES, Format, Release
 from shoal.staging import staged_folder
 from shoal.suggestion import warnings
 
+MOST_PATTERNS = 8
+"""So many combinations of suppressed cells are shown, those of most rows."""
+
 
 @options.takes_table
 def anonymize(
@@ -33,6 +36,7 @@ def anonymize(
     entropy_l: options.EntropyL = None,
     two_sided: options.TwoSided = None,
     withhold: options.Withhold = None,
+    patterns: options.PatternsFile = None,
     method: Annotated[
         str | None, typer.Option("--method", help="Another way to keep it.", rich_help_panel="The promise")
     ] = None,
@@ -46,7 +50,9 @@ def anonymize(
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", help="exact: how long the proof may take.", rich_help_panel="The promise"),
+        typer.Option(
+            "--seconds", help="exact, patterned: how long the proof may take.", rich_help_panel="The promise"
+        ),
     ] = None,
     measure: Annotated[
         str | None,
@@ -96,6 +102,7 @@ def anonymize(
             entropy_l=entropy_l,
             two_sided=two_sided,
             withhold=withhold,
+            patterns_file=patterns,
         )
         for warning in warnings(frame, described):
             warn(warning)
@@ -130,6 +137,7 @@ def show_release(release: Release, folder: Path) -> None:
             ("promised", release.model.sentence()),
             ("audit found", found.verdict),
             *_crowd(release),
+            *_suppressed(release),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
@@ -151,6 +159,20 @@ def _items(loss: Loss) -> list[tuple[str, str]]:
             f"some items are off by {lost.query_error_present:.1%}",
         )
         for name, lost in loss.items.items()
+    ]
+
+
+def _suppressed(release: Release) -> list[tuple[str, str]]:
+    """Return which cells how many rows suppress, and how far from the least that may be."""
+    kinds = [
+        f"{', '.join(kind.suppressed) or 'nothing'} ({kind.rows} rows)" for kind in release.audit.suppressions
+    ]
+    more = f" and {len(kinds) - MOST_PATTERNS} other combinations" if len(kinds) > MOST_PATTERNS else ""
+    account = release.recoding.account
+    gap = 1 - account["bound"] / account["cost"] if account.get("bound") else None
+    return [
+        *([("suppressed", "; ".join(kinds[:MOST_PATTERNS]) + more)] if kinds else []),
+        *([] if gap is None else [("proven", f"nobody could suppress more than {gap:.1%} less")]),
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,6 +30,7 @@ def audit(
     entropy_l: options.EntropyL = None,
     two_sided: options.TwoSided = None,
     withhold: options.Withhold = None,
+    patterns: options.PatternsFile = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -83,12 +84,13 @@ def audit(
     """Check a release against its original: exit code 1 if the promise does not hold."""
     frame, described = load()
     promised = None
-    parameters = {
+    parameters: dict[str, Any] = {
         "l": diversity_l,
         "p": diversity_p,
         "entropy_l": entropy_l,
         "two_sided": two_sided,
         "withhold": withhold,
+        "patterns_file": patterns,
     }
     if k is not None or model == SetDiversity.name:
         promised = options.promise(model or options.default_model(described), k=k, **parameters)

@@ -15,13 +15,24 @@ import typer
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import ITEMS, holds_transactions, read_table
-from shoal.models import KK, Concealment, Freeform, KAnonymity, KOne, Model, OneK, SetAnonymity, SetDiversity
+from shoal.models import (
+    KK,
+    Concealment,
+    Freeform,
+    KAnonymity,
+    KOne,
+    Model,
+    OneK,
+    Patterned,
+    SetAnonymity,
+    SetDiversity,
+)
 from shoal.schema import Kind, Role, Schema
 from shoal.transactions import collect_items
 
 MODELS: dict[str, type[Model]] = {
     model.name: model
-    for model in (Freeform, KAnonymity, SetAnonymity, SetDiversity, Concealment, KK, KOne, OneK)
+    for model in (Freeform, KAnonymity, SetAnonymity, SetDiversity, Concealment, KK, KOne, OneK, Patterned)
 }
 DEFAULT_MODEL = Freeform.name
 
@@ -136,6 +147,14 @@ Withhold = Annotated[
         "--withhold", help="kk, k1, 1k: share of records left out at random.", rich_help_panel=_PROMISE
     ),
 ]
+PatternsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--patterns",
+        help="patterned: a TOML file of what may be suppressed; all combinations if it is not given.",
+        rich_help_panel=_PROMISE,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Overwrite = Annotated[
@@ -224,7 +243,7 @@ def default_model(schema: Schema) -> str:
     return SetAnonymity.name if any(c.kind is Kind.ITEMS for c in schema.quasi) else DEFAULT_MODEL
 
 
-def promise(model: str, **parameters: Any) -> Model:
+def promise(model: str, *, patterns_file: Path | None = None, **parameters: Any) -> Model:
     """Return the model that the options describe; parameters that are None were not given.
 
     Raises
@@ -238,6 +257,8 @@ def promise(model: str, **parameters: Any) -> Model:
             reason=Reason.PARAMETER,
         )
     given = {name: value for name, value in parameters.items() if value is not None}
+    if patterns_file is not None:
+        given = {**Patterned.described(patterns_file), **given}
     known = {field.name: field for field in fields(MODELS[model])}
     for name in given:
         if name not in known:

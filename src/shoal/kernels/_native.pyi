@@ -217,6 +217,24 @@ class Ring:
     def cost(self) -> float: ...
     def order(self) -> NDArray[np.int32]: ...
 
+def cover(
+    codes: NDArray[np.int32], kept: NDArray[np.uint64], k: int, shared: bool
+) -> tuple[NDArray[np.int32], int]: ...
+
+class PatternSearch:
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        kept: NDArray[np.uint64],
+        costs: NDArray[np.float64],
+        beyond: float,
+        k: int,
+        pattern_of: NDArray[np.int32],
+    ) -> None: ...
+    def sweep(self, begin: int, end: int) -> int: ...
+    def cost(self) -> float: ...
+    def pattern_of(self) -> NDArray[np.int32]: ...
+
 def chain(
     codes: NDArray[np.int32],
     copies: NDArray[np.int32],

@@ -15,6 +15,7 @@ from shoal.methods.matching import matching
 from shoal.methods.mondrian import mondrian
 from shoal.methods.ring import ring
 from shoal.methods.setring import set_groups, set_ring
+from shoal.methods.suppression import suppression
 from shoal.models import (
     KK,
     Concealment,
@@ -23,6 +24,7 @@ from shoal.models import (
     KOne,
     Model,
     OneK,
+    Patterned,
     SetAnonymity,
     SetDiversity,
 )
@@ -42,6 +44,7 @@ METHODS: dict[type[Model], dict[str, Method]] = {
     KOne: {"expansion": expansion, "subsets": subsets},
     KK: {"expansion": expansion},
     Concealment: {"expansion": expansion},
+    Patterned: {"suppression": suppression},
 }
 """For each model, the methods that keep it; the first is the default."""
 

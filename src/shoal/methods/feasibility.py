@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.domain import Sensitive
 from shoal.errors import InfeasibleError, InputError, Reason
-from shoal.models import DiverseModel
+from shoal.models import CrowdModel, DiverseModel
 from shoal.table import Table
 
 
@@ -31,12 +31,7 @@ def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] 
         If a sensitive column is less diverse than promised even in the table as a whole; the message names
         the largest value that is possible.
     """
-    rows = len(table) if kept is None else len(kept)
-    if model.k > rows:
-        which = "records of the table" if rows == len(table) else "records that are not withheld"
-        raise InputError(
-            f"k = {model.k} is above the {rows} {which}; it can be {rows} at most", reason=Reason.PARAMETER
-        )
+    require_rows(table, model, kept)
     if model.diverse and not table.sensitive:
         raise InputError(
             "l, p and entropy_l are promises about sensitive columns, but none is named; name them "
@@ -45,6 +40,16 @@ def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] 
         )
     for column in table.sensitive:
         _require_diversity(column, column.codes if kept is None else column.codes[kept], model)
+
+
+def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None = None) -> None:
+    """Refuse a k that is larger than the table, or than what is kept of it."""
+    rows = len(table) if kept is None else len(kept)
+    if model.k > rows:
+        which = "records of the table" if rows == len(table) else "records that are not withheld"
+        raise InputError(
+            f"k = {model.k} is above the {rows} {which}; it can be {rows} at most", reason=Reason.PARAMETER
+        )
 
 
 def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: DiverseModel) -> None:

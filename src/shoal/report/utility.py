@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.domain import Attribute
 from shoal.measures import Loss
-from shoal.recoding import Generalized, Nodes, Ranges, Sets
+from shoal.recoding import Cells, Generalized, Nodes, Ranges, Sets
 from shoal.report.chart import WIDTH, Chart, axis, values
 from shoal.report.grouping import Groups, groups_of
 from shoal.report.panel import Grid, Material, Panel, number, percent
@@ -131,6 +131,8 @@ def _expected(
             possible = generalized.domain.possible
             inside = np.maximum(generalized.sizes(), 1)
             return _covered(often / inside, generalized.low, generalized.high + 1, len(possible)) * possible
+        case Cells():
+            return _expected(attribute, generalized.distinct, generalized.shown[box])
     return None
 
 
@@ -264,7 +266,7 @@ def _grid(material: Material, spread: dict[str, list[float]]) -> Grid:
         rows.append(
             [
                 name,
-                _kind(attribute),
+                _kind(attribute, generalized),
                 percent(material.loss.by_attribute[name]),
                 percent(spread[name][0]),
                 percent(spread[name][-1]),
@@ -282,7 +284,9 @@ def _grid(material: Material, spread: dict[str, list[float]]) -> Grid:
     return Grid("What became of each quasi-identifier", head, rows)
 
 
-def _kind(attribute: Attribute) -> str:
+def _kind(attribute: Attribute, generalized: Generalized) -> str:
+    if isinstance(generalized, Cells):
+        return "exact or suppressed"
     if attribute.column.hierarchy is not None:
         return "nodes of a hierarchy"
     return "intervals" if attribute.column.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL) else "sets"
