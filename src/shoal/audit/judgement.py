@@ -8,7 +8,7 @@ from functools import singledispatch
 from shoal.audit.classes import Diversity
 from shoal.audit.outcome import Audit
 from shoal.errors import listing
-from shoal.models import DiverseModel, Freeform, KAnonymity, Model
+from shoal.models import DiverseModel, Dissimilarity, Freeform, KAnonymity, Model
 from shoal.schema import Schema
 
 _ROUNDING = 1e-9

@@ -12,7 +12,8 @@ from shoal.methods.greedy import greedy
 from shoal.methods.matching import matching
 from shoal.methods.mondrian import mondrian
 from shoal.methods.ring import ring
-from shoal.models import Freeform, KAnonymity, Model
+from shoal.methods.xcolor import xcolor
+from shoal.models import Dissimilarity, Freeform, KAnonymity, Model
 
 METHODS: dict[type[Model], dict[str, Method]] = {
     KAnonymity: {"mondrian": mondrian, "chain": chain},
@@ -23,6 +24,7 @@ METHODS: dict[type[Model], dict[str, Method]] = {
         "ring": ring,
         "exact": exact,
     },
+    Dissimilarity: {"xcolor": xcolor},
 }
 """For each model, the methods that keep it; the first is the default."""
 

@@ -23,11 +23,7 @@ def require_feasible(table: Table, model: DiverseModel) -> None:
         If a sensitive column is less diverse than promised even in the table as a whole; the message names
         the largest value that is possible.
     """
-    if model.k > len(table):
-        raise InputError(
-            f"k = {model.k} is above the {len(table)} records of the table; it can be {len(table)} at most",
-            reason=Reason.PARAMETER,
-        )
+    require_records(table, model.k)
     if model.diverse and not table.sensitive:
         raise InputError(
             "l, p and entropy_l are promises about sensitive columns, but none is named; name them "
@@ -36,6 +32,15 @@ def require_feasible(table: Table, model: DiverseModel) -> None:
         )
     for column in table.sensitive:
         _require_diversity(column, model)
+
+
+def require_records(table: Table, k: int) -> None:
+    """Refuse a k that is larger than the table."""
+    if k > len(table):
+        raise InputError(
+            f"k = {k} is above the {len(table)} records of the table; it can be {len(table)} at most",
+            reason=Reason.PARAMETER,
+        )
 
 
 def _require_diversity(column: Sensitive, model: DiverseModel) -> None:
