@@ -6,6 +6,11 @@
 #include "workers.hpp"
 
 namespace shoal {
+namespace {
+
+constexpr std::size_t kListed = 1 << 14;  // values: 32 MiB of bits
+
+}  // namespace
 
 Closeness::Closeness(const std::vector<Component>& components, double power, double limit)
     : size_(components[0].numbers.size()), power_(power), limit_(limit) {
@@ -17,12 +22,23 @@ Closeness::Closeness(const std::vector<Component>& components, double power, dou
   numbers_.reserve(size_ * parts_.size());
   for (std::size_t value = 0; value < size_; ++value)
     for (const Component& component : components) numbers_.push_back(component.numbers[value]);
+  if (size_ > kListed) return;
+  listed_.resize(size_ * row_bytes());
+  shoal::share(size_, 16, [&] {
+    return [&](std::size_t a) {
+      for (std::size_t b = 0; b < size_; ++b)
+        if (norm(a, b) <= limit_)
+          listed_[a * row_bytes() + b / 8] |= static_cast<std::uint8_t>(1u << (b % 8));
+    };
+  });
+  bits_ = listed_;
 }
 
 double Closeness::share(const Part& part, double x, double y) const {
   if (part.kind == Kind::set) return x == y ? 0.0 : 1.0;
   if (part.kind == Kind::tree) {
-    const auto [low, high] = std::minmax(static_cast<std::size_t>(x), static_cast<std::size_t>(y));
+    const auto low = static_cast<std::size_t>(std::min(x, y)),
+               high = static_cast<std::size_t>(std::max(x, y));
     return low == high ? 0.0 : part.steps(low, high);
   }
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y) ? 0.0 : 1.0;

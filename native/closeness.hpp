@@ -28,22 +28,23 @@ class Closeness {
 
   // Values that are close in one of several ways.
   explicit Closeness(std::vector<Ranked> ranked) : size_(ranked[0].rank.size()), ranked_(std::move(ranked)) {}
-  // Values whose norm, of this power, is at most the limit; the power may be infinite.
+  // Values whose norm, of this power, is at most the limit; the power may be infinite. If there are not too
+  // many, all pairs are listed, a bit each.
   Closeness(const std::vector<Component>& components, double power, double limit);
   // Values with a bit in a matrix; each row has whole bytes, low bits first.
   Closeness(std::span<const std::uint8_t> bits, std::size_t size) : size_(size), bits_(bits) {}
+  Closeness(const Closeness&) = delete;
+  Closeness& operator=(const Closeness&) = delete;
 
   std::size_t size() const { return size_; }
 
   bool operator()(std::int32_t one, std::int32_t other) const {
     const auto a = static_cast<std::size_t>(one), b = static_cast<std::size_t>(other);
-    if (!ranked_.empty()) {
-      for (const auto& [rank, low, high] : ranked_)
-        if (low[a] <= rank[b] && rank[b] <= high[a]) return true;
-      return false;
-    }
-    if (!parts_.empty()) return norm(a, b) <= limit_;
-    return bits_[a * ((size_ + 7) / 8) + b / 8] >> (b % 8) & 1;
+    if (!bits_.empty()) return bits_[a * row_bytes() + b / 8] >> (b % 8) & 1;
+    if (ranked_.empty()) return norm(a, b) <= limit_;
+    for (const auto& [rank, low, high] : ranked_)
+      if (low[a] <= rank[b] && rank[b] <= high[a]) return true;
+    return false;
   }
 
   // How many of the others are close to one of each value, if there are so many of each. On all cores.
@@ -61,6 +62,7 @@ class Closeness {
     StretchMaximum steps;
   };
 
+  std::size_t row_bytes() const { return (size_ + 7) / 8; }
   double norm(std::size_t a, std::size_t b) const;
   double share(const Part& part, double x, double y) const;
 
@@ -69,6 +71,7 @@ class Closeness {
   std::vector<Part> parts_;
   std::vector<double> numbers_;  // value by value
   double power_ = 1.0, limit_ = 0.0;
+  std::vector<std::uint8_t> listed_;
   std::span<const std::uint8_t> bits_;
 };
 

@@ -15,10 +15,12 @@ namespace {
 constexpr double kPatience = 2.0;  // another class may grow by so many times what is saved
 constexpr double kWorth = 1e-9;    // a change of less is rounding
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::size_t kWider = 8;  // so many times as many classes, if the first few were not enough
-constexpr std::size_t kWays = 3;   // in which a cycle of three goes on from the second class
+constexpr std::size_t kWider = 8;      // so many times as many classes, if the first few were not enough
+constexpr std::size_t kWays = 3;       // in which a cycle of three goes on from the second class
+constexpr std::size_t kBatch = 64;     // one of so many classes has a record that looks at the same time
+constexpr std::int64_t kInVain = 256;  // looks at all classes in a row; where Lemma 2 holds, none is in vain
 
-std::size_t at(std::int32_t i) {
+std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
@@ -99,16 +101,27 @@ bool Coloring::accepts(Goal goal, const Change& change) const {
   }
 }
 
+// By how much the number of pairs of neighbours changes if two records change places; the first has so many
+// neighbours in the class of the other.
+std::int64_t Coloring::pairs(std::int32_t record, std::int32_t other, std::int32_t near_there) const {
+  const std::int32_t here = neighbours_in(class_of(record), other);
+  const std::int32_t each_other = close_(values_[at(record)], values_[at(other)]);
+  return here + near_there - 2 * each_other - neighbours_[at(record)] - neighbours_[at(other)];
+}
+
 // Tries all exchanges of a record with the records of another class.
 void Coloring::try_pairs(std::int32_t record, std::int32_t to, Goal goal, Change& best) const {
   const std::int32_t from = class_of(record);
-  if (goal == Goal::potential && neighbours_in(to, record) > allowed_[at(to)]) return;
+  const bool fewer = goal == Goal::potential || goal == Goal::careful;
+  const std::int32_t near_there = fewer ? neighbours_in(to, record) : 0;
+  if (goal == Goal::potential && near_there > allowed_[at(to)]) return;
   for (const std::int32_t other : classes_.members(to)) {
     Change change{growth(from, record, other), {record, other, -1}};
     if (goal == Goal::loss && change.cost >= best.cost) continue;  // the other class can hardly gain
     change.cost += growth(to, other, record);
-    if (std::tie(change.cost, other) < std::tie(best.cost, best.records[1]) && accepts(goal, change))
-      best = change;
+    if (std::tie(change.cost, other) >= std::tie(best.cost, best.records[1])) continue;
+    if (fewer && pairs(record, other, near_there) >= 0) continue;
+    if (goal == Goal::potential || accepts(goal, change)) best = change;
   }
 }
 
@@ -137,34 +150,28 @@ void Coloring::try_cycles(std::int32_t record, std::int32_t to, Goal goal, std::
   }
 }
 
-Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, std::size_t few, bool cycles,
-                                         Candidates& own) const {
+Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope scope, Candidates& own) const {
   const std::int32_t from = class_of(record);
   const std::int32_t* codes = classes_.codes(record);
-  auto& found = own.nearby.found;
-  if (goal == Goal::loss) {
-    Change best{-kWorth};
-    const double saved = -classes_.growth(from, codes, nullptr);
-    if (saved <= kWorth) return best;
-    classes_.tree().nearest(codes, few + 1, kPatience * saved, own.nearby);
-    for (const auto& [extra, to] : found)
-      if (to != from) try_pairs(record, to, goal, best);
-    if (cycles && !best.found())
-      for (const auto& [extra, to] : found)
-        if (to != from) try_cycles(record, to, goal, few, own, best);
-    return best;
-  }
+  const auto [few, cycles, everywhere] = scope;
   Change best{kNever};
-  for (std::size_t width = few; !best.found() && width < std::min(classes_.count(), few * kWider * kWider);
-       width *= kWider) {
-    classes_.tree().nearest(codes, width + 1, kNever, own.nearby);
-    for (const auto& [extra, to] : found)
-      if (to != from) try_pairs(record, to, goal, best);
-    if (cycles && !best.found() && width == few)
-      for (const auto& [extra, to] : found)
-        if (to != from) try_cycles(record, to, goal, few, own, best);
+  double limit = kNever;
+  if (goal == Goal::loss) {
+    const double saved = -classes_.growth(from, codes, nullptr);
+    best.cost = -kWorth;
+    limit = kPatience * saved;
+    if (saved <= kWorth) return best;
   }
-  if (!best.found())
+  const std::size_t widest = goal == Goal::loss ? few : few * kWider;
+  for (std::size_t width = few; !best.found() && width <= widest; width *= kWider) {
+    classes_.tree().nearest(codes, width + 1, limit, own.nearby);
+    for (const auto& [extra, to] : own.nearby.found)
+      if (to != from) try_pairs(record, to, goal, best);
+    if (!cycles || best.found() || width > few) continue;
+    for (const auto& [extra, to] : own.nearby.found)
+      if (to != from) try_cycles(record, to, goal, few, own, best);
+  }
+  if (goal != Goal::loss && everywhere && !best.found())
     for (std::int32_t to = 0; at(to) < classes_.count(); ++to)
       if (to != from) try_pairs(record, to, goal, best);
   return best;
@@ -196,11 +203,18 @@ std::int64_t Coloring::mend(Goal goal, std::size_t few, bool cycles, std::int64_
       waiting.emplace(classes_.growth(number, classes_.codes(record), nullptr), record, changed_[at(number)]);
   };
   for (std::size_t record = 0; record < values_.size(); ++record) push(static_cast<std::int32_t>(record));
-  std::vector<std::int32_t> stuck;
-  std::int64_t made = 0, before = 0;
-  Candidates own;
+  const std::size_t together = 1 + classes_.count() / kBatch;
+  std::vector<std::int32_t> batch, stuck;
+  std::vector<Change> changes;
+  std::int64_t made = 0, before = 0, in_vain = 0;
   while (made < most) {
-    if (waiting.empty()) {
+    batch.clear();
+    while (!waiting.empty() && batch.size() < std::min<std::size_t>(together, at(most - made))) {
+      const auto [gain, record, stamp] = waiting.top();
+      waiting.pop();
+      if (changed_[at(class_of(record))] == stamp && violates(record)) batch.push_back(record);
+    }
+    if (batch.empty()) {
       if (made == before) break;  // nothing has changed since all that is stuck was tried
       before = made;
       std::sort(stuck.begin(), stuck.end());
@@ -209,18 +223,34 @@ std::int64_t Coloring::mend(Goal goal, std::size_t few, bool cycles, std::int64_
       stuck.clear();
       continue;
     }
-    const auto [gain, record, stamp] = waiting.top();
-    waiting.pop();
-    if (changed_[at(class_of(record))] != stamp || !violates(record)) continue;
-    const Change change = best_exchange(record, goal, few, cycles, own);
-    if (!change.found()) {
-      stuck.push_back(record);
-      continue;
+    changes.resize(batch.size());
+    const Scope scope{few, cycles, in_vain < kInVain};
+    share(batch.size(), 1, [&] {
+      return [&, own = Candidates{}](std::size_t i) mutable {
+        changes[i] = best_exchange(batch[i], goal, scope, own);
+      };
+    });
+    const std::int64_t begun = now_;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const Change& change = changes[i];
+      if (!change.found()) {
+        stuck.push_back(batch[i]);
+        in_vain += scope.everywhere;
+        continue;
+      }
+      in_vain = 0;
+      bool old = false;  // a class has changed since it was looked at
+      for (std::size_t j = 0; j < change.size(); ++j)
+        old |= changed_[at(class_of(change.records[j]))] > begun;
+      if (old) {
+        if (changed_[at(class_of(batch[i]))] <= begun) push(batch[i]);
+        continue;
+      }
+      make(change);
+      ++made;
+      for (std::size_t j = 0; j < change.size(); ++j)
+        for (const std::int32_t member : classes_.members(class_of(change.records[j]))) push(member);
     }
-    make(change);
-    ++made;
-    for (std::size_t i = 0; i < change.size(); ++i)
-      for (const std::int32_t member : classes_.members(class_of(change.records[i]))) push(member);
   }
   return made;
 }
@@ -229,7 +259,7 @@ std::int64_t Coloring::sweep(std::size_t few, bool cycles) {
   std::int64_t made = 0, begun = now_;
   const auto finder = [&] {
     return [&, own = Candidates{}](std::int32_t record) mutable {
-      return best_exchange(record, Goal::loss, few, cycles, own);
+      return best_exchange(record, Goal::loss, {few, cycles, false}, own);
     };
   };
   const auto act = [&](bool first, std::int32_t, const Change& change) {
@@ -245,45 +275,45 @@ std::int64_t Coloring::sweep(std::size_t few, bool cycles) {
 }
 
 std::int64_t Coloring::part(std::span<const std::int32_t> classes, std::size_t few) {
-  std::unordered_map<std::uint64_t, std::int32_t> showing;  // how many classes show the same
-  for (std::size_t number = 0; number < classes_.count(); ++number)
-    ++showing[classes_.shown(static_cast<std::int32_t>(number))];
+  std::unordered_map<std::uint64_t, std::size_t> showing;  // how many classes show the same
+  std::vector<std::uint64_t> shown(classes_.count());
+  for (std::size_t number = 0; number < shown.size(); ++number)
+    ++showing[shown[number] = classes_.shown(static_cast<std::int32_t>(number))];
+  const auto alone = [&](std::uint64_t what) {
+    const auto found = showing.find(what);
+    return found == showing.end() || found->second == 0;
+  };
   std::int64_t made = 0;
   UnionTree::Nearby nearby;
   for (const std::int32_t number : classes) {
-    const std::uint64_t now = classes_.shown(number);
-    if (showing[now] < 2) continue;
+    const std::size_t same = showing[shown[at(number)]];
+    if (same < 2) continue;
     Change best{kNever};
-    for (std::size_t width = few; !best.found() && width / kWider < classes_.count(); width *= kWider) {
+    // Those that show the same are all as near as can be, but of no use.
+    for (std::size_t width = few + same; !best.found() && width / kWider < classes_.count(); width *= kWider)
       for (const std::int32_t record : classes_.members(number)) {
-        classes_.tree().nearest(classes_.codes(record), width + 1, kNever, nearby);
+        const std::int32_t* gone = classes_.codes(record);
+        classes_.tree().nearest(gone, width, kNever, nearby);
         for (const auto& [extra, to] : nearby.found) {
-          if (to == number) continue;
-          const std::uint64_t there = classes_.shown(to);
-          if (there == now) continue;
+          if (shown[at(to)] == shown[at(number)]) continue;
           for (const std::int32_t other : classes_.members(to)) {
-            const Change change{growth(number, record, other) + growth(to, other, record), {record, other}};
-            if (change.cost >= best.cost) continue;
-            const auto alone = [&](std::uint64_t shown) {
-              const auto found = showing.find(shown);
-              return found == showing.end() || found->second == 0;
-            };
-            const std::int32_t *gone = classes_.codes(record), *come = classes_.codes(other);
-            if (!alone(classes_.shown(number, gone, come))) continue;
+            const std::int32_t* come = classes_.codes(other);
+            const Change change{growth(number, record, other) + growth(to, other, record),
+                                {record, other, -1}};
+            if (change.cost >= best.cost || !alone(classes_.shown(number, gone, come))) continue;
             const std::uint64_t then = classes_.shown(to, come, gone);
-            if (then != there && !alone(then)) continue;
+            if (then != shown[at(to)] && !alone(then)) continue;
             if (effect(number, record, other).excess + effect(to, other, record).excess <= 0) best = change;
           }
         }
       }
-    }
     if (!best.found()) continue;
     const std::int32_t other = class_of(best.records[1]);
-    --showing[now];
-    --showing[classes_.shown(other)];
     make(best);
-    ++showing[classes_.shown(number)];
-    ++showing[classes_.shown(other)];
+    for (const std::int32_t changed : {number, other}) {
+      --showing[shown[at(changed)]];
+      ++showing[shown[at(changed)] = classes_.shown(changed)];
+    }
     ++made;
   }
   return made;

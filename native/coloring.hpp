@@ -30,7 +30,9 @@ class Coloring {
 
   // Exchanges records that have too many neighbours, first the one whose class saves most without it, each in
   // the way that loses least; at most so many times. Looks at the few classes that fit a record best, at more
-  // if there is nobody, at last at all. With `cycles`, also at cycles of three. Returns how many were made.
+  // if there is nobody, at last at all, unless that was in vain many times in a row. With `cycles`, also at
+  // cycles of three. In a large table, several records look at the same time, on all cores. Returns how many
+  // exchanges were made.
   std::int64_t mend(Goal goal, std::size_t few, bool cycles, std::int64_t most);
 
   // Goes once through all records and makes the exchanges that lower the loss. On all cores.
@@ -60,11 +62,18 @@ class Coloring {
     std::vector<std::pair<double, std::int32_t>> ways;
   };
 
-  Change best_exchange(std::int32_t record, Goal goal, std::size_t few, bool cycles, Candidates& own) const;
+  // How far to look for an exchange.
+  struct Scope {
+    std::size_t few;
+    bool cycles, everywhere;
+  };
+
+  Change best_exchange(std::int32_t record, Goal goal, Scope scope, Candidates& own) const;
   void try_pairs(std::int32_t record, std::int32_t to, Goal goal, Change& best) const;
   void try_cycles(std::int32_t record, std::int32_t to, Goal goal, std::size_t few, Candidates& own,
                   Change& best) const;
   bool accepts(Goal goal, const Change& change) const;
+  std::int64_t pairs(std::int32_t record, std::int32_t other, std::int32_t near_there) const;
   Effect effect(std::int32_t number, std::int32_t out, std::int32_t in) const;
   double growth(std::int32_t number, std::int32_t out, std::int32_t in) const;
   std::int32_t neighbours_in(std::int32_t number, std::int32_t record) const;

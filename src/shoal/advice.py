@@ -65,8 +65,8 @@ class Advice:
     def possible(self, k: int) -> float:
         """Return a delta that no partition into classes of k or more records can exceed.
 
-        A class of s records has room for (1 - delta)(s - 1) + 1 that are close to each other, which is a share
-        of 1 - delta (1 - 1/s).
+        A class of s records has room for (1 - delta)(s - 1) + 1 that are close to each other: a share of
+        1 - delta (1 - 1/s).
         """
         return min(1.0, (1 - self.clique / self.records) / (1 - 1 / k))
 
@@ -92,7 +92,7 @@ class Advice:
         """Return whether a record with more neighbours than allowed can always be exchanged."""
         classes = self.records // k
         room = classes * (allowed + 1)
-        # Where classes differ in size, the argument of Lemma 2 needs a little more room than where they do not.
+        # Where classes differ in size, the argument of Lemma 2 needs a little more room.
         return 2 * self.degree < room if self.records % classes else 2 * self.degree <= room
 
 

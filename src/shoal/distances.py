@@ -90,7 +90,9 @@ class Distance(ABC):
                 reason=Reason.TOO_LARGE,
             )
         everything = np.arange(size)
-        rows = [np.packbits(self.close(np.array([v]), everything, epsilon), bitorder="little") for v in everything]
+        rows = [
+            np.packbits(self.close(np.array([v]), everything, epsilon), bitorder="little") for v in everything
+        ]
         return kernels.Closeness.listed(np.concatenate(rows), size)
 
 
@@ -402,7 +404,7 @@ class Norm(Distance):
         return np.asarray(np.add.reduce(terms) ** (1 / self.power))
 
     def clique(self, counts: NDArray[np.integer[Any]], epsilon: float) -> int:
-        # By the triangle inequality, all within half of epsilon of one value are within epsilon of each other.
+        # Two that are within half of epsilon of a third are within epsilon of each other.
         half = (epsilon - self.rounding) / 2
         known = super().clique(counts, epsilon)
         return max(known, int(self.degrees(counts, half).max()) + 1) if half > 0 else known
@@ -533,11 +535,11 @@ def distance_over(
         return sensitive[0].codes, parts[0]
     # Numbered by rank, so that values with near numbers tend to be close.
     numbers, ranks = _composite([p.rank[s.codes] for p, s in zip(parts, sensitive, strict=True)])
-    codes = np.column_stack([np.argsort(p.rank)[column] for p, column in zip(parts, ranks.T, strict=True)])
-    codes = codes.astype(np.int32)
+    by_part = [np.argsort(p.rank)[column] for p, column in zip(parts, ranks.T, strict=True)]
+    components = np.column_stack(by_part).astype(np.int32)
     if named == "least":
-        return numbers, Least(parts, codes)
-    return numbers, Norm(parts, codes, NORMS[named or "l1"], tuple(column.weight for column in columns))
+        return numbers, Least(parts, components)
+    return numbers, Norm(parts, components, NORMS[named or "l1"], tuple(column.weight for column in columns))
 
 
 def _single(
@@ -569,6 +571,11 @@ def _composite(columns: Sequence[NDArray[np.integer[Any]]]) -> tuple[NDArray[np.
     """Return the number of each row of several columns, and the different rows in ascending order."""
     rows, numbers = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     return numbers.reshape(-1).astype(np.int32), rows
+
+
+def has_distance(column: Column) -> bool:
+    """Return whether values of a column can be nearer to each other or farther apart, not only equal."""
+    return column.hierarchy is not None or column.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
 
 
 def distance_of(values: pl.Series, column: Column) -> LinearDistance:

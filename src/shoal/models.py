@@ -172,8 +172,8 @@ class Dissimilarity(CrowdModel):
     distance
         ``absolute`` (numbers and dates, in their own unit), ``equality`` (0 or 1), ``tree`` (how high in the
         hierarchy two values meet, 0 to 1); for a composite value ``l1``, ``l2`` or ``linf`` (the norm of the
-        columns' distances, each as a share of its largest one, by their weights: 0 to 1) or ``least`` (that of
-        the column in which they are closest); or a function of two values, tuples for a composite one. By
+        columns' distances, each as a share of its largest one, by their weights: 0 to 1) or ``least`` (that
+        of the column in which they are closest); or a function of two values, tuples for a composite one. By
         default what suits one column, ``l1`` for several.
     """
 

@@ -199,7 +199,7 @@ def test_diversity_of_the_rows_that_a_record_fits() -> None:
     held = audit(original, better, schema, Freeform(k=2, l=1.5, p=2))
     assert held.holds
     assert "in the rows that a person fits, no sensitive value is more frequent than 1 in 1.5" in held.verdict
-    assert audit(original, better, schema, Freeform(k=2)).diversity_around == ()  # nobody asked
+    assert audit(original, better, schema, Freeform(k=2)).diversity_around[0].p == 2
     assert not audit(original, better.drop("ill"), schema, Freeform(k=2, l=1.5)).holds
 
 
@@ -251,3 +251,40 @@ def test_require_stops_a_pipeline() -> None:
     with pytest.raises(PromiseError, match="fewer than k = 2"):
         audit(original, original, schema_of(original), KAnonymity(k=2)).require()
     audit(original, pl.DataFrame({"age": ["*", "*"]}), schema_of(original), KAnonymity(k=2)).require()
+
+
+def test_proximity_in_classes_and_around_records() -> None:
+    original = pl.DataFrame({"age": [1, 1, 2, 2], "pay": [100, 110, 120, 500]})
+    schema = Schema.infer(original, quasi=["age"], sensitive=["pay"])
+    found = audit(original, original, schema, KAnonymity(k=2), epsilon=10, delta=0.5)
+    (pay,) = found.proximity
+    assert pay.risks.tolist() == [1.0, 0.0]
+    assert pay.vulnerability == 0.5
+    wider = original.with_columns(age=pl.Series(["1", "1..2", "1..2", "2"]))
+    (around,) = audit(original, wider, schema, epsilon=10).proximity_around
+    # age 1 fits 100, 110 and 120; age 2 fits 110, 120 and 500
+    assert sorted(around.risks.tolist()) == [0.5, 1.0]
+    assert around.vulnerability is None
+    assert audit(original, original, schema).proximity == ()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [({"delta": 0.5}, "without an epsilon"), ({"epsilon": -1}, "no distance"), ({"epsilon": 1}, "numeric")],
+)
+def test_proximity_refuses_what_means_nothing(parameters: dict[str, float], words: str) -> None:
+    original = pl.DataFrame({"age": [1, 1], "ill": ["a", "b"], "pay": [1, 2]})
+    sensitive = ["pay"] if parameters.get("epsilon") == -1 else ["ill"]
+    schema = Schema.infer(original, quasi=["age"], sensitive=sensitive)
+    with pytest.raises(InputError, match=words):
+        audit(original, original, schema, **parameters)
+
+
+def test_a_population_tells_how_often_a_stranger_is_picked_right() -> None:
+    original = pl.DataFrame({"age": [1, 1, 2, 2]})
+    schema = Schema.infer(original, quasi=["age"])
+    everybody = pl.DataFrame({"age": [1, 1, 1, 1, 2, 2, 2, 2, 3]})
+    found = audit(original, original, schema, population=everybody)
+    assert found.risks.population == 9
+    assert found.risks.journalist.highest == pytest.approx(1 / 4)
+    assert found.risks.prosecutor.highest == pytest.approx(1 / 2)

@@ -8,7 +8,7 @@ from functools import singledispatch
 from shoal.audit.classes import Diversity
 from shoal.audit.outcome import Audit
 from shoal.errors import listing
-from shoal.models import DiverseModel, Dissimilarity, Freeform, KAnonymity, Model
+from shoal.models import Dissimilarity, DiverseModel, Freeform, KAnonymity, Model
 from shoal.schema import Schema
 
 _ROUNDING = 1e-9
@@ -32,12 +32,7 @@ def broken(model: Model, found: Audit, schema: Schema) -> Iterator[str]:  # noqa
 
 @broken.register
 def _(model: KAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
-    if found.k < model.k:
-        small = found.classes.sizes[found.classes.sizes < model.k]
-        yield (
-            f"{len(small)} classes with {int(small.sum())} rows have fewer than k = {model.k} rows; "
-            f"the smallest has {found.k}"
-        )
+    yield from small_classes(found, model.k)
     yield from few_rows(found, model.k)
     yield from few_matches(found, model.k)
     yield from undiverse(model, schema, {"in some class": found.diversity})
@@ -53,6 +48,35 @@ def _(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
         "among the matches of some record": found.diversity_around,
     }
     yield from undiverse(model, schema, places)
+
+
+@broken.register
+def _(model: Dissimilarity, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from small_classes(found, model.k)
+    yield from few_rows(found, model.k)
+    yield from few_matches(found, model.k)
+    present = {column.column for column in found.diversity}
+    absent = [column.name for column in schema.sensitive if column.name not in present]
+    if absent or not found.proximity:
+        what = f"{listing(absent)} are not in the release" if absent else "there are none"
+        yield f"a distance of sensitive values was promised, but of the sensitive columns {what}"
+        return
+    near = found.proximity[0]
+    if near.vulnerability:
+        yield (
+            f"in {near.vulnerability:.1%} of the classes, more than {1 - model.delta:.1%} of the other "
+            f"values of {near.column} are within {model.epsilon:g} of one; in the worst, {near.risk:.1%} are"
+        )
+
+
+def small_classes(found: Audit, k: int) -> Iterator[str]:
+    """Yield that some classes of equal rows are smaller than k, if so."""
+    if found.k < k:
+        small = found.classes.sizes[found.classes.sizes < k]
+        yield (
+            f"{len(small)} classes with {int(small.sum())} rows have fewer than k = {k} rows; "
+            f"the smallest has {found.k}"
+        )
 
 
 def few_rows(found: Audit, k: int) -> Iterator[str]:

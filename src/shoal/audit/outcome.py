@@ -9,6 +9,8 @@ from shoal.audit.classes import Classes, Diversity
 from shoal.audit.consistency import Consistency
 from shoal.audit.contribution import Contribution
 from shoal.audit.posterior import Posterior
+from shoal.audit.principles import Principles
+from shoal.audit.proximity import Proximity
 from shoal.audit.risks import Risks
 from shoal.audit.uniqueness import Combination
 from shoal.errors import PromiseError
@@ -41,8 +43,7 @@ class Audit:
     findings
         What breaks it, in plain words; nothing if it holds.
     diversity_around
-        How varied each sensitive column is among the matches of each record; found if nothing was
-        promised, or if this was.
+        How varied each sensitive column is among the matches of each record; empty if nobody asked.
     diversity_consistent
         The same among all rows that each record is consistent with.
     contributions
@@ -52,6 +53,14 @@ class Audit:
         nobody asked.
     posterior
         How likely best guesses are; None if nobody asked.
+    proximity
+        How much of a class carries nearly the same sensitive value, for each sensitive column that has a
+        distance; empty if nobody asked.
+    proximity_around
+        The same among the rows that each record is consistent with.
+    principles
+        What other principles of the literature say of each sensitive column; empty if nobody asked, or if
+        some class has a single row.
     """
 
     records: int
@@ -68,6 +77,9 @@ class Audit:
     contributions: tuple[Contribution, ...] = ()
     uniqueness: tuple[Combination, ...] = ()
     posterior: Posterior | None = None
+    proximity: tuple[Proximity, ...] = ()
+    proximity_around: tuple[Proximity, ...] = ()
+    principles: tuple[Principles, ...] = ()
 
     @property
     def k(self) -> int:
@@ -127,4 +139,7 @@ class Audit:
             "contributions": [each.as_dict() for each in self.contributions],
             "uniqueness": [each.as_dict() for each in self.uniqueness],
             "posterior": None if self.posterior is None else self.posterior.as_dict(),
+            "proximity": [each.as_dict() for each in self.proximity],
+            "proximity_around": [each.as_dict() for each in self.proximity_around],
+            "principles": [each.as_dict() for each in self.principles],
         }

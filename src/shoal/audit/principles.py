@@ -140,8 +140,7 @@ def _spread(
 def _closeness(crowds: Histograms, first: NDArray[np.int64], distance: LinearDistance) -> float:
     """Return the largest earth mover's distance between a class and the whole."""
     values = len(distance)
-    whole = np.bincount(crowds.value, crowds.count, values)
-    whole /= whole.sum()
+    whole = np.bincount(crowds.value, crowds.count, values).astype(np.float64) / crowds.count.sum()
     ends = np.append(first[1:], len(crowds.value))
     worst = 0.0
     for begin, end in zip(first, ends, strict=True):

@@ -30,6 +30,9 @@ def anonymize(
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    distance: options.Distance = None,
     method: Annotated[
         str | None, typer.Option("--method", help="Another way to keep it.", rich_help_panel="The promise")
     ] = None,
@@ -37,7 +40,15 @@ def anonymize(
         str | None,
         typer.Option(
             "--effort",
-            help="freeform: fast, balanced or best; chain: not best.",
+            help="freeform, xcolor: fast, balanced or best; chain: not best.",
+            rich_help_panel="The promise",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--start",
+            help="xcolor: locality, or degree as in the paper.",
             rich_help_panel="The promise",
         ),
     ] = None,
@@ -66,7 +77,16 @@ def anonymize(
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
-    promised = options.promise(model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l)
+    promised = options.promise(
+        model,
+        k=k,
+        l=diversity_l,
+        p=diversity_p,
+        entropy_l=entropy_l,
+        epsilon=epsilon,
+        delta=delta,
+        distance=distance,
+    )
     # Opened before the work, so that nobody waits for a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
@@ -75,6 +95,8 @@ def anonymize(
         choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
         if effort is not None:
             choices["effort"] = effort
+        if start is not None:
+            choices["start"] = start
         if seconds is not None:
             choices["seconds"] = seconds
         with progress(quiet or as_json) as report:
@@ -82,6 +104,8 @@ def anonymize(
                 frame, described, promised, method=method, seed=seed, progress=report, **choices
             )
         release.write_files(staging, form=file_format, keep_key=keep_key)
+    for note in release.circumstances.get("notes", ()):
+        warn(note)
     if seed is not None:
         warn("this release is seeded: whoever knows the seed can undo the shuffle; do not publish it")
     if keep_key:
@@ -139,6 +163,13 @@ def _crowd(release: Release) -> list[tuple[str, str]]:
             ),
         ]
     return [
+        *(
+            (
+                f"within {near.epsilon:g} of each other",
+                f"at most {near.risk:.1%} of a class, {near.mean:.1%} on average, in {near.column}",
+            )
+            for near in found.proximity
+        ),
         ("smallest class", f"{found.k} rows; {len(found.classes.sizes)} classes, {found.rows} rows"),
         *(
             (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json
 from shoal.errors import InputError, Reason
 from shoal.io import read_table
+from shoal.models import Dissimilarity
 from shoal.release import read_key
 
 
@@ -50,13 +51,29 @@ def audit(
             rich_help_panel="The promise",
         ),
     ] = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    distance: options.Distance = None,
+    population: Annotated[
+        Path | None,
+        typer.Option(
+            "--population",
+            help="Table of all who could be in the original, for the risk when nobody knows who is.",
+            rich_help_panel="Files",
+        ),
+    ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Check a release against its original: exit code 1 if the promise does not hold."""
     promised = None
+    near: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "distance": distance}
     if k is not None:
-        promised = options.promise(model, k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l)
+        diverse = {"l": diversity_l, "p": diversity_p, "entropy_l": entropy_l}
+        if model == Dissimilarity.name:
+            diverse |= near
+            near = {}
+        promised = options.promise(model, k=k, **diverse)
     elif (diversity_l, diversity_p, entropy_l) != (None, None, None) or model != options.DEFAULT_MODEL:
         raise InputError(
             "a promise needs its --k; without one, the audit reports and judges nothing",
@@ -73,6 +90,8 @@ def audit(
         key=None if key is None else read_key(key),
         may_leave_out=may_leave_out,
         posterior_seconds=posterior,
+        population=None if population is None else read_table(population),
+        **near,
     )
     if as_json:
         show_json(found.as_dict())
@@ -91,6 +110,25 @@ def audit(
                 *(
                     (f"diversity of {d.column}", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
                     for d in found.diversity
+                    if found.k > 1
+                ),
+                *(
+                    (
+                        f"within {risk.epsilon:g} of each other",
+                        f"at most {risk.risk:.1%} of a class, {risk.mean:.1%} on average, in {risk.column}",
+                    )
+                    for risk in found.proximity
+                    if isinstance(promised, Dissimilarity)
+                ),
+                *(
+                    (
+                        f"other principles, {each.column}",
+                        f"alpha = {each.alpha:.3g}, t = {each.closeness:.3g}"
+                        + ("" if each.m is None else f", m = {each.m}")
+                        + ("" if each.variance is None else f", variance {each.variance:.4g}")
+                        + ("" if each.extent is None else f", e = {each.extent:.4g}"),
+                    )
+                    for each in found.principles
                 ),
                 *(
                     (f"{d.column} around records", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
@@ -115,6 +153,22 @@ def _adversary(found: Audit) -> list[tuple[str, str]]:
     if found.contributions:
         most = min(found.contributions, key=lambda each: each.mean_risk)
         facts.append(("adds most to the risk", f"{most.column}: without it {most.mean_risk:.1%} on average"))
+    if found.risks.population is not None:
+        guessed = found.risks.journalist
+        facts.append(
+            (
+                f"one of {found.risks.population} people",
+                f"is picked right {guessed.mean:.1%} of the time on average, {guessed.highest:.1%} at most",
+            )
+        )
+    for near in found.proximity_around:
+        breached = "" if near.vulnerability is None else f"; {near.vulnerability:.1%} of them above 1 - delta"
+        facts.append(
+            (
+                f"within {near.epsilon:g} of each other in {near.column}",
+                f"{near.risk:.0%} of the rows around the worst record, {near.mean:.0%} on average{breached}",
+            )
+        )
     if found.posterior is not None:
         guess = found.posterior
         if guess.link is not None:

@@ -15,10 +15,10 @@ import typer
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import read_table
-from shoal.models import Freeform, KAnonymity, Model
+from shoal.models import Dissimilarity, Freeform, KAnonymity, Model
 from shoal.schema import Role, Schema
 
-MODELS: dict[str, type[Model]] = {model.name: model for model in (Freeform, KAnonymity)}
+MODELS: dict[str, type[Model]] = {model.name: model for model in (Freeform, KAnonymity, Dissimilarity)}
 DEFAULT_MODEL = Freeform.name
 
 _ABOUT = "About the table"
@@ -101,6 +101,31 @@ EntropyL = Annotated[
     float | None,
     typer.Option(
         "--entropy-l", help="Entropy of sensitive values at least log(l).", rich_help_panel=_PROMISE
+    ),
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon",
+        help="Sensitive values so far apart count as nearly the same.",
+        rich_help_panel=_PROMISE,
+    ),
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(
+        "--delta",
+        help="At most a share of 1 - delta of a crowd should be nearly the same.",
+        rich_help_panel=_PROMISE,
+    ),
+]
+Distance = Annotated[
+    str | None,
+    typer.Option(
+        "--distance",
+        help="How far apart sensitive values are: absolute, equality or tree; for several columns together "
+        "l1, l2, linf or least.",
+        rich_help_panel=_PROMISE,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

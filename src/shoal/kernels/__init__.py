@@ -704,9 +704,7 @@ class Closeness:
         """
         return self._native.degrees(np.ascontiguousarray(counts, dtype=np.int64))
 
-    def near(
-        self, values: NDArray[np.integer[Any]], counts: NDArray[np.integer[Any]]
-    ) -> NDArray[np.int64]:
+    def near(self, values: NDArray[np.integer[Any]], counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Return how many of each class are close to each of some values, those with the value included.
 
         Parameters
@@ -821,7 +819,8 @@ class Coloring:
             `POTENTIAL`: there are fewer pairs of neighbours, and the record goes where it does not have too
             many. `CAREFUL`: there are fewer pairs, and the excess falls. `EXCESS`: the excess falls.
         few
-            At how many classes to look, those that fit a record best; at more if none is found, at last at all.
+            At how many classes to look, those that fit a record best; at more if none is found, at last at
+            all, unless that was in vain many times in a row.
         cycles
             Whether to look also at cycles of three records, among the few classes.
         most
@@ -854,8 +853,9 @@ class Coloring:
     def part(self, classes: NDArray[np.integer[Any]], few: int) -> int:
         """Make each of these classes show what no other does, by the exchange that costs least.
 
-        Classes that do so already stay as they are, and the other one then shows what it did, or nothing that
-        others do. The excess never grows. Looks at the few classes that fit best first; returns how many were changed.
+        Classes that do so already stay as they are; the other one then shows what it did, or nothing that
+        others do. The excess never grows. Looks at the few classes that fit best first; returns how many were
+        changed.
         """
         return self._coloring.part(classes.astype(np.int32), few)
 

@@ -1,4 +1,4 @@
-"""Count queries: how far off are the answers of a release, if its readers ask how many have certain values?"""
+"""Count queries: how far off a release is, if its readers ask how many people have certain values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Query:
     Parameters
     ----------
     quasi
-        For each quasi-identifier that is asked about, its place in the table, and the first and the last code.
+        For each quasi-identifier that is asked about, its place in the table, the first and the last code.
     sensitive
         The same for sensitive columns, with ranks in the order of `ranks_of`.
     answer
@@ -103,8 +103,9 @@ def draw_queries(
     sensitive = min(sensitive, len(table.sensitive))
     if not (count >= 1 and 0 < selectivity <= 1 and 1 <= quasi <= available and sensitive >= 0):
         raise InputError(
-            f"{count} queries with selectivity {selectivity!r} about {quasi} of {available} quasi-identifiers "
-            "are not possible; give 1 or more, a share above 0, and as many columns as there are",
+            f"{count} queries with selectivity {selectivity!r} about {quasi} of {available} "
+            "quasi-identifiers are not possible; give 1 or more, a share above 0, and as many columns as "
+            "there are",
             reason=Reason.PARAMETER,
         )
     generator = np.random.default_rng(randomness.words(4))
@@ -125,7 +126,8 @@ def draw_queries(
             if len(queries) == count:
                 return tuple(queries)
     raise InputError(
-        "hardly any query has an answer; choose a larger selectivity or fewer columns", reason=Reason.PARAMETER
+        "hardly any query has an answer; choose a larger selectivity or fewer columns",
+        reason=Reason.PARAMETER,
     )
 
 
@@ -145,9 +147,9 @@ def query_error(
     queries
         Drawn from the same table.
     rows, records
-        For each released row, the row of the recoding it shows and the record whose sensitive values it carries,
-        as `Release.rows` and `Release.order` say. By default each row carries the values of its own record,
-        which is true of classes.
+        For each released row, the row of the recoding it shows and the record whose sensitive values it
+        carries, as `Release.rows` and `Release.order` say. By default each row carries the values of its own
+        record, which is true of classes.
 
     Returns
     -------
@@ -179,9 +181,7 @@ def ranks_of(column: Sensitive) -> NDArray[np.int64]:
     return ranks
 
 
-def _stretch(
-    generator: np.random.Generator, place: int, domain: int, share: float
-) -> tuple[int, int, int]:
+def _stretch(generator: np.random.Generator, place: int, domain: int, share: float) -> tuple[int, int, int]:
     """Return a random stretch of a domain: the place of its column, and the first and the last code."""
     length = min(max(round(domain * share), 1), domain)
     first = int(generator.integers(0, domain - length + 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,9 +59,10 @@ def xcolor(
     """Return classes of k or k + 1 records in which few sensitive values are close to any one.
 
     Records with too many neighbours in their class, whose values are close to theirs, change places with
-    others, each time so that there are fewer pairs of neighbours within classes, and at the least loss. That is
-    sure to end well if no record has too many neighbours in the table (see `Advice.guarantees`), and often
-    does if not. Only different values are compared, and no graph over records is ever made.
+    others, each time so that there are fewer pairs of neighbours within classes, and at the least loss. That
+    is sure to end well if no record has too many neighbours in the table (see `Advice.guarantees`), and often
+    does if not; where it does not, exchanges go on that leave fewer neighbours too many. Only different
+    values are compared, and no graph over records is ever made.
 
     Parameters
     ----------
@@ -94,16 +96,17 @@ def xcolor(
     if not guaranteed:
         circumstances.notes.append(_no_guarantee(advice, model))
     closeness = distance.closeness(model.epsilon)
-    sizes = equal_sizes(len(table), model.k)
-    if start == "degree":
-        class_of = balanced_classes(distance.degrees(np.bincount(values), model.epsilon)[values], sizes)
+    failed = []
+    for class_of in _starts(start, table, values, distance, model, circumstances):
+        allowed = allowed_neighbours(np.bincount(class_of), model.delta)
+        coloring = Coloring(table.codes, geometry(table), class_of, closeness, values, allowed)
+        _mend(coloring, circumstances)
+        if not coloring.excess:
+            break
+        failed.append((coloring.excess, len(failed), _failure(coloring, allowed, model)))
     else:
-        class_of = _near_classes(table, values, sizes, circumstances)
-    allowed = allowed_neighbours(np.bincount(class_of), model.delta)
-    coloring = Coloring(table.codes, geometry(table), class_of, closeness, values, allowed)
-    _mend(coloring, circumstances)
-    if coloring.excess:
-        raise InfeasibleError(_failure(coloring, allowed, model, guaranteed))
+        assert not guaranteed, "Lemma 2 says that there is another exchange"
+        raise InfeasibleError(min(failed)[2])
     if start == "locality":
         _refine(coloring, EFFORTS[effort], circumstances)
     return _told_apart(table, model, coloring, closeness, values, circumstances)
@@ -153,14 +156,31 @@ def balanced_classes(degrees: NDArray[np.int64], sizes: NDArray[np.int64]) -> ND
     return class_of
 
 
-def _near_classes(
-    table: Table, values: NDArray[np.int32], sizes: NDArray[np.int64], circumstances: Circumstances
+def _starts(
+    start: str,
+    table: Table,
+    values: NDArray[np.int32],
+    distance: Distance,
+    model: Dissimilarity,
+    circumstances: Circumstances,
+) -> Iterator[NDArray[np.int32]]:
+    """Yield classes to begin with, others if the first cannot be mended."""
+    sizes = equal_sizes(len(table), model.k)
+    if start == "locality":
+        order = cheap_order(table, model.k, circumstances)
+        # The order is a ring: it can be cut in the middle of what would be classes, too.
+        for shift in (0, model.k // 2):
+            yield near_classes(table, values, np.roll(order, -shift), sizes)
+    yield balanced_classes(distance.degrees(np.bincount(values), model.epsilon)[values], sizes)
+
+
+def near_classes(
+    table: Table, values: NDArray[np.int32], order: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.int32]:
     """Return classes of these sizes along an order in which neighbours are alike.
 
     Of records that are wholly alike, each class gets a share of all values: that costs nothing.
     """
-    order = cheap_order(table, int(sizes.min()), circumstances)
     codes = table.codes[order]
     run = np.cumsum(np.append(0, (codes[1:] != codes[:-1]).any(axis=1)))
     number = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
@@ -236,8 +256,8 @@ def _told_apart(
     if len(leaving):
         raise InfeasibleError(
             f"{len(leaving)} classes show the same as others in all quasi-identifiers and break the promise "
-            "together with them, and nothing was found to tell them apart; choose a smaller delta or epsilon, "
-            "or more quasi-identifiers"
+            "together with them, and nothing was found to tell them apart; choose a smaller delta or "
+            "epsilon, or more quasi-identifiers"
         )
     return recoding
 
@@ -280,9 +300,9 @@ def _require_possible(advice: Advice, model: Dissimilarity) -> None:
     most = advice.possible(model.k)
     if model.delta > most * (1 + 1e-9):
         raise InfeasibleError(
-            f"delta = {model.delta:g} cannot be had: {advice.clique} of {advice.records} records have sensitive "
-            f"values within epsilon = {model.epsilon:g} of each other, so that delta can be {most:.4g} at most "
-            f"with k = {model.k}"
+            f"delta = {model.delta:g} cannot be had: {advice.clique} of {advice.records} records have "
+            f"sensitive values within epsilon = {model.epsilon:g} of each other, so that delta can be "
+            f"{most:.4g} at most with k = {model.k}"
         )
 
 
@@ -299,17 +319,15 @@ def _no_guarantee(advice: Advice, model: Dissimilarity) -> str:
     )
 
 
-def _failure(
-    coloring: Coloring, allowed: NDArray[np.int32], model: Dissimilarity, guaranteed: bool
-) -> str:
+def _failure(coloring: Coloring, allowed: NDArray[np.int32], model: Dissimilarity) -> str:
     class_of, neighbours = coloring.class_of, coloring.neighbours
     sizes = np.bincount(class_of)
     violating = neighbours > allowed[class_of]
     reached = 1 - float((neighbours / np.maximum(sizes[class_of] - 1, 1)).max())
-    assert not guaranteed, "Lemma 2 says that there is another exchange"
     return (
         f"no partition was found that keeps delta = {model.delta:g} with k = {model.k} and epsilon = "
         f"{model.epsilon:g}: {int(violating.sum())} records in {len(np.unique(class_of[violating]))} of "
-        f"{len(sizes)} classes still have too many close to them, and the best delta reached in all classes is "
-        f"{max(reached, 0.0):.4g}; no guarantee existed beforehand (`shoal advise` tells what is guaranteed)"
+        f"{len(sizes)} classes still have too many close to them, and the best delta reached in all classes "
+        f"is {max(reached, 0.0):.4g}; no guarantee existed beforehand (`shoal advise` tells what is "
+        "guaranteed)"
     )
