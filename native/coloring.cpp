@@ -15,8 +15,9 @@ namespace {
 constexpr double kPatience = 2.0;  // another class may grow by so many times what is saved
 constexpr double kWorth = 1e-9;    // a change of less is rounding
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::size_t kWider = 8;      // so many times as many classes, if the first few were not enough
-constexpr std::size_t kWays = 3;       // in which a cycle of three goes on from the second class
+constexpr std::size_t kWider = 8;  // so many times as many classes, if the first few were not enough
+constexpr std::size_t kWidest = kWider * kWider;  // before all are looked at
+constexpr std::size_t kWays = 3;                  // in which a cycle of three goes on from the second class
 constexpr std::size_t kBatch = 64;     // one of so many classes has a record that looks at the same time
 constexpr std::int64_t kInVain = 256;  // looks at all classes in a row; where Lemma 2 holds, none is in vain
 
@@ -162,7 +163,7 @@ Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope s
     limit = kPatience * saved;
     if (saved <= kWorth) return best;
   }
-  const std::size_t widest = goal == Goal::loss ? few : few * kWider;
+  const std::size_t widest = goal == Goal::loss ? few : std::min(few * kWidest, classes_.count());
   for (std::size_t width = few; !best.found() && width <= widest; width *= kWider) {
     classes_.tree().nearest(codes, width + 1, limit, own.nearby);
     for (const auto& [extra, to] : own.nearby.found)

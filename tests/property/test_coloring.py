@@ -204,7 +204,7 @@ def test_classes_are_told_apart(drawn: Any, close: NDArray[np.bool_], data: st.D
 
 
 def test_cycles_help_where_pairs_do_not() -> None:
-    """Records 0 and 3 are close to each other in one class, and no exchange of two leaves fewer such pairs."""
+    """Records 0 and 3 are close and in one class, and no exchange of two leaves fewer such pairs."""
     close = np.eye(6, dtype=np.bool_)
     for a, b in [(0, 1), (0, 3), (0, 5), (3, 4), (3, 5)]:
         close[a, b] = close[b, a] = True

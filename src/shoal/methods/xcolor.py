@@ -22,7 +22,7 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 STARTS = ("locality", "degree")
-FEW = 8
+FEW = 16
 """At how many classes repairs look first."""
 MOST_ROUNDS = 30
 """So often classes that look the same, and together break the promise, are told apart."""
@@ -44,7 +44,7 @@ class Effort:
     cycles: int
 
 
-EFFORTS = {"fast": Effort(0, 0), "balanced": Effort(12, 0), "best": Effort(32, 4)}
+EFFORTS = {"fast": Effort(0, 0), "balanced": Effort(64, 0), "best": Effort(256, 8)}
 
 
 def xcolor(
@@ -96,7 +96,7 @@ def xcolor(
     if not guaranteed:
         circumstances.notes.append(_no_guarantee(advice, model))
     closeness = distance.closeness(model.epsilon)
-    failed = []
+    failed: list[tuple[int, int, str]] = []
     for class_of in _starts(start, table, values, distance, model, circumstances):
         allowed = allowed_neighbours(np.bincount(class_of), model.delta)
         coloring = Coloring(table.codes, geometry(table), class_of, closeness, values, allowed)
