@@ -115,8 +115,11 @@ void Coloring::try_pairs(std::int32_t record, std::int32_t to, Goal goal, Change
   const std::int32_t from = class_of(record);
   const bool fewer = goal == Goal::potential || goal == Goal::careful;
   const std::int32_t near_there = fewer ? neighbours_in(to, record) : 0;
-  if (goal == Goal::potential && near_there > allowed_[at(to)]) return;
+  // Where the record would have one neighbour too many, it may still take the place of one of them.
+  const bool full = fewer && near_there > allowed_[at(to)];
+  if (full && (goal == Goal::potential || near_there > allowed_[at(to)] + 1)) return;
   for (const std::int32_t other : classes_.members(to)) {
+    if (full && !close_(values_[at(record)], values_[at(other)])) continue;
     Change change{growth(from, record, other), {record, other, -1}};
     if (goal == Goal::loss && change.cost >= best.cost) continue;  // the other class can hardly gain
     change.cost += growth(to, other, record);

@@ -817,7 +817,8 @@ class Coloring:
         ----------
         goal
             `POTENTIAL`: there are fewer pairs of neighbours, and the record goes where it does not have too
-            many. `CAREFUL`: there are fewer pairs, and the excess falls. `EXCESS`: the excess falls.
+            many. `CAREFUL`: the same, but it may take the place of a neighbour, and the excess falls.
+            `EXCESS`: the excess falls.
         few
             At how many classes to look, those that fit a record best; at more if none is found, at last at
             all, unless that was in vain many times in a row.
