@@ -19,6 +19,8 @@
 #include "chain.hpp"
 #include "cheapest_matching.hpp"
 #include "classes.hpp"
+#include "closeness.hpp"
+#include "coloring.hpp"
 #include "components.hpp"
 #include "concealing.hpp"
 #include "consistency.hpp"
@@ -607,6 +609,96 @@ auto unify_py(const Matrix& codes, const Array<std::int32_t>& class_of,
   return give(std::move(classes));
 }
 
+using RankedSpec = std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>>;
+// kind, weight, diameter, numbers, steps: see closeness.hpp
+using ComponentSpec = std::tuple<int, double, double, Array<double>, Array<double>>;
+
+// A closeness together with all that it refers to.
+class ClosenessPy {
+ public:
+  explicit ClosenessPy(std::vector<RankedSpec> ranked) : ranked_(std::move(ranked)) {
+    std::vector<Closeness::Ranked> views;
+    for (const auto& [rank, low, high] : ranked_) views.push_back({view(rank), view(low), view(high)});
+    closeness_.emplace(std::move(views));
+  }
+  ClosenessPy(std::vector<ComponentSpec> components, double power, double limit)
+      : components_(std::move(components)) {
+    std::vector<Closeness::Component> views;
+    for (const auto& [kind, weight, diameter, numbers, steps] : components_)
+      views.push_back({static_cast<Kind>(kind), weight, diameter, view(numbers), view(steps)});
+    closeness_.emplace(views, power, limit);
+  }
+  ClosenessPy(Array<std::uint8_t> bits, std::size_t size) : bits_(std::move(bits)) {
+    closeness_.emplace(view(bits_), size);
+  }
+
+  const Closeness& get() const { return *closeness_; }
+
+  auto degrees(const Array<std::int64_t>& counts) const {
+    std::vector<std::int64_t> degrees;
+    {
+      nb::gil_scoped_release release;
+      degrees = closeness_->degrees(view(counts));
+    }
+    return give(std::move(degrees));
+  }
+  auto near(const Array<std::int32_t>& values, const Array<std::int64_t>& counts) const {
+    std::vector<std::int64_t> sums;
+    {
+      nb::gil_scoped_release release;
+      sums = closeness_->near(view(values), view(counts));
+    }
+    return give(std::move(sums));
+  }
+
+ private:
+  std::vector<RankedSpec> ranked_;
+  std::vector<ComponentSpec> components_;
+  Array<std::uint8_t> bits_;
+  std::optional<Closeness> closeness_;
+};
+
+// A coloring together with all that it refers to but the closeness, which Python keeps.
+class ColoringPy {
+ public:
+  ColoringPy(Matrix codes, std::vector<AttributeSpec> specs, const Array<std::int32_t>& class_of,
+             const ClosenessPy& closeness, Array<std::int32_t> values, Array<std::int32_t> allowed)
+      : codes_(std::move(codes)), specs_(std::move(specs)), values_(std::move(values)),
+        allowed_(std::move(allowed)) {
+    nb::gil_scoped_release release;
+    attributes_ = attributes_of(specs_);
+    const auto numbers = view(class_of);
+    classes_.emplace(view(codes_), attributes_, std::vector(numbers.begin(), numbers.end()), 1);
+    coloring_.emplace(*classes_, closeness.get(), view(values_), view(allowed_));
+  }
+
+  std::int64_t mend(int goal, std::size_t few, bool cycles, std::int64_t most) {
+    nb::gil_scoped_release release;
+    return coloring_->mend(static_cast<Coloring::Goal>(goal), few, cycles, most);
+  }
+  std::int64_t sweep(std::size_t few, bool cycles) {
+    nb::gil_scoped_release release;
+    return coloring_->sweep(few, cycles);
+  }
+  std::int64_t part(const Array<std::int32_t>& classes, std::size_t few) {
+    nb::gil_scoped_release release;
+    return coloring_->part(view(classes), few);
+  }
+  std::int64_t potential() const { return coloring_->potential(); }
+  std::int64_t excess() const { return coloring_->excess(); }
+  auto neighbours() const { return give(std::vector(coloring_->neighbours())); }
+  double cost() const { return classes_->cost(); }
+  auto class_of() const { return give(std::vector(classes_->class_of())); }
+
+ private:
+  Matrix codes_;
+  std::vector<AttributeSpec> specs_;
+  Array<std::int32_t> values_, allowed_;
+  std::vector<Attribute> attributes_;
+  std::optional<Classes> classes_;
+  std::optional<Coloring> coloring_;
+};
+
 // A ring together with all that it refers to.
 class RingPy {
  public:
@@ -938,6 +1030,26 @@ NB_MODULE(_native, module) {
       .def("sweep", &shoal::ClassesPy::sweep)
       .def("cost", &shoal::ClassesPy::cost)
       .def("class_of", &shoal::ClassesPy::class_of);
+  nb::class_<shoal::ClosenessPy>(module, "Closeness")
+      .def(nb::init<std::vector<shoal::RankedSpec>>(), "ranked"_a)
+      .def(nb::init<std::vector<shoal::ComponentSpec>, double, double>(), "components"_a, "power"_a,
+           "limit"_a)
+      .def(nb::init<shoal::Array<std::uint8_t>, std::size_t>(), "bits"_a, "size"_a)
+      .def("degrees", &shoal::ClosenessPy::degrees, "counts"_a)
+      .def("near", &shoal::ClosenessPy::near, "values"_a, "counts"_a);
+  nb::class_<shoal::ColoringPy>(module, "Coloring")
+      .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Array<std::int32_t>&,
+                    const shoal::ClosenessPy&, shoal::Array<std::int32_t>, shoal::Array<std::int32_t>>(),
+           "codes"_a, "attributes"_a, "class_of"_a, "closeness"_a, "values"_a, "allowed"_a,
+           nb::keep_alive<1, 5>())
+      .def("mend", &shoal::ColoringPy::mend, "goal"_a, "few"_a, "cycles"_a, "most"_a)
+      .def("sweep", &shoal::ColoringPy::sweep, "few"_a, "cycles"_a)
+      .def("part", &shoal::ColoringPy::part, "classes"_a, "few"_a)
+      .def("potential", &shoal::ColoringPy::potential)
+      .def("excess", &shoal::ColoringPy::excess)
+      .def("neighbours", &shoal::ColoringPy::neighbours)
+      .def("cost", &shoal::ColoringPy::cost)
+      .def("class_of", &shoal::ColoringPy::class_of);
   nb::class_<shoal::RingPy>(module, "Ring")
       .def(nb::init<shoal::Matrix, shoal::Array<std::int32_t>, std::vector<shoal::AttributeSpec>,
                     std::int32_t>(),

@@ -1,5 +1,6 @@
 """Shoal publishes a table so that nobody in it can be singled out among fewer than k records."""
 
+from shoal.advice import Advice, advise
 from shoal.audit import Audit, audit
 from shoal.engines import anonymize
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
@@ -9,6 +10,7 @@ from shoal.measures import Loss
 from shoal.models import (
     KK,
     Concealment,
+    Dissimilarity,
     Freeform,
     KAnonymity,
     KOne,
@@ -24,9 +26,11 @@ from shoal.transactions import collect_items
 
 __all__ = [
     "KK",
+    "Advice",
     "Audit",
     "Column",
     "Concealment",
+    "Dissimilarity",
     "Freeform",
     "Hierarchy",
     "InfeasibleError",
@@ -49,6 +53,7 @@ __all__ = [
     "SetAnonymity",
     "SetDiversity",
     "ShoalError",
+    "advise",
     "anonymize",
     "audit",
     "collect_items",

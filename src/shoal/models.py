@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -527,13 +528,66 @@ class Patterned(CrowdModel):
         )
 
 
-def check(model: Model, name: str, kind: type, least: int, wanted: str) -> None:
-    """Refuse a parameter that is not of its kind or too small, and make it a plain number."""
+@dataclass(frozen=True, kw_only=True)
+class Dissimilarity(CrowdModel):
+    """(epsilon, delta)^k-dissimilarity (XColor): no crowd has many sensitive values close to one.
+
+    Each released row looks the same as at least k - 1 others, and among the sensitive values of such a class,
+    at most a share of 1 - delta of the others is within `epsilon` of any one of them. Several sensitive
+    columns are one composite value.
+
+    Parameters
+    ----------
+    k
+        How many rows a class has at least. At least 2.
+    epsilon
+        Two sensitive values are close if their distance is at most this. At least 0.
+    delta
+        Which share of a class differs from each value in it. From 0 (nothing is promised) to 1 (no two values
+        are close).
+    distance
+        ``absolute`` (numbers and dates, in their own unit), ``equality`` (0 or 1), ``tree`` (how high in the
+        hierarchy two values meet, 0 to 1); for a composite value ``l1``, ``l2`` or ``linf`` (the norm of the
+        columns' distances, each as a share of its largest one, by their weights: 0 to 1) or ``least`` (that
+        of the column in which they are closest); or a function of two values, tuples for a composite one. By
+        default what suits one column, ``l1`` for several.
+    """
+
+    name: ClassVar[str] = "dissimilarity"
+
+    epsilon: float
+    delta: float
+    distance: str | Callable[[Any, Any], float] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(self, "epsilon", Real, 0, "a number of at least 0", upper=sys.float_info.max)
+        check(self, "delta", Real, 0, "a number from 0 to 1", upper=1)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that are set, by name; a function by its name."""
+        given = super().parameters
+        if callable(self.distance):
+            given["distance"] = getattr(self.distance, "__qualname__", type(self.distance).__name__)
+        return given
+
+    def sentence(self) -> str:
+        """Return the promise in plain words."""
+        return (
+            f"each released row looks the same as at least {self.k - 1} other{'s' * (self.k > 2)} in all "
+            f"quasi-identifiers; in each class of equal rows, at most {1 - self.delta:.4g} of the other "
+            f"sensitive values are within {self.epsilon:g} of any one"
+        )
+
+
+def check(model: Model, name: str, kind: type, least: int, wanted: str, *, upper: float = math.inf) -> None:
+    """Refuse a parameter that is not of its kind, too small or too large, and make it a plain number."""
     value: Any = getattr(model, name)
-    if value is None and any(f.name == name and f.default is None for f in fields(model)):
+    if value is None and any(field.name == name and field.default is None for field in fields(model)):
         return
     fits = isinstance(value, kind) and not isinstance(value, bool)
-    plain = (int if kind is Integral else float)(value) if fits else least - 1
-    if not plain >= least:
+    plain = (int if kind is Integral else float)(value) if fits else math.nan
+    if not least <= plain <= upper:
         raise InputError(f"{name} = {value!r} is not possible; it must be {wanted}", reason=Reason.PARAMETER)
     object.__setattr__(model, name, plain)

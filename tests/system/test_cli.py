@@ -353,3 +353,38 @@ def test_patterns_of_suppressed_cells(clinic: Path, tmp_path: Path) -> None:
     patterns.write_text('never = ["sexe"]\n')
     refused = run(tmp_path, "anonymize", table, *model, "-o", "other", "--json", code=2)
     assert json.loads(refused.stdout)["error"]["reason"] == "unknown-column"
+
+
+def test_dissimilarity_from_advice_to_audit(tmp_path: Path) -> None:
+    rows = [(20 + i % 40, "fm"[i % 2], (i * 7919) % 100, "abcd"[i % 4]) for i in range(400)]
+    frame = pl.DataFrame(rows, schema=["age", "sex", "pay", "ill"], orient="row")
+    frame.write_csv(tmp_path / "table.csv")
+    roles = ("--quasi", "age,sex", "--sensitive", "pay")
+    advice = json.loads(run(tmp_path, "advise", "table.csv", *roles, "--epsilon", "5", "--json").stdout)
+    delta = next(point["guaranteed_delta"] for point in advice["frontier"] if point["k"] == 10)
+    shown = run(tmp_path, "advise", "table.csv", *roles, "--epsilon", "5", "--k", "5,10").stdout
+    assert "delta guaranteed" in shown
+    assert "# guaranteed" in shown
+    promise = ("--model", "dissimilarity", "--k", "10", "--epsilon", "5", "--delta", str(delta))
+    made = json.loads(run(tmp_path, "anonymize", "table.csv", *roles, *promise, "-o", "out", "--json").stdout)
+    assert "notes" not in made
+    assert made["audit"]["proximity"][0]["vulnerability"] == 0
+    audited = run(tmp_path, "audit", "table.csv", "out/release.csv", *roles, *promise).stdout
+    assert "The promise holds" in audited
+    assert "other principles" in audited
+    stricter = (*promise[:-1], "1")
+    refused = run(tmp_path, "audit", "table.csv", "out/release.csv", *roles, *stricter, code=1).stdout
+    assert "does not hold" in refused
+    run(tmp_path, "anonymize", "table.csv", *roles, *promise[:6], "-o", "none", code=2)  # no delta
+    run(tmp_path, "advise", "table.csv", *roles, "--epsilon", "-1", code=2)
+    run(tmp_path, "advise", "table.csv", *roles, "--epsilon", "1", "--k", "ten", code=2)
+    several = ("--quasi", "age,sex", "--sensitive", "pay,ill")
+    choices = ("--distance", "l2", "--start", "degree", "--effort", "fast")
+    limits = ("--model", "dissimilarity", "--k", "5", "--epsilon", "0.3", "--delta", "0.5")
+    shown = run(tmp_path, "anonymize", "table.csv", *several, *limits, *choices, "-o", "both").stdout
+    assert "pay and ill" in " ".join(shown.split())
+    impossible = (*promise[:-2], "--epsilon", "90", "--delta", "0.9")
+    assert (
+        "cannot be had"
+        in run(tmp_path, "anonymize", "table.csv", *roles, *impossible, "-o", "none", code=1).stderr
+    )

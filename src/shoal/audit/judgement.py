@@ -15,6 +15,7 @@ from shoal.models import (
     KK,
     Concealment,
     ConsistentModel,
+    Dissimilarity,
     DiverseModel,
     Freeform,
     KAnonymity,
@@ -136,6 +137,25 @@ def _(model: Patterned, found: Audit, schema: Schema) -> Iterator[str]:
         elif not mask.allows(np.isin(mask.columns, kind.suppressed), np.isin(mask.columns, kind.either)):
             what = listing(kind.suppressed) or "nothing"
             yield f"{kind.rows} rows suppress {what}, which no pattern allows"
+
+
+@broken.register
+def _(model: Dissimilarity, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from small_classes(found, model.k)
+    yield from few_rows(found, model.k)
+    yield from few_matches(found, model.k)
+    present = {column.column for column in found.diversity}
+    absent = [column.name for column in schema.sensitive if column.name not in present]
+    if absent or not found.proximity:
+        what = f"{listing(absent)} are not in the release" if absent else "there are none"
+        yield f"a distance of sensitive values was promised, but of the sensitive columns {what}"
+        return
+    near = found.proximity[0]
+    if near.vulnerability:
+        yield (
+            f"in {near.vulnerability:.1%} of the classes, more than {1 - model.delta:.1%} of the other "
+            f"values of {near.column} are within {model.epsilon:g} of one; in the worst, {near.risk:.1%} are"
+        )
 
 
 def small_classes(found: Audit, k: int) -> Iterator[str]:

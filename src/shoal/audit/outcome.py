@@ -9,6 +9,7 @@ from shoal.audit.classes import Classes, Diversity
 from shoal.audit.consistency import Consistency
 from shoal.audit.contribution import Contribution
 from shoal.audit.posterior import Posterior
+from shoal.audit.principles import Principles
 from shoal.audit.proximity import Proximity
 from shoal.audit.risks import Risks
 from shoal.audit.suppression import Suppression
@@ -60,6 +61,9 @@ class Audit:
         The same among the rows that each record is consistent with.
     suppressions
         Which cells rows suppress, and how many rows do; found if patterns of them were promised.
+    principles
+        What other principles of the literature say of each sensitive column; empty if nobody asked, or if
+        some class has a single row.
     """
 
     records: int
@@ -79,6 +83,7 @@ class Audit:
     proximity: tuple[Proximity, ...] = ()
     proximity_around: tuple[Proximity, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
+    principles: tuple[Principles, ...] = ()
 
     @property
     def k(self) -> int:
@@ -141,4 +146,5 @@ class Audit:
             "proximity": [each.as_dict() for each in self.proximity],
             "proximity_around": [each.as_dict() for each in self.proximity_around],
             "suppressions": [each.as_dict() for each in self.suppressions],
+            "principles": [each.as_dict() for each in self.principles],
         }

@@ -37,6 +37,9 @@ def anonymize(
     two_sided: options.TwoSided = None,
     withhold: options.Withhold = None,
     patterns: options.PatternsFile = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    distance: options.Distance = None,
     method: Annotated[
         str | None, typer.Option("--method", help="Another way to keep it.", rich_help_panel="The promise")
     ] = None,
@@ -45,6 +48,14 @@ def anonymize(
         typer.Option(
             "--effort",
             help="fast, balanced or best; chain: not best; mondrian: none.",
+            rich_help_panel="The promise",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--start",
+            help="xcolor: locality, or degree as in the paper.",
             rich_help_panel="The promise",
         ),
     ] = None,
@@ -103,17 +114,28 @@ def anonymize(
             two_sided=two_sided,
             withhold=withhold,
             patterns_file=patterns,
+            epsilon=epsilon,
+            delta=delta,
+            distance=distance,
         )
         for warning in warnings(frame, described):
             warn(warning)
         choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
-        given = {"effort": effort, "seconds": seconds, "measure": measure, "randomized": randomized}
+        given = {
+            "effort": effort,
+            "start": start,
+            "seconds": seconds,
+            "measure": measure,
+            "randomized": randomized,
+        }
         choices |= {name: value for name, value in given.items() if value is not None}
         with progress(quiet or as_json) as report:
             release = engines.anonymize(
                 frame, described, promised, method=method, seed=seed, progress=report, **choices
             )
         release.write_files(staging, form=file_format, keep_key=keep_key)
+    for note in release.circumstances.get("notes", ()):
+        warn(note)
     if seed is not None:
         warn("this release is seeded: whoever knows the seed can undo the shuffle; do not publish it")
     if randomized is False:
@@ -202,6 +224,13 @@ def _crowd(release: Release) -> list[tuple[str, str]]:
             ),
         ]
     return [
+        *(
+            (
+                f"within {near.epsilon:g} of each other",
+                f"at most {near.risk:.1%} of a class, {near.mean:.1%} on average, in {near.column}",
+            )
+            for near in found.proximity
+        ),
         ("smallest class", f"{found.k} rows; {len(found.classes.sizes)} classes, {found.rows} rows"),
         *(
             (

@@ -13,7 +13,7 @@ from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json
 from shoal.errors import InputError, Reason
 from shoal.io import read_table
-from shoal.models import SetDiversity
+from shoal.models import Dissimilarity, SetDiversity
 from shoal.release import read_key
 
 
@@ -54,22 +54,9 @@ def audit(
             rich_help_panel="The promise",
         ),
     ] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(
-            "--epsilon",
-            help="Sensitive values so far apart count as nearly the same.",
-            rich_help_panel="The promise",
-        ),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            "--delta",
-            help="At most a share of 1 - delta of a crowd should be nearly the same.",
-            rich_help_panel="The promise",
-        ),
-    ] = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    distance: options.Distance = None,
     population: Annotated[
         Path | None,
         typer.Option(
@@ -84,6 +71,7 @@ def audit(
     """Check a release against its original: exit code 1 if the promise does not hold."""
     frame, described = load()
     promised = None
+    near: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "distance": distance}
     parameters: dict[str, Any] = {
         "l": diversity_l,
         "p": diversity_p,
@@ -92,6 +80,9 @@ def audit(
         "withhold": withhold,
         "patterns_file": patterns,
     }
+    if model == Dissimilarity.name:
+        parameters |= near
+        near = {}
     if k is not None or model == SetDiversity.name:
         promised = options.promise(model or options.default_model(described), k=k, **parameters)
     elif model is not None or any(given is not None for given in parameters.values()):
@@ -109,9 +100,8 @@ def audit(
         key=None if key is None else read_key(key),
         may_leave_out=may_leave_out,
         posterior_seconds=posterior,
-        epsilon=epsilon,
-        delta=delta,
         population=None if population is None else read_table(population),
+        **near,
     )
     if as_json:
         show_json(found.as_dict())
@@ -134,6 +124,24 @@ def audit(
                     (f"{d.column} in each class", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
                     for d in found.diversity
                     if found.k > 1
+                ),
+                *(
+                    (
+                        f"within {risk.epsilon:g} of each other",
+                        f"at most {risk.risk:.1%} of a class, {risk.mean:.1%} on average, in {risk.column}",
+                    )
+                    for risk in found.proximity
+                    if isinstance(promised, Dissimilarity)
+                ),
+                *(
+                    (
+                        f"other principles, {each.column}",
+                        f"alpha = {each.alpha:.3g}, t = {each.closeness:.3g}"
+                        + ("" if each.m is None else f", m = {each.m}")
+                        + ("" if each.variance is None else f", variance {each.variance:.4g}")
+                        + ("" if each.extent is None else f", e = {each.extent:.4g}"),
+                    )
+                    for each in found.principles
                 ),
                 *(
                     (f"{d.column} around records", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")

@@ -18,6 +18,7 @@ from shoal.io import ITEMS, holds_transactions, read_table
 from shoal.models import (
     KK,
     Concealment,
+    Dissimilarity,
     Freeform,
     KAnonymity,
     KOne,
@@ -32,7 +33,18 @@ from shoal.transactions import collect_items
 
 MODELS: dict[str, type[Model]] = {
     model.name: model
-    for model in (Freeform, KAnonymity, SetAnonymity, SetDiversity, Concealment, KK, KOne, OneK, Patterned)
+    for model in (
+        Freeform,
+        KAnonymity,
+        SetAnonymity,
+        SetDiversity,
+        Concealment,
+        KK,
+        KOne,
+        OneK,
+        Patterned,
+        Dissimilarity,
+    )
 }
 DEFAULT_MODEL = Freeform.name
 
@@ -152,6 +164,30 @@ PatternsFile = Annotated[
     typer.Option(
         "--patterns",
         help="patterned: a TOML file of what may be suppressed; all combinations if it is not given.",
+    ),
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon",
+        help="Sensitive values so far apart count as nearly the same.",
+        rich_help_panel=_PROMISE,
+    ),
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(
+        "--delta",
+        help="At most a share of 1 - delta of a crowd should be nearly the same.",
+        rich_help_panel=_PROMISE,
+    ),
+]
+Distance = Annotated[
+    str | None,
+    typer.Option(
+        "--distance",
+        help="How far apart sensitive values are: absolute, equality or tree; for several columns together "
+        "l1, l2, linf or least.",
         rich_help_panel=_PROMISE,
     ),
 ]

@@ -1,6 +1,7 @@
 """What the compiled core offers; see the headers in native/."""
 
 from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,6 +205,42 @@ def unify(
     diversity: float,
     weight: float,
 ) -> NDArray[np.int32]: ...
+
+class Closeness:
+    @overload
+    def __init__(
+        self, ranked: Sequence[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        components: Sequence[tuple[int, float, float, NDArray[np.float64], NDArray[np.float64]]],
+        power: float,
+        limit: float,
+    ) -> None: ...
+    @overload
+    def __init__(self, bits: NDArray[np.uint8], size: int) -> None: ...
+    def degrees(self, counts: NDArray[np.int64]) -> NDArray[np.int64]: ...
+    def near(self, values: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.int64]: ...
+
+class Coloring:
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+        class_of: NDArray[np.int32],
+        closeness: Closeness,
+        values: NDArray[np.int32],
+        allowed: NDArray[np.int32],
+    ) -> None: ...
+    def mend(self, goal: int, few: int, cycles: bool, most: int) -> int: ...
+    def sweep(self, few: int, cycles: bool) -> int: ...
+    def part(self, classes: NDArray[np.int32], few: int) -> int: ...
+    def potential(self) -> int: ...
+    def excess(self) -> int: ...
+    def neighbours(self) -> NDArray[np.int32]: ...
+    def cost(self) -> float: ...
+    def class_of(self) -> NDArray[np.int32]: ...
 
 class Ring:
     def __init__(

@@ -16,9 +16,11 @@ from shoal.methods.mondrian import mondrian
 from shoal.methods.ring import ring
 from shoal.methods.setring import set_groups, set_ring
 from shoal.methods.suppression import suppression
+from shoal.methods.xcolor import xcolor
 from shoal.models import (
     KK,
     Concealment,
+    Dissimilarity,
     Freeform,
     KAnonymity,
     KOne,
@@ -45,6 +47,7 @@ METHODS: dict[type[Model], dict[str, Method]] = {
     KK: {"expansion": expansion},
     Concealment: {"expansion": expansion},
     Patterned: {"suppression": suppression},
+    Dissimilarity: {"xcolor": xcolor},
 }
 """For each model, the methods that keep it; the first is the default."""
 
