@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.harness import markdown_table, timed, write_page
 from shoal import kernels
@@ -18,11 +19,16 @@ PATIENCE = 60.0
 def work(k: int, backtracking: bool) -> dict[str, float]:
     """Decompose the ring graph through all rows into its k assignments; the median of a few draws."""
     graph = ((np.arange(ROWS)[:, None] + np.arange(k)) % ROWS).astype(np.int32)
+    return decomposed(graph, backtracking)
+
+
+def decomposed(graph: NDArray[np.int32], backtracking: bool) -> dict[str, float]:
+    """Decompose a regular graph into all its assignments; the median of a few draws."""
     patience = PATIENCE if backtracking else 0.0
     measured = []
     for seed in range(DRAWS):
-        key = Randomness(seed).words(4)
-        walked, seconds = timed(kernels.walk, graph, k - 1, key, backtracking=backtracking, seconds=patience)
+        key, last = Randomness(seed).words(4), graph.shape[1] - 1
+        walked, seconds = timed(kernels.walk, graph, last, key, backtracking=backtracking, seconds=patience)
         measured.append((seconds, walked.steps / graph.size, walked.assigned / graph.size))
     seconds, steps, share = np.median(measured, axis=0).tolist()
     return {"seconds": seconds, "steps": steps, "share": share}

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "agglomeration.hpp"
+#include "arrays.hpp"
 #include "assignment.hpp"
 #include "box_tree.hpp"
 #include "chain.hpp"
@@ -20,23 +22,32 @@
 #include "closeness.hpp"
 #include "coloring.hpp"
 #include "components.hpp"
+#include "concealing.hpp"
 #include "consistency.hpp"
 #include "crowd.hpp"
 #include "cut.hpp"
 #include "diversification.hpp"
 #include "exact_links.hpp"
+#include "forest.hpp"
 #include "greedy_matching.hpp"
 #include "grouping.hpp"
 #include "matching_chains.hpp"
 #include "maximum_matching.hpp"
 #include "mondrian.hpp"
+#include "own_rows.hpp"
+#include "pattern_cover.hpp"
+#include "pattern_search.hpp"
 #include "random_words.hpp"
 #include "refinement.hpp"
 #include "ring.hpp"
+#include "sets_module.hpp"
 #include "space.hpp"
 #include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
+#include "tightening.hpp"
+#include "unification.hpp"
 #include "workers.hpp"
+#include "worlds.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -44,30 +55,10 @@ using namespace nb::literals;
 namespace shoal {
 namespace {
 
-template <typename T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-template <typename T>
-std::span<const T> view(const Array<T>& array) {
-  return {array.data(), array.shape(0)};
-}
-std::span<const std::int32_t> view(const Matrix& matrix) {
-  return {matrix.data(), matrix.shape(0) * matrix.shape(1)};
-}
-
 std::int64_t rows_of(const Matrix& matrix) {
   if (matrix.shape(0) > std::numeric_limits<std::int32_t>::max())
     throw std::length_error("a matrix of codes has at most 2,147,483,647 rows");
   return static_cast<std::int64_t>(matrix.shape(0));
-}
-
-// Hands a vector over to NumPy without copying it.
-template <typename T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T> vector) {
-  auto* kept = new std::vector<T>(std::move(vector));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
 }
 
 auto group_rows_py(const Matrix& codes) {
@@ -555,6 +546,69 @@ class ClassesPy {
   std::optional<Classes> classes_;
 };
 
+std::vector<std::span<const double>> views(const std::vector<Array<double>>& arrays) {
+  std::vector<std::span<const double>> views;
+  for (const auto& array : arrays) views.push_back(view(array));
+  return views;
+}
+
+// An agglomeration together with all that it refers to.
+class AgglomerationPy {
+ public:
+  AgglomerationPy(Matrix codes, Array<std::int32_t> copies, std::vector<AttributeSpec> specs,
+                  const std::vector<Array<double>>& counts, std::int32_t k)
+      : codes_(std::move(codes)), copies_(std::move(copies)), specs_(std::move(specs)) {
+    rows_of(codes_);
+    nb::gil_scoped_release release;
+    attributes_ = attributes_of(specs_);
+    costs_.emplace(attributes_, views(counts));
+    agglomeration_.emplace(view(codes_), view(copies_), *costs_, k);
+  }
+
+  std::int64_t advance(std::int64_t pairs) {
+    nb::gil_scoped_release release;
+    return agglomeration_->advance(pairs);
+  }
+  auto classes() const { return give(agglomeration_->classes()); }
+
+ private:
+  Matrix codes_;
+  Array<std::int32_t> copies_;
+  std::vector<AttributeSpec> specs_;
+  std::vector<Attribute> attributes_;
+  std::optional<ClosureCosts> costs_;
+  std::optional<Agglomeration> agglomeration_;
+};
+
+auto forest_py(const Matrix& codes, const Array<std::int32_t>& copies,
+               const std::vector<AttributeSpec>& specs, const std::vector<Array<double>>& counts,
+               std::int32_t k) {
+  rows_of(codes);
+  std::vector<std::int32_t> classes;
+  {
+    nb::gil_scoped_release release;
+    const auto attributes = attributes_of(specs);
+    classes = forest(view(codes), view(copies), ClosureCosts(attributes, views(counts)), k);
+  }
+  return give(std::move(classes));
+}
+
+auto unify_py(const Matrix& codes, const Array<std::int32_t>& class_of,
+              const std::vector<AttributeSpec>& specs, const std::vector<Array<double>>& counts,
+              const std::vector<SensitiveSpec>& sensitive, double diversity, double weight) {
+  rows_of(codes);
+  std::vector<std::int32_t> classes;
+  {
+    nb::gil_scoped_release release;
+    const auto attributes = attributes_of(specs);
+    std::vector<Sensitive> columns;
+    for (const auto& [values, size] : sensitive) columns.push_back({view(values), size});
+    classes = unify(view(codes), view(class_of), ClosureCosts(attributes, views(counts)), columns, diversity,
+                    weight);
+  }
+  return give(std::move(classes));
+}
+
 using RankedSpec = std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>>;
 // kind, weight, diameter, numbers, steps: see closeness.hpp
 using ComponentSpec = std::tuple<int, double, double, Array<double>, Array<double>>;
@@ -670,6 +724,149 @@ class RingPy {
   std::optional<Ring> ring_;
 };
 
+// Rows of their own together with all that they refer to.
+class OwnRowsPy {
+ public:
+  OwnRowsPy(Matrix codes, std::vector<AttributeSpec> specs, const std::vector<Array<double>>& entropies,
+            const Array<std::int32_t>& withheld, std::int32_t room)
+      : codes_(std::move(codes)), specs_(std::move(specs)) {
+    const auto count = static_cast<std::int32_t>(rows_of(codes_));
+    std::vector<std::vector<double>> tables;
+    for (const auto& table : entropies) tables.emplace_back(view(table).begin(), view(table).end());
+    attributes_ = attributes_of(specs_);
+    nb::gil_scoped_release release;
+    rows_.emplace(view(codes_), count, attributes_, std::move(tables), room);
+    std::vector<std::int32_t> place(static_cast<std::size_t>(count));
+    for (std::int32_t i = 0; i < count; ++i)
+      place[static_cast<std::size_t>(rows_->tree().order()[static_cast<std::size_t>(i)])] = i;
+    for (const std::int32_t record : view(withheld)) rows_->withhold(place[static_cast<std::size_t>(record)]);
+  }
+
+  auto order() const { return give(std::vector(rows_->tree().order())); }
+
+  auto members() const {
+    std::vector<std::int64_t> starts(1, 0);
+    std::vector<std::int32_t> all;
+    for (std::int32_t row = 0; row < rows_->count(); ++row) {
+      const auto& each = rows_->members(row);
+      all.insert(all.end(), each.begin(), each.end());
+      starts.push_back(static_cast<std::int64_t>(all.size()));
+    }
+    return std::pair(give(std::move(starts)), give(std::move(all)));
+  }
+
+  void expand(std::int64_t k) {
+    nb::gil_scoped_release release;
+    rows_->expand(k);
+  }
+  void expand_at_random(std::int64_t k, const Array<std::uint64_t>& keys) {
+    nb::gil_scoped_release release;
+    rows_->expand_at_random(k, view(keys));
+  }
+  std::int64_t cover(const Array<std::int32_t>& order, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return rows_->cover(view(order), k);
+  }
+  void expand_from_several(std::int64_t k, std::size_t starts, const Array<std::uint64_t>& keys) {
+    nb::gil_scoped_release release;
+    rows_->expand_from_several(k, starts, view(keys));
+  }
+  void begin_tightening(std::int64_t k, bool keep_cores) {
+    nb::gil_scoped_release release;
+    tightening_.emplace(*rows_, k, keep_cores);
+  }
+  void cover_dearest_first(std::int64_t widest) {
+    nb::gil_scoped_release release;
+    tightening_->cover(widest);
+  }
+  double relieve(const Array<std::int32_t>& order, std::int32_t together, std::int64_t widest) {
+    nb::gil_scoped_release release;
+    return tightening_->relieve(view(order), together, widest);
+  }
+  void hold_together(const Array<std::int32_t>& components) {
+    nb::gil_scoped_release release;
+    tightening_->hold_together(view(components));
+  }
+  auto components() {
+    std::vector<std::int32_t> of_row;
+    for (std::int32_t row = 0; row < rows_->count(); ++row) of_row.push_back(concealing_->component(row));
+    return give(std::move(of_row));
+  }
+  void join(const Array<std::int32_t>& components) {
+    nb::gil_scoped_release release;
+    concealing_.emplace(*rows_, view(components));
+  }
+  std::int64_t conceal_records(const Array<std::int32_t>& order, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return concealing_->conceal_records(view(order), k);
+  }
+  std::int64_t conceal_cheapest_first(const Array<std::int32_t>& records, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return concealing_->conceal_cheapest_first(view(records), k);
+  }
+  std::int64_t conceal_rows(const Array<std::int32_t>& order, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return concealing_->conceal_rows(view(order), k);
+  }
+  std::int64_t vary(const Array<std::int32_t>& order, const std::vector<Array<std::int32_t>>& columns,
+                    double frequency_l, std::int64_t distinct, double entropy) {
+    std::vector<std::vector<std::int32_t>> labels;
+    for (const auto& column : columns) labels.emplace_back(view(column).begin(), view(column).end());
+    nb::gil_scoped_release release;
+    return concealing_->vary(view(order), labels, {frequency_l, distinct, entropy});
+  }
+
+ private:
+  Matrix codes_;
+  std::vector<AttributeSpec> specs_;
+  std::vector<Attribute> attributes_;
+  std::optional<OwnRows> rows_;
+  std::optional<Tightening> tightening_;
+  std::optional<Concealing> concealing_;
+};
+
+// starts, values: see worlds.hpp
+using ListsSpec = std::pair<Array<std::int64_t>, Array<std::int32_t>>;
+
+ListsView lists_of(const ListsSpec& lists) {
+  return {view(lists.first), view(lists.second)};
+}
+
+auto give_lists(Lists lists) {
+  return std::pair(give(std::move(lists.starts)), give(std::move(lists.values)));
+}
+
+auto smallest_worlds_py(const ListsSpec& sets, const ListsSpec& groups, std::int32_t width) {
+  Worlds worlds;
+  {
+    nb::gil_scoped_release release;
+    worlds = smallest_worlds(lists_of(sets), lists_of(groups), width);
+  }
+  return std::tuple(give_lists(std::move(worlds.base)), give_lists(std::move(worlds.uncertain)),
+                    give(std::move(worlds.most_errors)));
+}
+
+auto differences_py(const ListsSpec& left, const ListsSpec& right, const Array<std::int32_t>& lefts,
+                    const Array<std::int32_t>& rights) {
+  std::vector<std::int32_t> found;
+  {
+    nb::gil_scoped_release release;
+    found = differences(lists_of(left), lists_of(right), view(lefts), view(rights));
+  }
+  return give(std::move(found));
+}
+
+auto sets_among_worlds_py(const ListsSpec& sets, const ListsSpec& base, const ListsSpec& uncertain,
+                          const Array<std::int32_t>& most_errors, std::int32_t width) {
+  Lists found;
+  {
+    nb::gil_scoped_release release;
+    found =
+        sets_among_worlds(lists_of(sets), {lists_of(base), lists_of(uncertain), view(most_errors)}, width);
+  }
+  return give_lists(std::move(found));
+}
+
 auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key, bool backtracking,
              double seconds) {
   Walked walked;
@@ -682,6 +879,36 @@ auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_
   }
   return std::tuple(give(std::move(walked.assignment)), walked.steps, walked.assigned);
 }
+
+auto cover_py(const Matrix& codes, const Array<std::uint64_t>& kept, std::int64_t k, bool shared) {
+  const std::int64_t rows = rows_of(codes);
+  Cover found;
+  {
+    nb::gil_scoped_release release;
+    found = cover(view(codes), static_cast<std::size_t>(rows), view(kept), k, shared);
+  }
+  return std::pair(give(std::move(found.pattern_of)), found.counted);
+}
+
+class PatternSearchPy {
+ public:
+  PatternSearchPy(const Matrix& codes, const Array<std::uint64_t>& kept, const Array<double>& costs,
+                  double beyond, std::int64_t k, const Array<std::int32_t>& pattern_of) {
+    const auto rows = static_cast<std::size_t>(rows_of(codes));
+    nb::gil_scoped_release release;
+    search_.emplace(view(codes), rows, view(kept), view(costs), beyond, k, view(pattern_of));
+  }
+
+  std::int64_t sweep(std::size_t begin, std::size_t end) {
+    nb::gil_scoped_release release;
+    return search_->sweep(begin, end);
+  }
+  double cost() const { return search_->cost(); }
+  auto pattern_of() const { return give(search_->pattern_of()); }
+
+ private:
+  std::optional<PatternSearch> search_;
+};
 
 }  // namespace
 }  // namespace shoal
@@ -698,8 +925,20 @@ NB_MODULE(_native, module) {
       .def("run", &shoal::MatchingChainsPy::run, "components"_a, "walks"_a, "seconds"_a);
   module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
              "count"_a);
+  module.def("smallest_worlds", &shoal::smallest_worlds_py, "sets"_a, "groups"_a, "width"_a);
+  module.def("differences", &shoal::differences_py, "left"_a, "right"_a, "lefts"_a, "rights"_a);
+  module.def("sets_among_worlds", &shoal::sets_among_worlds_py, "sets"_a, "base"_a, "uncertain"_a,
+             "most_errors"_a, "width"_a);
   module.def("walk", &shoal::walk_py, "members"_a, "which"_a, "key"_a, "backtracking"_a, "seconds"_a);
   module.def("chain", &shoal::chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
+  module.def("cover", &shoal::cover_py, "codes"_a, "kept"_a, "k"_a, "shared"_a);
+  nb::class_<shoal::PatternSearchPy>(module, "PatternSearch")
+      .def(nb::init<const shoal::Matrix&, const shoal::Array<std::uint64_t>&, const shoal::Array<double>&,
+                    double, std::int64_t, const shoal::Array<std::int32_t>&>(),
+           "codes"_a, "kept"_a, "costs"_a, "beyond"_a, "k"_a, "pattern_of"_a)
+      .def("sweep", &shoal::PatternSearchPy::sweep, "begin"_a, "end"_a)
+      .def("cost", &shoal::PatternSearchPy::cost)
+      .def("pattern_of", &shoal::PatternSearchPy::pattern_of);
   module.def("cut", &shoal::cut_py, "codes"_a, "attributes"_a, "k"_a);
   nb::class_<shoal::ConsistencyGraphPy>(module, "ConsistencyGraph")
       .def(nb::init<shoal::Matrix, const shoal::Array<std::int64_t>&, shoal::Matrix,
@@ -745,6 +984,28 @@ NB_MODULE(_native, module) {
       .def("grow", &shoal::DiversificationPy::grow, "rows"_a, "records"_a)
       .def("record_of", &shoal::DiversificationPy::record_of)
       .def("grown", &shoal::DiversificationPy::grown);
+  nb::class_<shoal::OwnRowsPy>(module, "OwnRows")
+      .def(
+          nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const std::vector<shoal::Array<double>>&,
+                   const shoal::Array<std::int32_t>&, std::int32_t>(),
+          "codes"_a, "attributes"_a, "entropies"_a, "withheld"_a, "room"_a)
+      .def("order", &shoal::OwnRowsPy::order)
+      .def("members", &shoal::OwnRowsPy::members)
+      .def("expand", &shoal::OwnRowsPy::expand, "k"_a)
+      .def("expand_at_random", &shoal::OwnRowsPy::expand_at_random, "k"_a, "keys"_a)
+      .def("cover", &shoal::OwnRowsPy::cover, "order"_a, "k"_a)
+      .def("expand_from_several", &shoal::OwnRowsPy::expand_from_several, "k"_a, "starts"_a, "keys"_a)
+      .def("begin_tightening", &shoal::OwnRowsPy::begin_tightening, "k"_a, "keep_cores"_a)
+      .def("cover_dearest_first", &shoal::OwnRowsPy::cover_dearest_first, "widest"_a)
+      .def("relieve", &shoal::OwnRowsPy::relieve, "order"_a, "together"_a, "widest"_a)
+      .def("hold_together", &shoal::OwnRowsPy::hold_together, "components"_a)
+      .def("components", &shoal::OwnRowsPy::components)
+      .def("join", &shoal::OwnRowsPy::join, "components"_a)
+      .def("conceal_records", &shoal::OwnRowsPy::conceal_records, "order"_a, "k"_a)
+      .def("conceal_cheapest_first", &shoal::OwnRowsPy::conceal_cheapest_first, "records"_a, "k"_a)
+      .def("conceal_rows", &shoal::OwnRowsPy::conceal_rows, "order"_a, "k"_a)
+      .def("vary", &shoal::OwnRowsPy::vary, "order"_a, "columns"_a, "frequency_l"_a, "distinct"_a,
+           "entropy"_a);
   nb::class_<shoal::RefinementPy>(module, "Refinement")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const shoal::Array<std::uint64_t>&>(),
@@ -753,6 +1014,15 @@ NB_MODULE(_native, module) {
       .def("reassign", &shoal::RefinementPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &shoal::RefinementPy::cost)
       .def("members", &shoal::RefinementPy::members);
+  nb::class_<shoal::AgglomerationPy>(module, "Agglomeration")
+      .def(nb::init<shoal::Matrix, shoal::Array<std::int32_t>, std::vector<shoal::AttributeSpec>,
+                    const std::vector<shoal::Array<double>>&, std::int32_t>(),
+           "codes"_a, "copies"_a, "attributes"_a, "counts"_a, "k"_a)
+      .def("advance", &shoal::AgglomerationPy::advance, "pairs"_a)
+      .def("classes", &shoal::AgglomerationPy::classes);
+  module.def("forest", &shoal::forest_py, "codes"_a, "copies"_a, "attributes"_a, "counts"_a, "k"_a);
+  module.def("unify", &shoal::unify_py, "codes"_a, "class_of"_a, "attributes"_a, "counts"_a, "sensitive"_a,
+             "diversity"_a, "weight"_a);
   nb::class_<shoal::ClassesPy>(module, "Classes")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Array<std::int32_t>&,
                     std::int32_t>(),
@@ -787,4 +1057,5 @@ NB_MODULE(_native, module) {
       .def("sweep", &shoal::RingPy::sweep)
       .def("cost", &shoal::RingPy::cost)
       .def("order", &shoal::RingPy::order);
+  shoal::bind_sets(module);
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "neighbourhood.hpp"
+#include "parts.hpp"
 #include "sparse_assignment.hpp"
 #include "workers.hpp"
 
@@ -196,7 +197,7 @@ std::int64_t Refinement::reassign(std::int32_t times, double temperature, Random
 
 template <typename Work>
 std::int64_t Refinement::refine_parts(double foresight, RandomWords& random, const Work& work) {
-  const auto cut = parts(random);
+  const auto cut = parts(members_, degree_, kPart, random);
   std::vector<std::uint64_t> seeds;
   for (std::size_t i = 0; i < cut.size(); ++i)
     seeds.push_back(std::uint64_t{random.below(0xffffffffU)} << 32U | random.below(0xffffffffU));
@@ -215,46 +216,6 @@ std::int64_t Refinement::refine_parts(double foresight, RandomWords& random, con
     };
   });
   return sum;
-}
-
-// Grows each part from one row over shared records; where that comes to an end, from the next row in order.
-std::vector<std::vector<std::int32_t>> Refinement::parts(RandomWords& random) const {
-  constexpr std::size_t kSteps = 8;  // members of a row, and rows of a member, that growth follows
-  const std::size_t n = costs_.size();
-  std::vector<std::int32_t> rows_of(members_.size());
-  std::vector<std::size_t> filled(n, 0);
-  for (std::size_t place = 0; place < members_.size(); ++place) {
-    const std::size_t record = at(members_[place]);
-    rows_of[record * degree_ + filled[record]++] = static_cast<std::int32_t>(place / degree_);
-  }
-  const std::size_t size = n <= kPart ? n : n / ((n + kPart - 1) / kPart) + 1;
-  const std::size_t first = random.below(static_cast<std::uint32_t>(n));
-  std::vector<std::vector<std::int32_t>> cut;
-  std::vector<char> taken(n, 0);
-  for (std::size_t next = 0; next < n;) {
-    auto& part = cut.emplace_back();
-    for (std::size_t done = 0; part.size() < size; ++done) {
-      if (done == part.size()) {
-        while (next < n && taken[(first + next) % n]) ++next;
-        if (next == n) break;
-        part.push_back(static_cast<std::int32_t>((first + next) % n));
-        taken[(first + next) % n] = 1;
-      }
-      const std::int32_t* members = members_.data() + at(part[done]) * degree_;
-      for (std::size_t i = 0; i < std::min(kSteps, degree_); ++i) {
-        const std::size_t slot = degree_ <= kSteps ? i : random.below(static_cast<std::uint32_t>(degree_));
-        const std::int32_t* rows = rows_of.data() + at(members[slot]) * degree_;
-        for (std::size_t j = 0; j < std::min(kSteps, degree_) && part.size() < size; ++j)
-          if (!taken[at(rows[j])]) {
-            taken[at(rows[j])] = 1;
-            part.push_back(rows[j]);
-          }
-      }
-    }
-    std::sort(part.begin(), part.end());
-    if (part.empty()) cut.pop_back();
-  }
-  return cut;
 }
 
 }  // namespace shoal

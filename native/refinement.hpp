@@ -35,7 +35,6 @@ class Refinement {
   const std::vector<std::int32_t>& members() const { return members_; }
 
  private:
-  std::vector<std::vector<std::int32_t>> parts(RandomWords& random) const;
   template <typename Work>
   std::int64_t refine_parts(double foresight, RandomWords& random, const Work& work);
 

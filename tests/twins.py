@@ -289,6 +289,48 @@ def box_cost(attributes: Sequence[Geometry], records: Sequence[Row]) -> float:
     return sum(a.weight * cost(a, set(column)) for a, column in zip(attributes, columns, strict=True))
 
 
+def covers(attributes: Sequence[Geometry], box: Sequence[Row], record: Row) -> bool:
+    """Return whether the closure of these records covers another."""
+    for a, code, *codes in zip(attributes, record, *box, strict=True):
+        present = set(codes)
+        mixed = a.kind == RANGE and len(present) > 1 and max(present) == a.size - 1 and a.table[-1] > 1
+        if code in present or mixed:
+            continue
+        if a.kind == SET or (a.kind == RANGE and not min(present) <= code <= max(present)):
+            return False
+        if a.kind == TREE and cost(a, {*present, code}) > cost(a, present):
+            return False
+    return True
+
+
+def entropy(attributes: Sequence[Geometry], counts: Sequence[Sequence[int]], records: Sequence[Row]) -> float:
+    """Return the entropy of each attribute's value, given that it lies in the closure of these records."""
+    bits = 0.0
+    for attribute, often, column in zip(attributes, counts, zip(*records, strict=True), strict=True):
+        codes = set(column)
+        low, high = min(codes), max(codes)
+        if len(codes) == 1:
+            continue
+        logs = [count * math.log2(count) if count else 0.0 for count in often]
+        if attribute.kind == SET:
+            count, log = (sum(values[code] for code in sorted(codes)) for values in (often, logs))
+        else:
+            if attribute.kind == TREE:
+                height = cost(attribute, codes)
+                while low > 0 and attribute.table[low - 1] <= height:
+                    low -= 1
+                while high + 1 < attribute.size and attribute.table[high] <= height:
+                    high += 1
+            elif attribute.table[-1] > 1 and high == attribute.size - 1:
+                low = 0  # a number and the missing value: everything
+            count, log = (
+                before[high + 1] - before[low]
+                for before in (list(accumulate(values, initial=0.0)) for values in (often, logs))
+            )
+        bits += attribute.weight * max(math.log2(count) - log / count, 0.0)
+    return bits
+
+
 def chain_cost(attributes: Sequence[Geometry], tail: Sequence[Row], record: Row, k: int) -> float:
     """Return what a record adds to the cost of the last record, the last two, ..., the last k - 1.
 

@@ -7,14 +7,29 @@ from shoal.errors import InfeasibleError, InputError, InternalError, PromiseErro
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
 from shoal.measures import Loss
-from shoal.models import Dissimilarity, Freeform, KAnonymity
+from shoal.models import (
+    KK,
+    Concealment,
+    Dissimilarity,
+    Freeform,
+    KAnonymity,
+    KOne,
+    OneK,
+    Patterned,
+    SetAnonymity,
+    SetDiversity,
+)
+from shoal.patterns import Pattern
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
+from shoal.transactions import collect_items
 
 __all__ = [
+    "KK",
     "Advice",
     "Audit",
     "Column",
+    "Concealment",
     "Dissimilarity",
     "Freeform",
     "Hierarchy",
@@ -23,17 +38,24 @@ __all__ = [
     "InternalError",
     "Intervals",
     "KAnonymity",
+    "KOne",
     "Kind",
     "Loss",
     "Missing",
+    "OneK",
+    "Pattern",
+    "Patterned",
     "Prefixes",
     "PromiseError",
     "Release",
     "Role",
     "Schema",
+    "SetAnonymity",
+    "SetDiversity",
     "ShoalError",
     "advise",
     "anonymize",
     "audit",
+    "collect_items",
     "read_table",
 ]

@@ -1,7 +1,8 @@
-"""What values an attribute can take: the three kinds of domain, and columns as codes into one."""
+"""What values an attribute can take: the four kinds of domain, and columns as codes into one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.hierarchy import Hierarchy
+from shoal.lists import Lists
 from shoal.schema import Column
 
 Codes = NDArray[np.int32]
@@ -86,6 +88,37 @@ class TreeDomain(Domain):
     def cardinality(self) -> int:
         """How many leaves are possible."""
         return int(self.possible.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class ItemsDomain(Domain):
+    """Sets of items, one code for each different set that occurs; nothing is a set like any other.
+
+    Parameters
+    ----------
+    names
+        The name of each item.
+    sets
+        The items in each set, ascending.
+    """
+
+    names: tuple[str, ...]
+    sets: Lists
+
+    @cached_property
+    def item_of(self) -> dict[str, int]:
+        """The number of each item."""
+        return {name: item for item, name in enumerate(self.names)}
+
+
+def named_items(lists: Lists, names: Sequence[str]) -> pl.Series:
+    """Return lists of items as lists of their names."""
+    flat = pl.Series(names, dtype=pl.String).gather(lists.values)
+    named = (
+        pl.DataFrame({"owner": lists.owners, "name": flat}).group_by("owner", maintain_order=True).agg("name")
+    )
+    owners = pl.DataFrame({"owner": np.arange(len(lists))})
+    return owners.join(named, on="owner", how="left", maintain_order="left")["name"].fill_null([])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""From cells to codes: reading numbers, dates and categories, and naming the cell that is wrong."""
+"""From cells to codes: reading numbers, dates, categories and items, and naming the cell that is wrong."""
 
 from __future__ import annotations
 
@@ -13,9 +13,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.domain import Attribute, Codes, Domain, RangeDomain, Sensitive, SetDomain, TreeDomain
+from shoal import written
+from shoal.domain import (
+    Attribute,
+    Codes,
+    Domain,
+    ItemsDomain,
+    RangeDomain,
+    Sensitive,
+    SetDomain,
+    TreeDomain,
+    named_items,
+)
 from shoal.errors import InputError, Reason, listing
 from shoal.hierarchy import MISSING
+from shoal.lists import Lists, ascending_sets
 from shoal.schema import Column, Kind
 
 
@@ -61,12 +73,8 @@ def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
 
 def read_cells(series: nw.Series[Any], column: Column) -> pl.Series:
     """Return a quasi-identifier with null wherever a value is missing."""
-    if column.kind is Kind.SET_VALUED:
-        raise InputError(
-            f"column {column.name!r} is set-valued; this version cannot generalize sets of items: make it "
-            "'other' or 'identifier'",
-            reason=Reason.SCHEMA,
-        )
+    if column.kind is Kind.ITEMS:
+        return _read_items(series, column)
     cells = _plain(to_polars(series))
     if not (cells.dtype.is_numeric() or cells.dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime)):
         raise InputError(
@@ -84,6 +92,42 @@ def without_marks(cells: pl.Series, missing_marks: Sequence[str]) -> pl.Series:
         marks = pl.Series([MISSING, *missing_marks], dtype=pl.String)
         return pl.select(pl.when(~cells.is_in(marks.implode())).then(cells)).to_series().rename(cells.name)
     return cells
+
+
+def _read_items(series: nw.Series[Any], column: Column) -> pl.Series:
+    """Return lists of names, null where a set is missing."""
+    cells = _listed(series) if series.dtype == nw.Object else _plain(to_polars(series))
+    if cells.dtype == pl.String:
+        texts = without_marks(cells, column.missing_marks)
+        if column.separator is None:
+            return texts.str.extract_all(r"\S+")
+        parts = texts.str.split(column.separator).list.eval(pl.element().str.strip_chars())
+        return parts.list.eval(pl.element().filter(pl.element() != MISSING))
+    inner = cells.dtype.inner if isinstance(cells.dtype, pl.List | pl.Array) else None
+    if inner is None or isinstance(inner, pl.List | pl.Array | pl.Struct):
+        raise InputError(
+            f"column {column.name!r} holds {cells.dtype}, which are no items; give lists, or texts with a "
+            "separator",
+            reason=Reason.BAD_VALUE,
+        )
+    lists = cells.cast(pl.List(inner))
+    if inner.is_float():
+        return lists.list.eval(pl.element().cast(pl.String).str.strip_suffix(".0"))
+    return lists.cast(pl.List(pl.String))
+
+
+def _listed(series: nw.Series[Any]) -> pl.Series:
+    """Return a column of Python's own sets as lists; anything else as it is read elsewhere."""
+    nulls = series.is_null().to_list()
+    cells = [None if none else cell for cell, none in zip(series.to_list(), nulls, strict=True)]
+    if not any(isinstance(cell, set | frozenset) for cell in cells):
+        return _plain(to_polars(series))
+    with suppress(TypeError):
+        lists = [None if cell is None else sorted(map(str, cell)) for cell in cells]
+        return pl.Series(series.name, lists, dtype=pl.List(pl.String))
+    raise InputError(
+        f"column {series.name!r} mixes sets with other values; convert it to lists", reason=Reason.BAD_VALUE
+    )
 
 
 def _plain(cells: pl.Series) -> pl.Series:
@@ -110,6 +154,8 @@ def attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attr
     InputError
         If a value does not fit the column; the message names the first row where one does not.
     """
+    if column.kind is Kind.ITEMS:
+        return _items_attribute(cells, column, rows)
     values, codes = factorize(_READERS[column.kind](cells, column, rows))
     labels = _texts(values, column)
     if column.domain is not None and column.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
@@ -328,6 +374,35 @@ def _tree_attribute(column: Column, values: pl.Series, labels: tuple[str, ...], 
     missing = hierarchy.leaf_index[MISSING] if has_missing else None
     domain = TreeDomain(hierarchy.leaves, padded.gather(typed), missing, hierarchy, possible)
     return Attribute(column, domain, leaf_of[codes])
+
+
+def _items_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute:
+    lists = cells.fill_null([])  # nobody can tell a missing set from an empty one in a text file
+    nameless = lists.list.eval(pl.element().is_null() | (pl.element() == MISSING)).list.any()
+    texts = lists.list.join(" ", ignore_nulls=True) if nameless.any() else lists
+    _refuse(nameless, texts, column, rows, "has an item without a name; leave it out")
+    flat = lists.filter(lists.list.len() > 0).explode()
+    names = _in_order(flat.unique())
+    items = flat.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
+    owners = np.repeat(np.arange(len(lists)), lists.list.len().to_numpy())
+    sets = ascending_sets(owners, items, len(lists))
+    codes = sets.numbers()
+    distinct = sets.gather(np.unique(codes, return_index=True)[1])
+    return Attribute(column, _items_domain(column.name, tuple(names.to_list()), distinct), codes)
+
+
+def _in_order(names: pl.Series) -> pl.Series:
+    """Return names in ascending order: by number, if all are whole numbers, else as texts."""
+    numbers = names.cast(pl.Int64, strict=False)
+    if numbers.cast(pl.String).eq_missing(names).all():
+        return numbers.sort().cast(pl.String)
+    return names.sort()
+
+
+def _items_domain(column: str, names: tuple[str, ...], sets: Lists) -> ItemsDomain:
+    escaped = [written.write_items([name]) for name in names]
+    labels = tuple(named_items(sets, escaped).list.join(" ").to_list())
+    return ItemsDomain(labels, named_items(sets, names).rename(column), None, names, sets)
 
 
 def sensitive(series: nw.Series[Any], missing_marks: Sequence[str] = ()) -> Sensitive:

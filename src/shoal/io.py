@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import stat
+import tomllib
 import zlib
 from collections import Counter
 from contextlib import suppress
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,10 +22,14 @@ import polars as pl
 from shoal.errors import InputError, Reason, did_you_mean, listing
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Sequence
 
 _TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+_TRANSACTION_ENDINGS = (".dat", ".dat.gz")
 _BINARY_ENDINGS = (".parquet", ".arrow", ".feather")
+ITEMS = "items"
+"""The column of a transaction file."""
 _DELIMITERS = (",", ";", "\t", "|")
 _LOOKS_LIKE = {
     b"PK\x03\x04": "a zip archive or an Excel workbook; export it as CSV",
@@ -98,9 +103,11 @@ def read_table(
     Parameters
     ----------
     path
-        ``.csv``, ``.tsv``, ``.txt``, each also with ``.gz``; ``.parquet``; ``.arrow`` or ``.feather``.
+        ``.csv``, ``.tsv``, ``.txt``, each also with ``.gz``; ``.parquet``; ``.arrow`` or ``.feather``; or the
+        transactions of ``.dat``, also with ``.gz``: a line for each record, its items separated by white
+        space, which become the lists of a column `ITEMS`. There, a blank line is a record without items.
     delimiter, encoding
-        For text files, see `sniff`.
+        For text files, see `sniff`; the delimiter also for transactions whose items stand apart otherwise.
 
     Returns
     -------
@@ -121,12 +128,20 @@ def read_table(
         frame = _parse(path, data, dialect.delimiter)
     elif name.endswith(_BINARY_ENDINGS):
         frame = _read_binary(path)
+    elif holds_transactions(path):
+        frame = _read_transactions(path, delimiter, encoding)
     else:
-        message = f"has no ending that tells a format: {', '.join(_TEXT_ENDINGS + _BINARY_ENDINGS)}"
+        endings = (*_TEXT_ENDINGS, *_TRANSACTION_ENDINGS, *_BINARY_ENDINGS)
+        message = f"has no ending that tells a format: {', '.join(endings)}"
         raise _refusal(path, message, Reason.FILE_FORMAT)
     if frame.height == 0:
         raise _refusal(path, "has column names but no rows", Reason.NO_ROWS)
     return frame
+
+
+def holds_transactions(path: str | Path) -> bool:
+    """Return whether a file is one of transactions, by the ending of its name."""
+    return Path(path).name.lower().endswith(_TRANSACTION_ENDINGS)
 
 
 def read_rows(path: str | Path) -> list[list[str]]:
@@ -151,6 +166,32 @@ def read_rows(path: str | Path) -> list[list[str]]:
     data, dialect = _load_text(path, None, None)
     records = [[cell.strip() for cell in record] for _, record in _records(path, data, dialect.delimiter)]
     return [record for record in records if not _is_blank(record)]
+
+
+def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    what
+        What it is, in the words of an error.
+
+    Raises
+    ------
+    InputError
+        If it is not there or is not TOML.
+    """
+    path = Path(path)
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no {what} {path}", reason=Reason.MISSING_FILE) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}", reason=Reason.MISSING_FILE) from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not a TOML file: {error}", reason=Reason.SCHEMA) from None
 
 
 def write_csv(frame: pl.DataFrame, path: str | Path) -> None:
@@ -217,6 +258,16 @@ def _load_text(path: Path, delimiter: str | None, encoding: str | None) -> tuple
     if not text or text.isspace():
         raise _refusal(path, "is empty", Reason.EMPTY_FILE)
     return text, Dialect(delimiter or _sniff_delimiter(text), encoding)
+
+
+def _read_transactions(path: Path, delimiter: str | None, encoding: str | None) -> pl.DataFrame:
+    """Return one list of items for each line."""
+    text = _load_text(path, delimiter, encoding)[0].decode("utf-8")
+    lines = pl.Series(ITEMS, text.removesuffix("\n").split("\n"), dtype=pl.String)
+    if delimiter is None or delimiter.isspace():
+        return lines.str.extract_all(r"\S+").to_frame()
+    parts = lines.str.split(delimiter).list.eval(pl.element().str.strip_chars())
+    return parts.list.eval(pl.element().filter(pl.element() != "")).to_frame()
 
 
 def _require_file(path: Path) -> None:

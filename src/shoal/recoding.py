@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import log
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +14,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal import kernels, written
-from shoal.domain import Attribute, Codes, Domain, RangeDomain, SetDomain, TreeDomain
+from shoal.domain import (
+    Attribute,
+    Codes,
+    Domain,
+    ItemsDomain,
+    RangeDomain,
+    SetDomain,
+    TreeDomain,
+    named_items,
+)
+from shoal.lists import Lists
 from shoal.table import Table
 
 
 class Generalized(ABC):
-    """Generalized values of one attribute: an array of intervals, of sets, or of nodes."""
+    """Generalized values of one attribute: an array of intervals, of sets, of nodes, or of sets of sets."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -56,6 +68,10 @@ class Generalized(ABC):
     @abstractmethod
     def typed(self) -> pl.Series:
         """Return each as a typed value, for Arrow and Parquet."""
+
+    def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
+        """Return the columns that a release has for them, typed or as text; the first has this name."""
+        return [(self.typed() if typed else pl.Series(self.texts(), dtype=pl.String)).rename(name)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +144,7 @@ class Ranges(Generalized):
 class Sets(Generalized):
     """Sets of codes, for any cardinality: the i-th is members[starts[i]:starts[i + 1]], ascending."""
 
-    domain: SetDomain
+    domain: SetDomain | ItemsDomain
     starts: NDArray[np.int64]
     members: Codes
 
@@ -250,6 +266,161 @@ class Nodes(Generalized):
 
 
 @dataclass(frozen=True, eq=False)
+class Worlds(Generalized):
+    """Generalized sets of items (Xue et al. 2012, Section 3), each standing for several: its possible worlds.
+
+    Those differ from the base in uncertain items only, and in no more than a given number of them.
+
+    Parameters
+    ----------
+    domain
+        The items and the sets that occur.
+    base, uncertain
+        The base items and the uncertain items of each, ascending; an item may be both.
+    most_errors
+        In how many items each may differ; if that is negative, it stands for nothing.
+    """
+
+    domain: ItemsDomain
+    base: Lists
+    uncertain: Lists
+    most_errors: NDArray[np.int32]
+
+    @classmethod
+    def closure(cls, domain: ItemsDomain, codes: Codes, starts: NDArray[np.int64]) -> Worlds:
+        """Return the smallest one around each group, by bit voting.
+
+        Group i is codes[starts[i]:starts[i + 1]].
+        """
+        groups = starts, np.ascontiguousarray(codes)
+        base, uncertain, most_errors = kernels.smallest_worlds(domain.sets.arrays, groups, len(domain.names))
+        return cls(domain, Lists(*base), Lists(*uncertain), most_errors)
+
+    def __len__(self) -> int:
+        return len(self.most_errors)
+
+    @cached_property
+    def worlds(self) -> Sets:
+        """The possible worlds of each among the sets that occur."""
+        found = kernels.sets_among_worlds(
+            self.domain.sets.arrays,
+            self.base.arrays,
+            self.uncertain.arrays,
+            self.most_errors,
+            len(self.domain.names),
+        )
+        return Sets(self.domain, *found)
+
+    def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
+        return self.worlds.covers(index, codes)
+
+    def ncp(self) -> NDArray[np.float64]:
+        """Return the share of uncertain items among all items of each; 0 where nothing may be wrong.
+
+        Around a group, that is the share of the items of any that not all of them have. It never falls when
+        the group grows.
+        """
+        each = np.arange(len(self))
+        either = kernels.differences(self.base.arrays, self.uncertain.arrays, each, each)
+        together = (self.base.sizes + self.uncertain.sizes + either) // 2
+        uncertain = np.where(self.most_errors > 0, self.uncertain.sizes, 0)
+        return np.asarray(uncertain / np.maximum(together, 1))
+
+    def sizes(self) -> NDArray[np.int64]:
+        return self.worlds.sizes()
+
+    def bits(self) -> NDArray[np.float64]:
+        """Return the binary logarithm of how many possible worlds each has, whether they occur or not."""
+        shapes = np.column_stack((self.uncertain.sizes, np.maximum(self.most_errors, 0)))
+        pairs, place = np.unique(shapes, axis=0, return_inverse=True)
+        return np.array([_log2_of_ways(items, most) for items, most in pairs.tolist()])[place.ravel()]
+
+    def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.worlds.entropies(counts)
+
+    def keys(self) -> list[NDArray[np.int32]]:
+        return [self.base.numbers(), self.uncertain.numbers(), self.most_errors]
+
+    def texts(self) -> list[str]:
+        """Return the base items of each."""
+        return _item_texts(self.base, self.domain).to_list()
+
+    def typed(self) -> pl.Series:
+        """Return lists of the base items of each."""
+        return named_items(self.base, self.domain.names)
+
+    def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
+        """Return base items, uncertain items and the most errors, as three columns."""
+        both = [
+            named_items(lists, self.domain.names) if typed else _item_texts(lists, self.domain)
+            for lists in (self.base, self.uncertain)
+        ]
+        errors = pl.Series(self.most_errors, dtype=pl.Int64)
+        names = written.items_columns(name)
+        return [column.rename(each) for column, each in zip((*both, errors), names, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells(Generalized):
+    """Single values and suppressed cells, of any kind of attribute.
+
+    Parameters
+    ----------
+    distinct
+        The generalized values of which there may be some: every single value, by its code, and at last all
+        of them.
+    shown
+        Which of these each is.
+    """
+
+    distinct: Generalized
+    shown: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, attribute: Attribute, codes: Codes, suppressed: NDArray[np.bool_]) -> Cells:
+        """Return each code as it is, or a suppressed cell."""
+        size = len(attribute.domain)
+        singles = np.arange(size, dtype=np.int32)
+        starts = np.append(np.arange(size + 1), 2 * size)
+        return cls(
+            closure(attribute, np.tile(singles, 2), starts),
+            np.where(suppressed, size, codes).astype(np.int32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+    def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
+        return self.distinct.covers(self.shown[index], codes)
+
+    def ncp(self) -> NDArray[np.float64]:
+        penalties = self.distinct.ncp()
+        penalties[-1] = 1.0  # also if the data has fewer values than were declared possible, or one
+        return penalties[self.shown]
+
+    def sizes(self) -> NDArray[np.int64]:
+        return self.distinct.sizes()[self.shown]
+
+    def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.distinct.entropies(counts)[self.shown]
+
+    def keys(self) -> list[NDArray[np.int32]]:
+        return [self.shown]
+
+    def texts(self) -> list[str]:
+        texts = [*self.distinct.texts()[:-1], written.SUPPRESSED]
+        return [texts[cell] for cell in self.shown]
+
+    def typed(self) -> pl.Series:
+        """Return what the attribute's kind returns; an interval of everything has no bounds."""
+        typed = self.distinct.typed()
+        if isinstance(typed.dtype, pl.Struct):
+            nothing = pl.Series(typed.name, [{"low": None, "high": None}], dtype=typed.dtype)
+            typed = typed.head(-1).append(nothing)
+        return typed.gather(self.shown)
+
+
+@dataclass(frozen=True, eq=False)
 class Recoding:
     """What is released for the quasi-identifiers: boxes of generalized values, and the box of each row.
 
@@ -263,9 +434,12 @@ class Recoding:
         For each released row, which box it shows. Where there are classes, row i shows record i's.
     graph
         For each released row, the records it was made to cover, equally many and each of them equally often;
-        None where classes of equal rows hide everybody.
+        None where classes of equal rows hide everybody, or nothing but what covers what.
     assignment
-        For each released row, the record whose other columns it has to carry; None where that is to be drawn.
+        For each released row, the record whose other columns it has to carry; None where that is to be drawn,
+        or, without a graph, where each record has a row of its own, in the order of the records.
+    account
+        What the method has to say of it, for the certificate; nothing about single records.
     """
 
     table: Table
@@ -273,6 +447,7 @@ class Recoding:
     box: NDArray[np.int32]
     graph: NDArray[np.int32] | None = None
     assignment: NDArray[np.int32] | None = None
+    account: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of_classes(cls, table: Table, classes: NDArray[np.int32]) -> Self:
@@ -281,6 +456,33 @@ class Recoding:
         starts = np.concatenate(([0], np.cumsum(np.bincount(classes))))
         values = tuple(closure(a, a.codes[order], starts) for a in table.attributes)
         return cls(table, values, classes)
+
+    @classmethod
+    def of_suppression(
+        cls,
+        table: Table,
+        suppressed: NDArray[np.bool_],
+        pattern: NDArray[np.int32],
+        account: Mapping[str, Any],
+    ) -> Self:
+        """Return the recoding in which records with the same pattern and the same kept values are a class.
+
+        Parameters
+        ----------
+        table, account
+            As for the recoding.
+        suppressed
+            Which columns each pattern suppresses.
+        pattern
+            The pattern of each record.
+        """
+        shown = np.where(suppressed[pattern], np.int32(-1), table.codes)
+        box, first = kernels.group_rows(shown)
+        values = tuple(
+            Cells.of(attribute, attribute.codes[first], suppressed[pattern[first], column])
+            for column, attribute in enumerate(table.attributes)
+        )
+        return cls(table, values, box, account=account)
 
     @classmethod
     def of_graph(
@@ -310,6 +512,41 @@ class Recoding:
         values = tuple(closure(a, a.codes[members], starts) for a in table.attributes)
         return cls(table, values, np.arange(n, dtype=np.int32), graph, assignment)
 
+    @classmethod
+    def of_rows(
+        cls, table: Table, starts: NDArray[np.int64], members: NDArray[np.int32], kept: NDArray[np.int64]
+    ) -> Self:
+        """Return the recoding in which each record that is kept has a row of its own.
+
+        Parameters
+        ----------
+        table
+            The table.
+        starts, members
+            The row of record i shows the closure of the records ``members[starts[i]:starts[i + 1]]``.
+        kept
+            The records whose rows are released, ascending.
+        """
+        sizes = np.diff(starts)[kept]
+        ends = np.cumsum(sizes)
+        which = np.arange(ends[-1]) - np.repeat(ends - sizes - starts[kept], sizes)
+        groups = np.concatenate(([0], ends))
+        values = tuple(closure(a, a.codes[members[which]], groups) for a in table.attributes)
+        box = np.arange(len(kept), dtype=np.int32)
+        return cls(table, values, box, assignment=kept.astype(np.int32))
+
+    @property
+    def withheld(self) -> int:
+        """How many records have no row."""
+        return len(self.table) - len(self.box)
+
+    @cached_property
+    def records(self) -> NDArray[np.int64]:
+        """The record that each row was made for; where that is drawn later, the one of the same number."""
+        if self.graph is None and self.assignment is not None:
+            return self.assignment.astype(np.int64)
+        return np.arange(len(self.box))
+
     @cached_property
     def types(self) -> NDArray[np.int32]:
         """The row type of each row: rows have the same if and only if they show the same values."""
@@ -318,9 +555,10 @@ class Recoding:
         return type_of_box[self.box]
 
     def covers(self) -> NDArray[np.bool_]:
-        """Return for each row whether it covers the record of the same number in every attribute."""
+        """Return for each row whether it covers its record (see `records`) in every attribute."""
         inside = [
-            v.covers(self.box, a.codes) for v, a in zip(self.values, self.table.attributes, strict=True)
+            v.covers(self.box, a.codes[self.records])
+            for v, a in zip(self.values, self.table.attributes, strict=True)
         ]
         return np.asarray(np.logical_and.reduce(inside))
 
@@ -342,7 +580,21 @@ def closure(attribute: Attribute, codes: Codes, starts: NDArray[np.int64]) -> Ge
             return Sets.closure(domain, codes, starts)
         case TreeDomain() as domain:
             return Nodes.closure(domain, codes, starts)
+        case ItemsDomain() as domain:
+            return Worlds.closure(domain, codes, starts)
     raise TypeError(f"unknown domain {type(attribute.domain).__name__}")
+
+
+def _item_texts(lists: Lists, domain: ItemsDomain) -> pl.Series:
+    names = [written.write_items([name]) for name in domain.names]
+    return named_items(lists, names).list.join(" ")
+
+
+def _log2_of_ways(items: int, most: int) -> float:
+    """Return the binary logarithm of the number of ways to choose at most so many of some items."""
+    chosen = np.arange(min(items, most))
+    ways = np.concatenate(([0.0], np.cumsum(np.log((items - chosen) / (chosen + 1)))))
+    return float(np.logaddexp.reduce(ways)) / log(2)
 
 
 def _share(sizes: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -31,9 +32,19 @@ from shoal.recoding import Recoding
 from shoal.schema import Role
 from shoal.staging import staged_folder
 
+if TYPE_CHECKING:
+    from shoal.report import Report
+
 Format = Literal["csv", "parquet"]
 
-RELEASE_FILES = ("release.csv", "release.parquet", "certificate.json", "key.csv")
+RELEASE_FILES = (
+    "release.csv",
+    "release.parquet",
+    "certificate.json",
+    "report.html",
+    "report.json",
+    "key.csv",
+)
 """All files that a saved release may consist of."""
 
 
@@ -98,6 +109,7 @@ class Release:
             **self.circumstances,
             "rows": len(self.order),
             "left_out": table.left_out,
+            "withheld": self.recoding.withheld,
             "columns": [
                 {"name": c.name, "role": c.role.value}
                 | (
@@ -112,9 +124,36 @@ class Release:
                 )
                 for c in table.schema
             ],
+            **({"account": dict(self.recoding.account)} if self.recoding.account else {}),
             "loss": self.loss.as_dict(),
             "audit": self.audit.as_dict(),
         }
+
+    @cached_property
+    def report(self) -> Report:
+        """What the release is worth: a page, plain data and charts, without a value of any single record."""
+        return self._report(self.certificate)
+
+    def _report(self, certificate: Mapping[str, Any]) -> Report:
+        from shoal.report import Material, Report  # late: not everybody asks for one
+
+        return Report(Material(self.recoding, self.rows, self.model, self.loss, self.audit, certificate))
+
+    def plot(self, name: str | None = None) -> Any:
+        """Return charts of the report as Altair's: one of them, or all, side by side.
+
+        Parameters
+        ----------
+        name
+            The name of a chart, such as ``crowds``, ``chances``, ``hiding``, ``loss`` or ``widths``;
+            ``release.report.charts`` has all that apply.
+
+        Raises
+        ------
+        InputError
+            If there is no such chart.
+        """
+        return self.report.plot(name)
 
     def _frame(self, *, typed: bool) -> Any:
         """Return the frame to publish; typed values are audited, too, as nobody has looked at them yet."""
@@ -136,7 +175,7 @@ class Release:
         keep_key: bool = False,
         overwrite: bool = False,
     ) -> Path:
-        """Write the release and its certificate into a folder, all of it or nothing.
+        """Write the release, its certificate and its report into a folder, all of it or nothing.
 
         Parameters
         ----------
@@ -168,7 +207,10 @@ class Release:
         write_csv(_flat(frame), file) if form == "csv" else write_parquet(frame, file)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         certificate = {**self.certificate, "files": {file.name: {"sha256": digest}}}
-        (folder / "certificate.json").write_text(json.dumps(certificate, indent=2) + "\n", encoding="utf-8")
+        report = self._report(certificate)
+        (folder / "report.html").write_text(report.html(), encoding="utf-8")
+        for name, data in (("certificate", certificate), ("report", report.as_dict())):
+            (folder / f"{name}.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
         if keep_key:
             _write_key(folder / "key.csv", self.key)
 
@@ -195,14 +237,15 @@ def publish(
         If the audit finds that the promise does not hold: a method is wrong, and nothing is released.
     """
     rows = randomness.permutation(len(recoding.box))
-    order = rows
+    order = recoding.records[rows]
     if recoding.graph is not None:
         assignment = recoding.assignment
         if assignment is None:
             assignment = random_assignment(recoding.graph, randomness)
         order = assignment[rows].astype(np.int64)
     found = _audited(recoding, published(recoding, rows, order), order, model)
-    return Release(recoding, rows, order, model, measure(recoding, model.crowd), found, circumstances)
+    loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
+    return Release(recoding, rows, order, model, loss, found, circumstances)
 
 
 def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model) -> Audit:
@@ -234,11 +277,12 @@ def published(
     # Rows are gathered by position and any index is dropped: it would tell the original order.
     carried = nw.maybe_reset_index(table.frame.select(kept)[order])
     generalized = []
+    columns = {name: [name] for name in kept}
     for attribute, values in zip(table.attributes, recoding.values, strict=True):
-        cells = values.typed() if typed else pl.Series(values.texts(), dtype=pl.String)
-        column = cells.gather(recoding.box[rows]).rename(attribute.column.name)
-        generalized.append(_in_flavour(column, carried))
-    return carried.with_columns(*generalized).select(kept).to_native()
+        written = values.columns(attribute.column.name, typed=typed)
+        generalized += [_in_flavour(column.gather(recoding.box[rows]), carried) for column in written]
+        columns[attribute.column.name] = [column.name for column in written]
+    return carried.with_columns(*generalized).select(*chain.from_iterable(columns.values())).to_native()
 
 
 def _in_flavour(column: pl.Series, carried: nw.DataFrame[Any]) -> nw.Series[Any]:

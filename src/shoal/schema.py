@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import math
 import os
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -19,6 +18,7 @@ import tomli_w
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
+from shoal.io import read_toml
 from shoal.staging import staged_file
 
 
@@ -38,7 +38,7 @@ class Kind(StrEnum):
     DATE = "date"  # an interval of days
     CATEGORICAL = "categorical"  # a set of values, or a node of a hierarchy
     ORDINAL = "ordinal"  # an interval of values in a declared order
-    SET_VALUED = "set-valued"  # several items in one cell
+    ITEMS = "items"  # several items in one cell: a base, uncertain items, and how many of them are wrong
 
 
 class Missing(StrEnum):
@@ -72,6 +72,8 @@ class Column:
         Texts that mean "missing" besides the empty cell, such as ``?``.
     date_format
         How dates are written (as in ``strptime``); None expects ISO dates.
+    separator
+        What stands between the items of a text, such as ``;``; None expects white space.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Column:
     missing: Missing = Missing.CATEGORY
     missing_marks: tuple[str, ...] = ()
     date_format: str | None = None
+    separator: str | None = None
 
     def __post_init__(self) -> None:
         for attribute, options in (("role", Role), ("kind", Kind), ("missing", Missing)):
@@ -109,6 +112,19 @@ class Column:
         if not isinstance(self.date_format, str | None):
             raise self._error(f"date_format {self.date_format!r} must be a text such as %d.%m.%Y")
         self._check_domain()
+        self._check_items()
+
+    def _check_items(self) -> None:
+        if self.separator is not None:
+            if not isinstance(self.separator, str) or not self.separator:
+                raise self._error(f"separator {self.separator!r} must be a text such as ;")
+            if self.kind is not Kind.ITEMS:
+                raise self._error(f"only a column of kind items has a separator, not a {self.kind.value} one")
+        for attribute in ("hierarchy", "domain"):
+            if self.kind is Kind.ITEMS and getattr(self, attribute) is not None:
+                raise self._error(
+                    f"a column of kind items has no {attribute}; its items are those that occur"
+                )
 
     def _check_domain(self) -> None:
         if self.kind is Kind.ORDINAL and self.domain is None:
@@ -229,6 +245,7 @@ class Schema:
         domains: Mapping[str, Sequence[Any]] | None = None,
         missing: Mapping[str, Missing | str] | None = None,
         missing_marks: Collection[str] = (),
+        separators: Mapping[str, str] | None = None,
     ) -> Schema:
         """Describe a frame: kinds from its values, roles from the caller.
 
@@ -243,6 +260,8 @@ class Schema:
             What is known better than inferred, by column name.
         missing_marks
             Texts that mean "missing", in every column.
+        separators
+            What stands between the items of a text, by column name; such a column is of kind items.
 
         Raises
         ------
@@ -262,6 +281,7 @@ class Schema:
             ("hierarchy", hierarchies or {}),
             ("domain", domains or {}),
             ("missing", missing or {}),
+            ("separator", separators or {}),
         )
         for _, mapping in overrides:
             for name in mapping:
@@ -272,7 +292,7 @@ class Schema:
         for name in data.columns:
             known = {key: mapping[name] for key, mapping in overrides if name in mapping}
             if "kind" not in known:
-                known["kind"] = infer_kind(data[name], marks)
+                known["kind"] = Kind.ITEMS if "separator" in known else infer_kind(data[name], marks)
             columns.append(Column(name, role=roles.get(name, Role.OTHER), missing_marks=marks, **known))
         return cls(tuple(columns))
 
@@ -286,14 +306,7 @@ class Schema:
             If the file is not there, is not TOML, or says something that is not understood.
         """
         path = Path(path)
-        try:
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise InputError(f"there is no schema file {path}", reason=Reason.MISSING_FILE) from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path} cannot be read: {error}", reason=Reason.MISSING_FILE) from None
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{path} is not a TOML file: {error}", reason=Reason.SCHEMA) from None
+        data = read_toml(path, "schema file")
         columns = data.pop("columns", None)
         if not isinstance(columns, dict) or not columns or data:
             extra = f"; it also has {listing(data)}" if data else ""
@@ -360,7 +373,7 @@ def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> K
     if isinstance(dtype, nw.List | nw.Array) or (
         dtype == nw.Object and isinstance(next(iter(series.drop_nulls().head(1)), None), list | tuple | set)
     ):
-        return Kind.SET_VALUED
+        return Kind.ITEMS
     if dtype == nw.String:
         texts = series.filter(~series.is_null()).unique()
         texts = texts.filter(~texts.is_in(["", *missing_marks]))

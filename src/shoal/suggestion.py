@@ -282,6 +282,8 @@ def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Rule | N
         return Role.QUASI, "looks identifying: others may know the day of an event", None
     if rule is not None:
         return rule.role, f"its name suggests {rule.meaning}", rule
+    if facts.kind is Kind.ITEMS:
+        return Role.QUASI, "looks identifying: others may know some of a person's items", None
     enough = OFTEN_UNIQUE if facts.text else NEARLY_ALL
     if (facts.text or facts.whole) and facts.unique > enough * facts.records:
         return Role.IDENTIFIER, f"looks identifying: {_alone(facts)}", None

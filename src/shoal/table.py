@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from shoal import encoding
 from shoal.domain import Attribute, Codes, Sensitive
-from shoal.errors import InputError, Reason
-from shoal.schema import Missing, Schema, as_frame
+from shoal.errors import InputError, Reason, listing
+from shoal.schema import Kind, Missing, Schema, as_frame
+from shoal.written import items_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,7 @@ class Table:
         schema = schema.completed(data.columns)
         if len(data) == 0:
             raise InputError("the table has no rows", reason=Reason.NO_ROWS)
+        _check_names(schema)
         series = {column.name: encoding.read_cells(data[column.name], column) for column in schema.quasi}
         kept = _rows_to_keep(data, series, schema)
         rows = np.arange(len(data)) if kept is None else np.flatnonzero(kept)
@@ -108,6 +110,20 @@ def _gatherable(data: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
     fields = [field.with_type(plain.get(field.type, field.type)) for field in native.schema]
     return nw.from_native(native.cast(pa.schema(fields, native.schema.metadata)), eager_only=True)
+
+
+def _check_names(schema: Schema) -> None:
+    """Refuse a table with a column whose name is needed for what a column of items becomes."""
+    for column in schema.quasi:
+        if column.kind is Kind.ITEMS:
+            columns = items_columns(column.name)
+            for name in columns[1:]:
+                if name in schema.names:
+                    raise InputError(
+                        f"column {name!r} has a name that the release needs: {column.name!r} becomes "
+                        f"{listing(columns)}; rename one of the two",
+                        reason=Reason.DUPLICATE_COLUMN,
+                    )
 
 
 def _rows_to_keep(

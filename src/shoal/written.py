@@ -39,6 +39,23 @@ def read_node(cell: str) -> str:
     return cell[1:] if _STAR.fullmatch(cell) else cell
 
 
+def write_items(names: Iterable[str]) -> str:
+    """Return names separated by spaces, with a backslash before white space and backslashes in them."""
+    return " ".join("\\*" if name == SUPPRESSED else _SPACES.sub(r"\\\g<0>", name) for name in names)
+
+
+def items_columns(name: str) -> tuple[str, str, str]:
+    """Return the three columns that a column of items becomes: base, uncertain items, how many are wrong."""
+    return name, f"{name}_uncertain", f"{name}_max_errors"
+
+
+def read_items(cell: str) -> list[str]:
+    """Return the items of a cell as `write_items` writes them."""
+    if "\\" not in cell:
+        return cell.split()
+    return [_unescape(name) for name in _ITEM.findall(cell)]
+
+
 def read_set(cell: str) -> list[str]:
     """Return the members of a written set or single value."""
     if "\\" not in cell:
@@ -72,6 +89,8 @@ def read_foreign_interval(cell: str) -> tuple[str, str, bool, bool] | None:
 
 _STAR = re.compile(r"\\*\*")
 _TOKENS = re.compile(r"\\.|[^|\\]+|\||\\$", re.DOTALL)
+_SPACES = re.compile(r"[\s\\]")
+_ITEM = re.compile(r"(?:[^\s\\]|\\.)+|\\$", re.DOTALL)
 _INTERVAL = re.compile(r"((?:[^\\]|\\.)+?)\.\.((?:[^\\]|\\.)+)", re.DOTALL)
 _DATUM = r"[^\[\](),;]+?"
 _BRACKETS = re.compile(rf"([\[\](])\s*({_DATUM})\s*[,;]\s*({_DATUM})\s*([\[\])])")

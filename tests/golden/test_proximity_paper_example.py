@@ -1,4 +1,4 @@
-"""The ten patients of Table I of Wang and Liu, XColor: Protecting General Proximity Privacy."""
+"""The ten patients of Table I of "XColor: Protecting General Proximity Privacy"."""
 
 from __future__ import annotations
 

@@ -300,5 +300,6 @@ def test_all_figures_come_together_as_plain_data(drawn: tuple[Recoding, list[Lit
         "by_attribute",
         "bound",
         "bound_error",
+        "items",
         "ratio",
     }

@@ -54,15 +54,14 @@ def test_demo_ends_with_what_was_promised_found_and_lost(tmp_path: Path) -> None
     shown = run(tmp_path, "demo").stdout
     for words in ("promised", "audit found", "The promise holds", "lost", "at most", "release.csv"):
         assert words in shown
-    assert (tmp_path / "shoal-demo" / "release" / "certificate.json").is_file()
+    certificate = json.loads((tmp_path / "shoal-demo" / "release" / "certificate.json").read_text())
+    assert certificate["model"] | {"promise": ""} == {"name": "freeform", "k": 10, "l": 2.0, "promise": ""}
+    assert certificate["audit"]["concealment"] >= 10
+    checked = next(line for line in shown.splitlines() if line.strip().startswith("shoal audit"))
     run(tmp_path, "demo")  # again, over the old one
-    run(
-        tmp_path,
-        "audit",
-        "shoal-demo/patients.csv",
-        "shoal-demo/release/release.csv",
-        *("--schema", "shoal-demo/schema.toml", "--k", "10", "--l", "2"),
-    )
+    shown = run(tmp_path, *checked.split()[1:]).stdout  # the command that it suggests
+    for words in ("each record fits", "the strongest adversary", "a random pick", "The promise holds"):
+        assert words in shown
 
 
 def test_scan_suggests_a_schema_that_anonymize_takes(clinic: Path, tmp_path: Path) -> None:
@@ -275,10 +274,85 @@ def test_the_optimum_is_proven_or_nothing_is_written(tmp_path: Path) -> None:
     assert proven["options"] == {"seconds": 30}
 
 
+def test_clusters_by_either_measure(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age,pay\n" + "".join(f"{age},{age % 2}\n" for age in range(20)))
+    call = [
+        "anonymize",
+        "t.csv",
+        "--quasi",
+        "age",
+        "--sensitive",
+        "pay",
+        "--model",
+        "k-anonymity",
+        "--k",
+        "4",
+    ]
+    call += ["--l", "2", "--overwrite", "-o", "out", "--json"]
+    for method, measure in (("agglomerative", "em"), ("forest", "lm")):
+        made = json.loads(run(tmp_path, *call, "--method", method, "--measure", measure).stdout)
+        assert (made["method"], made["options"]) == (method, {"measure": measure})
+        assert made["audit"]["holds"]
+    refused = run(tmp_path, *call, "--method", "chain", "--measure", "lm", code=2)
+    assert json.loads(refused.stdout)["error"]["reason"] == "parameter"
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "promised"),
+    [
+        ("concealment", ["--two-sided", "--p", "2"], {"two_sided": True, "p": 2}),
+        ("kk", ["--withhold", "0.1"], {"withhold": 0.1}),
+        ("k1", ["--withhold", "0.1"], {"withhold": 0.1}),
+        ("1k", [], {"withhold": 0.0}),
+    ],
+)
+def test_rows_of_their_own(
+    tmp_path: Path, model: str, options: list[str], promised: dict[str, object]
+) -> None:
+    (tmp_path / "t.csv").write_text("age,pay\n" + "".join(f"{age},{age % 2}\n" for age in range(20)))
+    roles = ["--quasi", "age", "--sensitive", "pay", "--model", model, "--k", "4", *options]
+    call = ["anonymize", "t.csv", *roles, "-o", "out", "--overwrite", "--json"]
+    made = json.loads(run(tmp_path, *call, "--measure", "em", "--effort", "fast").stdout)
+    assert made["options"] == {"measure": "em", "effort": "fast"}
+    assert promised.items() <= made["model"].items()
+    assert made["withheld"] == 20 - made["rows"] == (2 if promised.get("withhold") else 0)
+    run(tmp_path, "audit", "t.csv", "out/release.csv", *roles)
+    run(tmp_path, "audit", "t.csv", "out/release.csv", *roles, "--k", "21", code=1)
+    certain = run(tmp_path, *call, "--no-randomized")
+    assert json.loads(certain.stdout)["options"] == {"randomized": False}
+    assert "not randomized" in certain.stderr
+
+
 def test_a_scan_that_fails_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("visit_date\n2025-02-30\n2025-02-27\n")
     run(tmp_path, "scan", "t.csv", code=2)
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_patterns_of_suppressed_cells(clinic: Path, tmp_path: Path) -> None:
+    table, patterns = str(clinic / "patients.csv"), tmp_path / "patterns.toml"
+    patterns.write_text('never = ["sex"]\npriorities = [["age", "zip"]]\n[weights]\nage = 2\n')
+    model = (*ROLES, "--model", "patterned", "--patterns", "patterns.toml", "--k", "5")
+    shown = run(
+        tmp_path, "anonymize", table, *model, "--effort", "best", "--seconds", "5", "-o", "out"
+    ).stdout
+    for words in ("every cell is exact or suppressed", "never 'sex'", "suppressed", "proven"):
+        assert words in " ".join(shown.split())
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate["account"]["bound"] <= certificate["account"]["cost"]
+    assert sum(kind["rows"] for kind in certificate["audit"]["suppressions"]) == 1_000
+    assert not any("sex" in kind["suppress"] for kind in certificate["audit"]["suppressions"])
+    assert "What was suppressed" in (tmp_path / "out" / "report.html").read_text()
+    run(tmp_path, "audit", table, "out/release.csv", *model, "-q")
+    patterns.write_text("up_to = 0\nleftovers = 'refuse'\n")
+    assert (
+        "which no pattern allows" in run(tmp_path, "audit", table, "out/release.csv", *model, code=1).stdout
+    )
+    refused = run(tmp_path, "anonymize", table, *model, "-o", "other", "--json", code=1)
+    assert json.loads(refused.stdout)["error"]["reason"] == "infeasible"
+    patterns.write_text('never = ["sexe"]\n')
+    refused = run(tmp_path, "anonymize", table, *model, "-o", "other", "--json", code=2)
+    assert json.loads(refused.stdout)["error"]["reason"] == "unknown-column"
 
 
 def test_dissimilarity_from_advice_to_audit(tmp_path: Path) -> None:

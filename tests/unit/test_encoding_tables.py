@@ -137,12 +137,6 @@ def test_what_cannot_be_a_quasi_identifier_is_refused(cells: list[Any], word: st
     assert re.match(rf"column 'x' holds {word}.*, which cannot be a quasi-identifier", str(error))
 
 
-def test_set_valued_columns_cannot_be_quasi_identifiers_yet() -> None:
-    error = refused([["a"], ["b"]], kind="set-valued")
-    assert error.reason is Reason.SCHEMA
-    assert "column 'x' is set-valued" in str(error)
-
-
 @pytest.mark.parametrize("cells", [[1, "a", None], ["a", 1], [True, "a"], [datetime.date(2020, 1, 1), "a"]])
 def test_a_column_of_several_types_is_refused(cells: list[Any]) -> None:
     error = refused(pd.DataFrame({"x": pd.Series(cells, dtype=object)}))

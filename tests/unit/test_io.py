@@ -158,7 +158,7 @@ def test_what_is_sniffed_reads_the_file(tmp_path: Path) -> None:
         ("a.csv", b"\xef\xbb\xbfa,b\n1,\xff\n", Reason.ENCODING, "offset 9 (line 2)"),
         ("a.csv", b"\xff\xfea\0,\0b\0\n\0x", Reason.ENCODING, "offset 10 (line 2)"),
         ("a.csv", b"a,b\n1,\x81\n", Reason.ENCODING, "--encoding"),
-        ("a.dat", b"a,b\n1,2\n", Reason.FILE_FORMAT, ".csv, .tsv, .txt"),
+        ("a.data", b"a,b\n1,2\n", Reason.FILE_FORMAT, ".csv, .tsv, .txt"),
         ("a", b"a,b\n1,2\n", Reason.FILE_FORMAT, ".parquet"),
         ("a.csv.gz", b"a,b\n1,2\n", Reason.FILE_FORMAT, "gzip"),
         ("a.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-9], Reason.FILE_FORMAT, "gzip"),

@@ -110,7 +110,12 @@ def test_what_is_saved_is_what_was_returned(tmp_path: Path) -> None:
     certificate = json.loads((folder / "certificate.json").read_text())
     certificate.pop("files")
     assert certificate == json.loads(json.dumps(release.certificate))
-    assert sorted(path.name for path in folder.iterdir()) == ["certificate.json", "release.csv"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "certificate.json",
+        "release.csv",
+        "report.html",
+        "report.json",
+    ]
     with pytest.raises(InputError, match="--overwrite"):
         release.save(folder)
 

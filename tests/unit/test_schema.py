@@ -62,8 +62,8 @@ def test_a_column_is_carried_along_unless_something_else_is_said() -> None:
 
 
 def test_names_of_roles_kinds_and_policies_are_understood_as_text() -> None:
-    column = Column("x", role="quasi", kind="set-valued", missing="suppress")  # type: ignore[arg-type]
-    assert (column.role, column.kind, column.missing) == (Role.QUASI, Kind.SET_VALUED, Missing.SUPPRESS)
+    column = Column("x", role="quasi", kind="items", missing="suppress")  # type: ignore[arg-type]
+    assert (column.role, column.kind, column.missing) == (Role.QUASI, Kind.ITEMS, Missing.SUPPRESS)
     assert isinstance(column.role, Role)
 
 
@@ -74,7 +74,7 @@ def test_names_of_roles_kinds_and_policies_are_understood_as_text() -> None:
             {"role": "quazi"},
             ["role 'quazi' is unknown", "did you mean 'quasi'?", "'identifier'", "'sensitive'"],
         ),
-        ({"kind": "number"}, ["kind 'number' is unknown", "'numeric'", "'set-valued'"]),
+        ({"kind": "number"}, ["kind 'number' is unknown", "'numeric'", "'items'"]),
         ({"missing": "drop"}, ["missing 'drop' is unknown", "'category', 'suppress', 'error'"]),
         ({"weight": 0}, ["weight 0 must be a positive number"]),
         ({"weight": -1.5}, ["weight -1.5 must be a positive number"]),
@@ -243,8 +243,8 @@ def test_what_is_known_better_overrides_what_is_inferred(patients: pl.DataFrame)
         ([True, None], Kind.CATEGORICAL),
         ([NOON, None], Kind.DATE),
         (["a", "b", None], Kind.CATEGORICAL),
-        ([["a"], ["b", "c"]], Kind.SET_VALUED),
-        ([[], ["b"], None], Kind.SET_VALUED),
+        ([["a"], ["b", "c"]], Kind.ITEMS),
+        ([[], ["b"], None], Kind.ITEMS),
         ([None, None], Kind.CATEGORICAL),
         # Text that reads as numbers
         (["1", "-2", "30"], Kind.NUMERIC),

@@ -26,7 +26,7 @@ def test_everything_survives_the_file(tmp_path: Path) -> None:
             Column("school", role="quasi", hierarchy=Hierarchy.from_levels([["a", "x", "*"], ["b", "*"]])),
             Column("size", role="quasi", kind="ordinal", domain=("S", "M", "L"), missing_marks=("?", "N/A")),
             Column("od d.ä|=[x]", role="sensitive"),
-            Column("basket", kind="set-valued"),
+            Column("basket", kind="items"),
         )
     )
     schema.write(tmp_path / "schema.toml")

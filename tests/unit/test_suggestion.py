@@ -229,7 +229,7 @@ def test_numbers_that_are_codes_are_categorical() -> None:
 
 def test_lists_are_set_valued() -> None:
     found = of_values([["a"], ["a", "b"], None, ["a"]], "items")
-    assert (found.kind, found.distinct, found.missing, found.unique_share) == (Kind.SET_VALUED, 2, 1, 0.5)
+    assert (found.kind, found.distinct, found.missing, found.unique_share) == (Kind.ITEMS, 2, 1, 0.5)
 
 
 def test_missing_is_counted_and_is_a_value_that_others_may_share() -> None:

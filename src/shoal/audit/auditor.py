@@ -21,11 +21,12 @@ from shoal.audit.principles import Principles, principles_of
 from shoal.audit.proximity import proximity_of_classes, proximity_of_records
 from shoal.audit.reading import ReleasedColumn, read_release
 from shoal.audit.risks import consistency_with_population, risks_of
+from shoal.audit.suppression import suppressions_of
 from shoal.audit.uniqueness import uniqueness
 from shoal.distances import Distance, Equality, LinearDistance, distance_of, distance_over, has_distance
 from shoal.encoding import sensitive as encode_sensitive
 from shoal.errors import InputError, Reason, listing
-from shoal.models import Dissimilarity, KAnonymity, Model
+from shoal.models import Dissimilarity, KAnonymity, Model, Patterned
 from shoal.schema import Column, Role, Schema, as_frame
 from shoal.table import Table
 
@@ -61,7 +62,7 @@ def audit(
         The secret of a release, if it is at hand: for each released row, the position (from 0) of its record
         in the original. Each row must then cover its own record, too.
     may_leave_out
-        Whether the release may have fewer rows than the original has records.
+        Whether the release may have fewer rows than the original has records, beyond what the promise says.
     posterior_seconds
         How long to sample how likely best guesses are; None leaves that out.
     epsilon
@@ -145,8 +146,10 @@ def audit_table(
         risks_of(classes, consistency),
         diversity,
         model,
+        suppressions=suppressions_of(columns, table) if isinstance(model, Patterned) else (),
     )
-    asked = thorough or model is None or (model.diverse and not isinstance(model, KAnonymity))
+    # Classes of equal rows say it already, unless somebody wants to know all.
+    asked = thorough or not isinstance(model, KAnonymity | Patterned)
     if asked and consistency.rows_of_record.any():
         around = tuple(diversity_around(frame, column, graph) for column in sensitive)
         found = replace(found, diversity_around=around, diversity_consistent=around)
@@ -179,7 +182,7 @@ def audit_table(
         )
     findings = (
         *_leaks(frame, table.schema),
-        *_strangers(columns, found, may_leave_out),
+        *_strangers(columns, found, may_leave_out or (model is not None and model.may_leave_out)),
         *(() if model is None else broken(model, found, table.schema)),
     )
     return replace(found, findings=findings)

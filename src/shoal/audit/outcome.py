@@ -12,6 +12,7 @@ from shoal.audit.posterior import Posterior
 from shoal.audit.principles import Principles
 from shoal.audit.proximity import Proximity
 from shoal.audit.risks import Risks
+from shoal.audit.suppression import Suppression
 from shoal.audit.uniqueness import Combination
 from shoal.errors import PromiseError
 from shoal.matches import Matches
@@ -58,6 +59,8 @@ class Audit:
         distance; empty if nobody asked.
     proximity_around
         The same among the rows that each record is consistent with.
+    suppressions
+        Which cells rows suppress, and how many rows do; found if patterns of them were promised.
     principles
         What other principles of the literature say of each sensitive column; empty if nobody asked, or if
         some class has a single row.
@@ -79,6 +82,7 @@ class Audit:
     posterior: Posterior | None = None
     proximity: tuple[Proximity, ...] = ()
     proximity_around: tuple[Proximity, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
     principles: tuple[Principles, ...] = ()
 
     @property
@@ -141,5 +145,6 @@ class Audit:
             "posterior": None if self.posterior is None else self.posterior.as_dict(),
             "proximity": [each.as_dict() for each in self.proximity],
             "proximity_around": [each.as_dict() for each in self.proximity_around],
+            "suppressions": [each.as_dict() for each in self.suppressions],
             "principles": [each.as_dict() for each in self.principles],
         }

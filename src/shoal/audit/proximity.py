@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Proximity:
-    """How far crowds give away roughly what their members have (Wang and Liu 2010, Definition 6).
+    """How far crowds give away roughly what their members have (the paper on XColor, Definition 6).
 
     Parameters
     ----------

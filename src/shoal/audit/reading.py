@@ -14,7 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal import written
-from shoal.domain import Attribute, Domain, RangeDomain, SetDomain, TreeDomain
+from shoal.audit.item_reading import read_items
+from shoal.domain import Attribute, Domain, ItemsDomain, RangeDomain, SetDomain, TreeDomain
 from shoal.encoding import factorize, to_polars
 from shoal.errors import InputError, Reason, unknown_column
 from shoal.hierarchy import MISSING
@@ -49,7 +50,7 @@ def read_release(frame: nw.DataFrame[Any], table: Table) -> tuple[ReleasedColumn
     """Read the quasi-identifiers of a release.
 
     Cells may be written as Shoal writes them, as ARX does (``[20, 40[``, labels of a hierarchy, ``*``), or be
-    typed (structs of low and high, lists).
+    typed (structs of low and high, lists). Items take three columns; without the other two, they are exact.
 
     Parameters
     ----------
@@ -72,13 +73,18 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
     name = attribute.column.name
     if name not in frame.columns:
         raise unknown_column(name, frame.columns, "the release")
+    if isinstance(attribute.domain, ItemsDomain):
+        worlds, shown = read_items(frame, name, attribute.domain)
+        return ReleasedColumn(name, worlds, shown, _strangers(worlds.texts(), worlds))
     texts, codes = factorize(_as_text(to_polars(frame[name]), attribute.column).fill_null(MISSING))
     cells = [MISSING if text in attribute.column.missing_marks else text for text in texts.to_list()]
     values = _READERS[type(attribute.domain)](cells, attribute)
-    empty = values.sizes() <= 0
-    return ReleasedColumn(
-        name, values, codes, tuple(cell for cell, none in zip(cells, empty, strict=True) if none)
-    )
+    return ReleasedColumn(name, values, codes, _strangers(cells, values))
+
+
+def _strangers(cells: Sequence[str], values: Generalized) -> tuple[str, ...]:
+    """Return the cells that stand for nothing."""
+    return tuple(cell for cell, none in zip(cells, values.sizes() <= 0, strict=True) if none)
 
 
 def _as_text(series: pl.Series, column: Column) -> pl.Series:

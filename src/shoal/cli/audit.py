@@ -13,7 +13,7 @@ from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json
 from shoal.errors import InputError, Reason
 from shoal.io import read_table
-from shoal.models import Dissimilarity
+from shoal.models import Dissimilarity, SetDiversity
 from shoal.release import read_key
 
 
@@ -24,10 +24,13 @@ def audit(
     k: Annotated[
         int | None, typer.Option("--k", help="The k that was promised.", rich_help_panel="The promise")
     ] = None,
-    model: options.ModelName = options.DEFAULT_MODEL,
+    model: options.ModelName = None,
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
+    two_sided: options.TwoSided = None,
+    withhold: options.Withhold = None,
+    patterns: options.PatternsFile = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -66,20 +69,27 @@ def audit(
     quiet: options.Quiet = False,
 ) -> None:
     """Check a release against its original: exit code 1 if the promise does not hold."""
+    frame, described = load()
     promised = None
     near: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "distance": distance}
-    if k is not None:
-        diverse = {"l": diversity_l, "p": diversity_p, "entropy_l": entropy_l}
-        if model == Dissimilarity.name:
-            diverse |= near
-            near = {}
-        promised = options.promise(model, k=k, **diverse)
-    elif (diversity_l, diversity_p, entropy_l) != (None, None, None) or model != options.DEFAULT_MODEL:
+    parameters: dict[str, Any] = {
+        "l": diversity_l,
+        "p": diversity_p,
+        "entropy_l": entropy_l,
+        "two_sided": two_sided,
+        "withhold": withhold,
+        "patterns_file": patterns,
+    }
+    if model == Dissimilarity.name:
+        parameters |= near
+        near = {}
+    if k is not None or model == SetDiversity.name:
+        promised = options.promise(model or options.default_model(described), k=k, **parameters)
+    elif model is not None or any(given is not None for given in parameters.values()):
         raise InputError(
             "a promise needs its --k; without one, the audit reports and judges nothing",
             reason=Reason.PARAMETER,
         )
-    frame, described = load()
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
     found = auditor(
@@ -101,14 +111,17 @@ def audit(
             "Audit",
             [
                 ("rows", f"{found.rows} released of {found.records} records"),
-                ("classes", f"{len(found.classes.sizes)}; the smallest has {found.k} rows"),
-                ("each record fits", f"at least {consistent.rows_per_record} released rows"),
-                ("each row fits", f"at least {int(consistent.records_of_row.min())} records"),
-                ("the strongest adversary", f"still has at least {found.concealment} rows for each record"),
+                ("classes of equal rows", f"{len(found.classes.sizes)}; size of the smallest: {found.k}"),
+                ("each record fits", f"at least {consistent.rows_per_record} of the released rows"),
+                ("each row fits", f"at least {int(consistent.records_of_row.min())} of the records"),
+                (
+                    "the strongest adversary",
+                    f"is left with at least {found.concealment} of the rows for each record",
+                ),
                 ("a random pick is right", f"{found.risks.marketer:.1%} of the time on average"),
                 *([] if consistent.strayed is None else [("rows beside their record", consistent.strayed)]),
                 *(
-                    (f"diversity of {d.column}", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
+                    (f"{d.column} in each class", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
                     for d in found.diversity
                     if found.k > 1
                 ),

@@ -14,7 +14,7 @@ from shoal.cli.anonymize import show_release
 from shoal.cli.output import out, progress, show_json
 from shoal.hierarchy import Prefixes
 from shoal.io import write_csv
-from shoal.models import KAnonymity
+from shoal.models import Freeform
 from shoal.samples import hospital
 from shoal.schema import Schema
 from shoal.staging import staged_file
@@ -45,7 +45,7 @@ def demo(
         write_csv(frame, staged)
     schema.write(output / "schema.toml", overwrite=True)
     with progress(quiet or as_json) as report:
-        release = engines.anonymize(frame, schema, KAnonymity(k=k, l=2), progress=report)
+        release = engines.anonymize(frame, schema, Freeform(k=k, l=2), progress=report)
     release.save(released, overwrite=True)
     if as_json:
         show_json(release.certificate)
@@ -60,6 +60,10 @@ def demo(
         highlight=False,
     )
     show_release(release, released)
+    out.print(
+        f"\nNo two rows have to look the same: each patient hides among the rows that fit, at least {k}.",
+        highlight=False,
+    )
     out.print("\nA row before and after (not the same patient: rows are shuffled):", highlight=False)
     for label, shown in (("before", frame), ("after", release.table)):
         row = shown.row(0, named=True)

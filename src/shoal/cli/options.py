@@ -14,18 +14,47 @@ import typer
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
-from shoal.io import read_table
-from shoal.models import Dissimilarity, Freeform, KAnonymity, Model
-from shoal.schema import Role, Schema
+from shoal.io import ITEMS, holds_transactions, read_table
+from shoal.models import (
+    KK,
+    Concealment,
+    Dissimilarity,
+    Freeform,
+    KAnonymity,
+    KOne,
+    Model,
+    OneK,
+    Patterned,
+    SetAnonymity,
+    SetDiversity,
+)
+from shoal.schema import Kind, Role, Schema
+from shoal.transactions import collect_items
 
-MODELS: dict[str, type[Model]] = {model.name: model for model in (Freeform, KAnonymity, Dissimilarity)}
+MODELS: dict[str, type[Model]] = {
+    model.name: model
+    for model in (
+        Freeform,
+        KAnonymity,
+        SetAnonymity,
+        SetDiversity,
+        Concealment,
+        KK,
+        KOne,
+        OneK,
+        Patterned,
+        Dissimilarity,
+    )
+}
 DEFAULT_MODEL = Freeform.name
 
 _ABOUT = "About the table"
 _PROMISE = "The promise"
 _FILES = "Files"
 
-TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet or Arrow file.")]
+TableFile = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet, Arrow or .dat file.")
+]
 SchemaFile = Annotated[
     Path | None,
     typer.Option("--schema", help="schema.toml, as `shoal scan` writes it.", rich_help_panel=_ABOUT),
@@ -55,7 +84,22 @@ Kinds = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="numeric, date or categorical, where it is inferred wrongly.",
+        help="numeric, date, categorical or items, where it is inferred wrongly.",
+        rich_help_panel=_ABOUT,
+    ),
+]
+Separators = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--separator", metavar="COLUMN=TEXT", help="Between the items of a cell.", rich_help_panel=_ABOUT
+    ),
+]
+Long = Annotated[
+    str | None,
+    typer.Option(
+        "--long",
+        metavar="RECORD,ITEM",
+        help="The table has a row for each item of a record; these columns say which.",
         rich_help_panel=_ABOUT,
     ),
 ]
@@ -87,7 +131,7 @@ Encoding = Annotated[
     typer.Option("--encoding", help="Of a CSV file, if not found by itself.", rich_help_panel=_FILES),
 ]
 ModelName = Annotated[
-    str, typer.Option("--model", help=f"One of: {', '.join(MODELS)}.", rich_help_panel=_PROMISE)
+    str | None, typer.Option("--model", help=f"One of: {', '.join(MODELS)}.", rich_help_panel=_PROMISE)
 ]
 DiversityL = Annotated[
     float | None,
@@ -101,6 +145,25 @@ EntropyL = Annotated[
     float | None,
     typer.Option(
         "--entropy-l", help="Entropy of sensitive values at least log(l).", rich_help_panel=_PROMISE
+    ),
+]
+TwoSided = Annotated[
+    bool | None,
+    typer.Option(
+        "--two-sided", help="concealment: of rows, too, not only of records.", rich_help_panel=_PROMISE
+    ),
+]
+Withhold = Annotated[
+    float | None,
+    typer.Option(
+        "--withhold", help="kk, k1, 1k: share of records left out at random.", rich_help_panel=_PROMISE
+    ),
+]
+PatternsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--patterns",
+        help="patterned: a TOML file of what may be suppressed; all combinations if it is not given.",
     ),
 ]
 Epsilon = Annotated[
@@ -143,6 +206,8 @@ def load(
     drop: Drop = None,
     hierarchy: Hierarchies = None,
     kind: Kinds = None,
+    separator: Separators = None,
+    long: Long = None,
     weight: Weights = None,
     missing: Missings = None,
     missing_mark: MissingMarks = None,
@@ -159,6 +224,10 @@ def load(
         If table or schema cannot be read, or do not fit each other.
     """
     frame = read_table(table, delimiter=delimiter, encoding=encoding)
+    if long is not None:
+        frame = collect_items(frame, *_record_and_item(long))
+    if holds_transactions(table) and not (quasi or sensitive or drop or schema):
+        quasi = [ITEMS]  # there is no other column
     named = {
         Role.QUASI: _names(quasi, frame.columns),
         Role.SENSITIVE: _names(sensitive, frame.columns),
@@ -168,6 +237,8 @@ def load(
     for key, given in (("kind", kind), ("weight", weight), ("missing", missing)):
         for name, text in _pairs(given, f"--{key}", frame.columns):
             changes.setdefault(name, {})[key] = _number(text, name) if key == "weight" else text
+    for name, text in _pairs(separator, "--separator", frame.columns):
+        changes.setdefault(name, {}).update(kind=Kind.ITEMS, separator=text)
     for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
         changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
     marks = tuple(missing_mark or ())
@@ -203,7 +274,12 @@ Loading = Callable[[], tuple[pl.DataFrame, Schema]]
 """What `takes_table` hands to a command: reads the table and its schema."""
 
 
-def promise(model: str, **parameters: Any) -> Model:
+def default_model(schema: Schema) -> str:
+    """Return the name of the model for whoever names none: where there are sets of items, one for these."""
+    return SetAnonymity.name if any(c.kind is Kind.ITEMS for c in schema.quasi) else DEFAULT_MODEL
+
+
+def promise(model: str, *, patterns_file: Path | None = None, **parameters: Any) -> Model:
     """Return the model that the options describe; parameters that are None were not given.
 
     Raises
@@ -217,6 +293,8 @@ def promise(model: str, **parameters: Any) -> Model:
             reason=Reason.PARAMETER,
         )
     given = {name: value for name, value in parameters.items() if value is not None}
+    if patterns_file is not None:
+        given = {**Patterned.described(patterns_file), **given}
     known = {field.name: field for field in fields(MODELS[model])}
     for name in given:
         if name not in known:
@@ -245,6 +323,13 @@ def _with_file(
         role = next((role for role, names in named.items() if column.name in names), before.role)
         described.append(replace(before, role=role, missing_marks=marks or before.missing_marks))
     return Schema(tuple(described))
+
+
+def _record_and_item(given: str) -> tuple[str, str]:
+    record, comma, item = given.partition(",")
+    if not (comma and record.strip() and item.strip()):
+        raise InputError(f"--long {given!r} must be RECORD,ITEM", reason=Reason.PARAMETER)
+    return record.strip(), item.strip()
 
 
 def _names(given: list[str] | None, columns: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ import typer
 from shoal.audit.uniqueness import Combination, uniqueness
 from shoal.cli import options
 from shoal.cli.output import out, show_json, show_table, warn
-from shoal.io import read_table, sniff
+from shoal.io import holds_transactions, read_table, sniff
 from shoal.schema import Column, Role, Schema
 from shoal.staging import staged_file
 from shoal.suggestion import Suggestion, suggest
@@ -49,7 +49,7 @@ def scan(
 
 def _dialect_words(table: Path, delimiter: str | None, encoding: str | None) -> str:
     """Return how a text file was read, so that a wrong guess is seen."""
-    if table.suffix in (".parquet", ".arrow", ".feather"):
+    if table.suffix in (".parquet", ".arrow", ".feather") or holds_transactions(table):
         return ""
     dialect = sniff(table, delimiter=delimiter, encoding=encoding)
     return f"; read as {dialect.encoding}, cells separated by {dialect.delimiter!r}"
@@ -101,7 +101,7 @@ def _show(
         )
     for s in suggestions:
         if s.role is Role.OTHER and "identifying" in s.reason:
-            warn(f"column {s.name!r} {s.reason}")
+            warn(f"column {s.name!r}: {s.reason}")
     out.print(f"Schema written to {output}: look it over, then", markup=False, highlight=False)
     out.print(
         f"  shoal anonymize {table} --schema {output} --k 10 -o out/",

@@ -338,6 +338,190 @@ class Diversification:
         return self._native.grown()
 
 
+class OwnRows:
+    """Rows that generalize one record each and grow around others (Tassa, Mazza and Gionis 2012).
+
+    Row i is made for record i. Whoever has a turn in an order is given by the number of the record.
+
+    Parameters
+    ----------
+    codes, attributes
+        The records, and what it costs to cover several codes.
+    room
+        How many records rows are going to be made of at first.
+    entropies
+        If rows are to be measured by the entropy of the values in them: for each attribute how often each
+        code occurs; of a tree, the entropy below the lowest common ancestor of each code and the next.
+    withheld
+        Records without a row.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[Geometry],
+        room: int,
+        *,
+        entropies: Sequence[NDArray[np.float64]] = (),
+        withheld: NDArray[np.integer[Any]] | None = None,
+    ) -> None:
+        tables = [np.ascontiguousarray(table, dtype=np.float64) for table in entropies]
+        without = np.empty(0, np.int32) if withheld is None else withheld.astype(np.int32)
+        # Rows that have once been drawn at random may have to be made larger by one record.
+        self._rows = _native.OwnRows(codes, _specs(attributes), tables, without, room + 1)
+        self._order = self._rows.order()
+        self._place = np.empty_like(self._order)
+        self._place[self._order] = np.arange(len(self._order), dtype=np.int32)
+
+    @property
+    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The records around which each row is the smallest box, its own first.
+
+        Those of row i are ``records[starts[i]:starts[i + 1]]``: `starts` and `records`.
+        """
+        starts, places = self._rows.members()
+        sizes = np.diff(starts)[self._place]
+        ends = np.cumsum(sizes)
+        which = np.arange(len(places)) - np.repeat(ends - sizes - starts[self._place], sizes)
+        return np.concatenate(([0], ends)), self._order[places[which]]
+
+    def expand(self, k: int) -> None:
+        """Let each row take in the record that costs it least until it covers k (Algorithm 2); all cores."""
+        self._rows.expand(k)
+
+    def expand_at_random(self, k: int, keys: NDArray[np.uint64]) -> None:
+        """Let rows take in records as `expand` does, or k - 1 of the 2 (k - 1) nearest (Algorithm 6).
+
+        Parameters
+        ----------
+        k
+            How many records a row is made of.
+        keys
+            Four random words for each row: they decide which of the two, and which records.
+        """
+        self._rows.expand_at_random(k, np.ascontiguousarray(keys))
+
+    def expand_from_several(self, k: int, starts: int, keys: NDArray[np.uint64] | None = None) -> None:
+        """Let rows take in records as `expand` does, but several times, and keep what costs least.
+
+        Parameters
+        ----------
+        k
+            How many records a row covers.
+        starts
+            So many of its nearest records come first in turn.
+        keys
+            Four random words for each row, if a coin decides for each whether it is the best or one of the
+            next best.
+        """
+        words = np.empty(0, np.uint64) if keys is None else np.ascontiguousarray(keys)
+        self._rows.expand_from_several(k, starts, words)
+
+    def cover(self, order: NDArray[np.integer[Any]], k: int) -> int:
+        """Let rows grow around one record after the other until k rows cover it (Algorithm 3).
+
+        A record without a row of its own may also be covered by none. Returns how many rows grew.
+        """
+        return self._rows.cover(self._place[order], k)
+
+    def begin_tightening(self, k: int, *, keep_cores: bool) -> None:
+        """Take rows as they are now for their cores, before they grow further or are tightened.
+
+        Parameters
+        ----------
+        k
+            So many records rows cover, and by so many rows records are to be covered.
+        keep_cores
+            Whether rows have to stay around the records that they are made of now.
+        """
+        self._rows.begin_tightening(k, keep_cores)
+
+    def cover_dearest_first(self, widest: int) -> None:
+        """Let rows grow until k of them cover each record: first those whose own rows cost most.
+
+        Parameters
+        ----------
+        widest
+            Rows that cover so many records grow only if there is no other.
+        """
+        self._rows.cover_dearest_first(widest)
+
+    def relieve(self, order: NDArray[np.integer[Any]], together: int, widest: int) -> float:
+        """Let one row after the other leave to others what these take for less; return what was saved.
+
+        Each record that was covered by k rows still is, and each row still covers k records.
+
+        Parameters
+        ----------
+        order
+            In which order rows have their turns.
+        together
+            So many rows that are near each other try that at once.
+        widest
+            As for `cover_dearest_first`.
+        """
+        return self._rows.relieve(self._place[order], together, widest)
+
+    def join(self, components: NDArray[np.integer[Any]] | None) -> None:
+        """Say who is in a crowd from now on.
+
+        Parameters
+        ----------
+        components
+            For each record and its row a component 0, 1, 2, ...: only rows of the same component count, the
+            matches. None lets all rows count that cover a record.
+        """
+        none = np.empty(0, np.int32)
+        self._rows.join(none if components is None else components[self._order].astype(np.int32))
+
+    def hold_together(self) -> None:
+        """Let only matches count from now on when rows are tightened, so that nobody loses one too many.
+
+        Components stay connected: for that some records have to stay in some rows.
+        """
+        self._rows.hold_together(self._rows.components())
+
+    def conceal_records(self, order: NDArray[np.integer[Any]], k: int) -> int:
+        """Let the rows of records grow until each record has k matches (Algorithm 5); return how many did."""
+        return self._rows.conceal_records(self._place[order], k)
+
+    def conceal_cheapest_first(self, records: NDArray[np.integer[Any]], k: int) -> int:
+        """Let rows grow until each of some records has k matches, the cheapest first; return how many did."""
+        return self._rows.conceal_cheapest_first(self._place[records], k)
+
+    def conceal_rows(self, order: NDArray[np.integer[Any]], k: int) -> int:
+        """Let rows grow until each row is a match of k records; return how many did."""
+        return self._rows.conceal_rows(self._place[order], k)
+
+    def vary(
+        self,
+        order: NDArray[np.integer[Any]],
+        labels: Sequence[NDArray[np.int32]],
+        *,
+        frequency_l: float = 0.0,
+        distinct: int = 0,
+        entropy: float = 0.0,
+    ) -> int:
+        """Let rows grow until the labels in the crowd of each record are varied (Algorithm 7).
+
+        Parameters
+        ----------
+        order
+            In which order records have their turns.
+        labels
+            For each column, the label of each record, which its row carries.
+        frequency_l, distinct, entropy
+            As for `Diversification`.
+
+        Returns
+        -------
+        int
+            How many pairs of rows grew, or, if all rows that cover a record count, how many rows.
+        """
+        columns = [np.ascontiguousarray(column[self._order], dtype=np.int32) for column in labels]
+        return self._rows.vary(self._place[order], columns, frequency_l, distinct, entropy)
+
+
 @dataclass(frozen=True, eq=False)
 class Matched:
     """Copies of records matched with copies of boxes.
@@ -559,7 +743,45 @@ class MatchingChains:
         return records, boxes, shares.reshape(-1, self._chains), complete.astype(np.bool_), steps
 
 
-class Refinement:
+class Reassignable:
+    """A regular graph of rows and the records they cover, all of which can be assigned anew.
+
+    Parameters
+    ----------
+    native
+        The graph in the compiled core.
+    shape
+        Its rows, and how many records each covers.
+    """
+
+    def __init__(self, native: _native.Refinement | _native.SetGraph, shape: tuple[int, ...]) -> None:
+        self._native, self._shape = native, shape
+
+    def reassign(self, times: int, temperature: float = 0.0) -> int:
+        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
+
+        Parameters
+        ----------
+        times
+            How often.
+        temperature
+            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
+            minima.
+        """
+        return self._native.reassign(times, temperature)
+
+    @property
+    def cost(self) -> float:
+        """The cost of all rows together."""
+        return self._native.cost()
+
+    @property
+    def graph(self) -> NDArray[np.int32]:
+        """The records of each row."""
+        return self._native.members().reshape(self._shape)
+
+
+class Refinement(Reassignable):
     """A regular graph of rows and the records they cover, and exchanges that lower its cost.
 
     Parameters
@@ -579,8 +801,8 @@ class Refinement:
         graph: NDArray[np.int32],
         key: NDArray[np.uint64],
     ) -> None:
-        self._shape = graph.shape
         self._refinement = _native.Refinement(codes, _specs(attributes), np.ascontiguousarray(graph), key)
+        super().__init__(self._refinement, graph.shape)
 
     def exchange(self, foresight: float = 0.0) -> int:
         """Let each row try to exchange each of its records with another row; return how often two did.
@@ -592,29 +814,6 @@ class Refinement:
             each exchange lowers the cost; with more, the cost may rise at first and fall further then.
         """
         return self._refinement.exchange(foresight)
-
-    def reassign(self, times: int, temperature: float = 0.0) -> int:
-        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
-
-        Parameters
-        ----------
-        times
-            How often.
-        temperature
-            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
-            minima.
-        """
-        return self._refinement.reassign(times, temperature)
-
-    @property
-    def cost(self) -> float:
-        """The cost of all rows together."""
-        return self._refinement.cost()
-
-    @property
-    def graph(self) -> NDArray[np.int32]:
-        """The records of each row."""
-        return self._refinement.members().reshape(self._shape)
 
 
 class Classes:
@@ -658,6 +857,113 @@ class Classes:
         Returns how many did. Each lowers the cost; only the few classes that fit a record best are looked at.
         """
         return self._classes.sweep()
+
+
+class Agglomeration:
+    """Clusters of records, the two closest of which become one, again and again; with k records, a class.
+
+    Parameters
+    ----------
+    codes
+        One row for each distinct record.
+    copies
+        How many records each stands for.
+    attributes
+        What it costs to cover several codes.
+    k
+        How many records a class has; there are as many. A cluster with more expels the farthest.
+    counts
+        For each attribute, how many records have each code, to measure cost by entropy and not by what
+        `attributes` say; empty for these.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        copies: NDArray[np.integer[Any]],
+        attributes: Sequence[Geometry],
+        k: int,
+        counts: Sequence[NDArray[np.integer[Any]]] = (),
+    ) -> None:
+        self._agglomeration = _native.Agglomeration(
+            np.ascontiguousarray(codes), copies.astype(np.int32), _specs(attributes), _floats(counts), k
+        )
+
+    def advance(self, pairs: int) -> int:
+        """Unite up to so many pairs; return how many records are in classes then, in the end all.
+
+        What is left at the end, fewer than k records, goes to the classes where it costs least.
+        """
+        return self._agglomeration.advance(pairs)
+
+    @property
+    def classes(self) -> NDArray[np.int32]:
+        """The class of each copy of the first record, then of the second, ...; once all are in classes."""
+        return self._agglomeration.classes()
+
+
+def forest(
+    codes: NDArray[np.int32],
+    copies: NDArray[np.integer[Any]],
+    attributes: Sequence[Geometry],
+    k: int,
+    counts: Sequence[NDArray[np.integer[Any]]] = (),
+) -> NDArray[np.int32]:
+    """Link each tree of fewer than k records to the nearest one outside; cut trees into classes.
+
+    Parameters
+    ----------
+    codes, copies, attributes, k, counts
+        As for `Agglomeration`.
+
+    Returns
+    -------
+    NDArray
+        The class of each copy of the first record, then of the second, ... Classes have k to
+        max(2k - 1, 3k - 5) records, or rarely up to 3k - 3.
+    """
+    return _native.forest(
+        np.ascontiguousarray(codes), copies.astype(np.int32), _specs(attributes), _floats(counts), k
+    )
+
+
+def unify(
+    codes: NDArray[np.int32],
+    class_of: NDArray[np.int32],
+    attributes: Sequence[Geometry],
+    sensitive: Sequence[tuple[NDArray[np.int32], int]],
+    *,
+    diversity: float,
+    weight: float,
+    counts: Sequence[NDArray[np.integer[Any]]] = (),
+) -> NDArray[np.int32]:
+    """Unite classes, the least diverse first, until in each no label has a share above 1 / `diversity`.
+
+    Parameters
+    ----------
+    codes
+        One row for each record.
+    class_of
+        The class of each, numbered 0, 1, 2, ...
+    attributes, counts
+        As for `Agglomeration`.
+    sensitive
+        Codes and number of different values of each sensitive column.
+    diversity
+        Records per record of the most frequent label, in each class and column.
+    weight
+        How much the loss of uniting two classes counts, from 0 to 1; the rest is for what diversity the
+        united class lacks.
+
+    Returns
+    -------
+    NDArray
+        The class of each record, numbered 0, 1, 2, ...; all are one class if nothing less is diverse.
+    """
+    columns = [(np.ascontiguousarray(values), size) for values, size in sensitive]
+    return _native.unify(
+        np.ascontiguousarray(codes), class_of, _specs(attributes), _floats(counts), columns, diversity, weight
+    )
 
 
 class Closeness:
@@ -902,6 +1208,94 @@ class Ring:
         sweep are left alone.
         """
         return self._ring.sweep()
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Which pattern each row has.
+
+    Parameters
+    ----------
+    pattern_of
+        The number of the pattern; -1 for rows that are left over.
+    counted
+        How many rows were counted, over all patterns.
+    """
+
+    pattern_of: NDArray[np.int32]
+    counted: int
+
+
+def cover(codes: NDArray[np.int32], kept: NDArray[np.uint64], k: int, *, shared: bool = False) -> Cover:
+    """Give each row the first pattern under which it looks the same as enough others that have none yet.
+
+    Parameters
+    ----------
+    codes
+        One row for each record; at most 64 columns.
+    kept
+        The columns that each pattern keeps, as bits, in the order in which patterns take their turn.
+    k
+        How many rows look the same, at least.
+    shared
+        Whether rows that have a pattern still count for others: each row then has the first pattern that it
+        could have at all.
+
+    Returns
+    -------
+    Cover
+        O(patterns x rows x columns) at worst; rows that are too rare for a pattern on some of its columns
+        are not counted for it.
+    """
+    return Cover(*_native.cover(np.ascontiguousarray(codes), kept, k, shared))
+
+
+class PatternSearch:
+    """A cover by patterns, and moves of rows from class to class that lower its cost.
+
+    A class are rows with the same pattern that look the same under it.
+
+    Parameters
+    ----------
+    codes, kept, k
+        As for `cover`; the cheapest pattern is the first.
+    costs
+        What a row costs under each pattern.
+    beyond
+        What a row costs that is left over: more than under any pattern.
+    pattern_of
+        The pattern of each row at first, as of a `Cover`.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        kept: NDArray[np.uint64],
+        costs: NDArray[np.float64],
+        beyond: float,
+        k: int,
+        pattern_of: NDArray[np.int32],
+    ) -> None:
+        self._search = _native.PatternSearch(np.ascontiguousarray(codes), kept, costs, beyond, k, pattern_of)
+        self._patterns = len(kept)
+
+    @property
+    def cost(self) -> float:
+        """What all rows cost together."""
+        return self._search.cost()
+
+    @property
+    def pattern_of(self) -> NDArray[np.int32]:
+        """The pattern of each row; -1 for those that are left over."""
+        return self._search.pattern_of()
+
+    def sweep(self, begin: int = 0, end: int | None = None) -> int:
+        """Make classes, or let them grow, where that saves cost, under one pattern after the other.
+
+        Rows that gain come, and as many others as k asks for; who stays behind in too small a class goes to
+        the cheapest other one. Returns how often something was saved.
+        """
+        return self._search.sweep(begin, self._patterns if end is None else end)
 
 
 def chain(
@@ -1153,6 +1547,78 @@ def count_labels(
     return graph.count_labels(labels, size)
 
 
+Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
+"""Lists in a row, where each begins and all of them: the i-th is values[starts[i]:starts[i + 1]]."""
+
+
+def smallest_worlds(sets: Arrays, groups: Arrays, width: int) -> tuple[Arrays, Arrays, NDArray[np.int32]]:
+    """Return the smallest generalized set of items around each group of sets, on all cores.
+
+    An item is in the base if more than half of the group have it (bit voting; Xue et al. 2012, Section 4),
+    and uncertain if some have it and some do not.
+
+    Parameters
+    ----------
+    sets
+        The items of each set, out of 0..width-1, ascending.
+    groups
+        The sets in each group; none is empty.
+    width
+        How many items there are.
+
+    Returns
+    -------
+    tuple
+        The base items and the uncertain items of each, ascending, and the largest number of items in which
+        one of the group differs from the base. O(items in all groups).
+    """
+    return _native.smallest_worlds(sets, groups, width)
+
+
+def differences(
+    left: Arrays, right: Arrays, lefts: NDArray[np.integer[Any]], rights: NDArray[np.integer[Any]]
+) -> NDArray[np.int32]:
+    """Return the Hamming distance of each pair of sets, on all cores.
+
+    Parameters
+    ----------
+    left, right
+        Sets of items, ascending.
+    lefts, rights
+        The pairs: the i-th are set lefts[i] on the left and set rights[i] on the right.
+    """
+    return _native.differences(left, right, lefts.astype(np.int32), rights.astype(np.int32))
+
+
+def sets_among_worlds(
+    sets: Arrays, base: Arrays, uncertain: Arrays, most_errors: NDArray[np.int32], width: int
+) -> Arrays:
+    """Return which sets of items each generalized set stands for, on all cores.
+
+    Those differ from the base in uncertain items only, and in no more than the given number.
+
+    Parameters
+    ----------
+    sets
+        The items of each set, out of 0..width-1, ascending; no two are equal.
+    base, uncertain, most_errors
+        The generalized sets; a negative number of errors stands for nothing.
+    width
+        How many items there are.
+
+    Returns
+    -------
+    tuple
+        The sets that each stands for, ascending. A search turns away at the first item, the rarest ones
+        first, that rules out all sets that are left; so it hardly looks at more than it finds.
+    """
+    return _native.sets_among_worlds(sets, base, uncertain, most_errors, width)
+
+
 def _specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:
     """Return attributes as native code takes them."""
     return [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
+
+
+def _floats(arrays: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.float64]]:
+    return [np.ascontiguousarray(array, dtype=np.float64) for array in arrays]

@@ -109,6 +109,39 @@ class MatchingChains:
         self, components: NDArray[np.int32], walks: int, seconds: float
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.uint8], int]: ...
 
+class OwnRows:
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+        entropies: list[NDArray[np.float64]],
+        withheld: NDArray[np.int32],
+        room: int,
+    ) -> None: ...
+    def order(self) -> NDArray[np.int32]: ...
+    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+    def expand(self, k: int) -> None: ...
+    def expand_at_random(self, k: int, keys: NDArray[np.uint64]) -> None: ...
+    def expand_from_several(self, k: int, starts: int, keys: NDArray[np.uint64]) -> None: ...
+    def cover(self, order: NDArray[np.int32], k: int) -> int: ...
+    def begin_tightening(self, k: int, keep_cores: bool) -> None: ...
+    def cover_dearest_first(self, widest: int) -> None: ...
+    def relieve(self, order: NDArray[np.int32], together: int, widest: int) -> float: ...
+    def hold_together(self, components: NDArray[np.int32]) -> None: ...
+    def components(self) -> NDArray[np.int32]: ...
+    def join(self, components: NDArray[np.int32]) -> None: ...
+    def conceal_records(self, order: NDArray[np.int32], k: int) -> int: ...
+    def conceal_cheapest_first(self, records: NDArray[np.int32], k: int) -> int: ...
+    def conceal_rows(self, order: NDArray[np.int32], k: int) -> int: ...
+    def vary(
+        self,
+        order: NDArray[np.int32],
+        columns: list[NDArray[np.int32]],
+        frequency_l: float,
+        distinct: int,
+        entropy: float,
+    ) -> int: ...
+
 class Refinement:
     def __init__(
         self,
@@ -143,6 +176,35 @@ class Classes:
     def sweep(self) -> int: ...
     def cost(self) -> float: ...
     def class_of(self) -> NDArray[np.int32]: ...
+
+class Agglomeration:
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        copies: NDArray[np.int32],
+        attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+        counts: Sequence[NDArray[np.float64]],
+        k: int,
+    ) -> None: ...
+    def advance(self, pairs: int) -> int: ...
+    def classes(self) -> NDArray[np.int32]: ...
+
+def forest(
+    codes: NDArray[np.int32],
+    copies: NDArray[np.int32],
+    attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+    counts: Sequence[NDArray[np.float64]],
+    k: int,
+) -> NDArray[np.int32]: ...
+def unify(
+    codes: NDArray[np.int32],
+    class_of: NDArray[np.int32],
+    attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]],
+    counts: Sequence[NDArray[np.float64]],
+    sensitive: Sequence[tuple[NDArray[np.int32], int]],
+    diversity: float,
+    weight: float,
+) -> NDArray[np.int32]: ...
 
 class Closeness:
     @overload
@@ -192,6 +254,24 @@ class Ring:
     def cost(self) -> float: ...
     def order(self) -> NDArray[np.int32]: ...
 
+def cover(
+    codes: NDArray[np.int32], kept: NDArray[np.uint64], k: int, shared: bool
+) -> tuple[NDArray[np.int32], int]: ...
+
+class PatternSearch:
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        kept: NDArray[np.uint64],
+        costs: NDArray[np.float64],
+        beyond: float,
+        k: int,
+        pattern_of: NDArray[np.int32],
+    ) -> None: ...
+    def sweep(self, begin: int, end: int) -> int: ...
+    def cost(self) -> float: ...
+    def pattern_of(self) -> NDArray[np.int32]: ...
+
 def chain(
     codes: NDArray[np.int32],
     copies: NDArray[np.int32],
@@ -202,6 +282,28 @@ def chain(
 def cut(
     codes: NDArray[np.int32], attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]], k: int
 ) -> NDArray[np.int32]: ...
+def smallest_worlds(
+    sets: tuple[NDArray[np.int64], NDArray[np.int32]],
+    groups: tuple[NDArray[np.int64], NDArray[np.int32]],
+    width: int,
+) -> tuple[
+    tuple[NDArray[np.int64], NDArray[np.int32]],
+    tuple[NDArray[np.int64], NDArray[np.int32]],
+    NDArray[np.int32],
+]: ...
+def differences(
+    left: tuple[NDArray[np.int64], NDArray[np.int32]],
+    right: tuple[NDArray[np.int64], NDArray[np.int32]],
+    lefts: NDArray[np.int32],
+    rights: NDArray[np.int32],
+) -> NDArray[np.int32]: ...
+def sets_among_worlds(
+    sets: tuple[NDArray[np.int64], NDArray[np.int32]],
+    base: tuple[NDArray[np.int64], NDArray[np.int32]],
+    uncertain: tuple[NDArray[np.int64], NDArray[np.int32]],
+    most_errors: NDArray[np.int32],
+    width: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
 def walk(
     members: NDArray[np.int32], which: int, key: NDArray[np.uint64], backtracking: bool, seconds: float
 ) -> tuple[NDArray[np.int32], int, int]: ...
@@ -216,3 +318,53 @@ def mondrian(
     entropy: float,
     relaxed: bool,
 ) -> NDArray[np.int32]: ...
+
+_Sets = tuple[NDArray[np.int64], NDArray[np.int32], int]
+
+def hamming(sets: _Sets, ones: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.int32]: ...
+def gray_order(sets: _Sets) -> NDArray[np.int32]: ...
+def breakpoints(steps: NDArray[np.int32], shortest: int, longest: int) -> NDArray[np.int32]: ...
+def shorten(
+    sets: _Sets,
+    weights: NDArray[np.int32],
+    order: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    kicks: int,
+) -> NDArray[np.int32]: ...
+def vote(
+    sets: _Sets, row_starts: NDArray[np.int64], records: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+def near_sets(
+    sets: _Sets, weights: NDArray[np.int32], orders: NDArray[np.int32], count: int, rounds: int
+) -> NDArray[np.int32]: ...
+def greedy_extraction(
+    sets: _Sets,
+    order: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    most: int,
+) -> NDArray[np.int32]: ...
+def cahd(
+    sets: _Sets, order: NDArray[np.int32], labels: NDArray[np.int32], different: int, size: int, reach: int
+) -> NDArray[np.int32]: ...
+def mix(
+    graph: NDArray[np.int32],
+    assignment: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    steps: int,
+    key: NDArray[np.uint64],
+) -> NDArray[np.int32]: ...
+
+class SetGraph:
+    def __init__(
+        self,
+        sets: _Sets,
+        weights: NDArray[np.int32],
+        graph: NDArray[np.int32],
+        neighbours: NDArray[np.int32],
+        labels: NDArray[np.int32],
+        key: NDArray[np.uint64],
+    ) -> None: ...
+    def reassign(self, times: int, temperature: float) -> int: ...
+    def cost(self) -> float: ...
+    def members(self) -> NDArray[np.int32]: ...

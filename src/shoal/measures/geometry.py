@@ -2,16 +2,73 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from shoal.domain import RangeDomain, SetDomain, TreeDomain
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.domain import ItemsDomain, RangeDomain, SetDomain, TreeDomain
+from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kernels import RANGE, SET, TREE, Geometry
 from shoal.recoding import Nodes
 from shoal.table import Table
 
+MEASURES = ("lm", "em")
+"""What closures can be costed by, besides NCP."""
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What closures cost.
+
+    Parameters
+    ----------
+    attributes
+        The cost of each attribute's generalized values.
+    counts
+        For each attribute, how many records have each code, where these have to be costed by entropy; else
+        empty.
+    """
+
+    attributes: list[Geometry]
+    counts: list[NDArray[np.int64]]
+
+
+def costs(table: Table, measure: str) -> Costs:
+    """Return what closures cost by a measure: ``lm`` or ``em``, see `Loss`.
+
+    Raises
+    ------
+    InputError
+        If there is no such measure.
+    """
+    if measure not in MEASURES:
+        raise InputError(
+            f"measure {measure!r} is unknown{did_you_mean(measure, MEASURES)}; "
+            f"it is one of {listing(MEASURES)}",
+            reason=Reason.PARAMETER,
+        )
+    if measure == "em":
+        return Costs(geometry(table), [attribute.counts for attribute in table.attributes])
+    described = []
+    for attribute, by_ncp in zip(table.attributes, geometry(table), strict=True):
+        ranks = by_ncp.table
+        if by_ncp.kind == RANGE:  # the other kinds cost the same
+            ranks = np.arange(by_ncp.size) / max(by_ncp.size - 1, 1)
+            if attribute.domain.missing is not None:
+                ranks[attribute.domain.missing] = 2.0
+        described.append(Geometry(by_ncp.kind, by_ncp.weight, by_ncp.size, ranks))
+    return Costs(described, [])
+
 
 def geometry(table: Table) -> list[Geometry]:
-    """Return the cost of each attribute's generalized values, by NCP."""
+    """Return the cost of each attribute's generalized values, by NCP.
+
+    Raises
+    ------
+    InputError
+        If there is a column of items, about which these kernels know nothing.
+    """
     described = []
     for attribute, weight in zip(table.attributes, table.weights, strict=True):
         domain = attribute.domain
@@ -21,10 +78,31 @@ def geometry(table: Table) -> list[Geometry]:
             case SetDomain():
                 kind, costs = SET, np.array([domain.cardinality], dtype=np.float64)
             case TreeDomain():
-                leaves = np.arange(len(domain))
-                meetings = domain.hierarchy.ancestor(leaves[:-1], leaves[1:])
-                kind, costs = TREE, Nodes(domain, meetings).ncp()
+                kind, costs = TREE, _meetings(domain).ncp()
+            case ItemsDomain():
+                raise InputError(
+                    f"column {attribute.column.name!r} holds items, which only set-anonymity and "
+                    "set-diversity generalize; promise one of these (--model), or give the column another "
+                    "role",
+                    reason=Reason.PARAMETER,
+                )
             case _:
                 raise TypeError(f"unknown domain {type(domain).__name__}")
         described.append(Geometry(kind, float(weight), len(domain), costs))
     return described
+
+
+def entropies(table: Table) -> list[NDArray[np.float64]]:
+    """Return for each attribute how often each code occurs; of a tree, the entropy where neighbours meet."""
+    return [
+        _meetings(a.domain).entropies(a.counts)
+        if isinstance(a.domain, TreeDomain)
+        else a.counts.astype(np.float64)
+        for a in table.attributes
+    ]
+
+
+def _meetings(domain: TreeDomain) -> Nodes:
+    """Return the lowest common ancestor of each code and the next."""
+    leaves = np.arange(len(domain))
+    return Nodes(domain, domain.hierarchy.ancestor(leaves[:-1], leaves[1:]))

@@ -29,10 +29,11 @@ SLACK = 5e-10
 """Half of what the audit forgives to rounding."""
 
 WIDEST = 8
-"""No row grows beyond so many times k records, unless nothing else helps.
+"""Rows around so many times k records grow no further, and none grows beyond, while another move helps.
 
 The cheapest way to vary what everybody sees would be a few rows that everybody fits. But a row that fits
-thousands is hardly anybody's, and whoever weighs rows by that sees through them.
+thousands is hardly anybody's, and whoever weighs rows by that sees through them. Only rows that must grow so
+that matches are varied do so at any width.
 """
 
 
@@ -62,10 +63,9 @@ def recoded(
     diversification = diversification_of(table, model, graph, assignment)
     while True:
         _make_varied(diversification, circumstances)
-        recoding = Recoding.of_graph(
-            table, graph, grown=diversification.grown, assignment=diversification.assignment
-        )
-        rows, records = _bridges(recoding, model)
+        assignment = diversification.assignment
+        recoding = Recoding.of_graph(table, graph, grown=diversification.grown, assignment=assignment)
+        rows, records = _bridges(recoding, assignment, model)
         if len(rows) == 0:
             return recoding
         diversification.grow(rows, records)
@@ -82,16 +82,17 @@ def _make_varied(diversification: Diversification, circumstances: Circumstances)
     circumstances.progress("making sensitive values varied", 1.0)
 
 
-def _bridges(recoding: Recoding, model: Freeform) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _bridges(
+    recoding: Recoding, assignment: NDArray[np.int32], model: Freeform
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return rows and records around which these must grow, so that matches are varied where they are not.
 
     A row that a record fits is no match of it if nothing leads back from the row's component to that of the
     record. If the record's own row covers the record of that row, all that lies between the two components is
     a match. Nothing is returned if everybody's matches are varied enough, or all rows that they fit.
     """
-    table, assignment = recoding.table, recoding.assignment
-    assert assignment is not None
-    graph = Graph.of(table.codes, np.column_stack([recoding.box] * len(recoding.values)), recoding.values)
+    table = recoding.table
+    graph = Graph.of_recoding(recoding)
     matches = graph.matches(assignment)
     records_of_row = graph.degrees()[1]
     first_record = np.unique(graph.record_type, return_index=True)[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,10 @@ from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
 
-Round = Callable[[BoxTree, tuple[NDArray[np.int64], NDArray[np.int64]]], Matching]
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Records, and for each of them a box that takes it in for nothing."""
+
+Round = Callable[[BoxTree, Pairs], Matching]
 """Matches all records of a tree with its boxes, given records and boxes that are equal to each other."""
 
 STEP = 1.2
@@ -63,13 +66,9 @@ def grow(table: Table, k: int, circumstances: Circumstances, match: Round) -> Gr
     copies = Copies(table.codes[tree.order])
     exchanged = np.zeros((n, k), dtype=np.bool_)
     dead_ends = []
-    for turn in range(1, k):
-        circumstances.progress("letting rows take in records", (turn - 1) / (k - 1))
-        matching = match(tree, copies.pairs(turn))
-        tree.add(matching.box_of, np.arange(n))
+    for turn, matching in _rounds(tree, k, circumstances, match, copies.pairs):
         exchanged[tree.order[matching.box_of[matching.exchanged]], turn] = True
         dead_ends.append(matching.dead_ends)
-    circumstances.progress("letting rows take in records", 1.0)
     graph = np.empty((n, k), dtype=np.int32)
     graph[tree.order] = tree.order[tree.members()]
     return Growth(graph, exchanged, tuple(dead_ends))
@@ -93,14 +92,27 @@ def grow_refined(
     refiner = Refiner(np.ascontiguousarray(table.codes[tree.order]), attributes, effort, circumstances)
     copies = Copies(table.codes[tree.order])
     nobody = np.empty(0, dtype=np.int64)
-    refine_at = 2
-    for turn in range(1, k):
-        circumstances.progress("letting rows take in records", (turn - 1) / (k - 1))
+
+    def known(turn: int) -> Pairs:
         # Once rows have exchanged records, nobody knows which of them takes in whose copy for nothing.
-        matching = match(tree, copies.pairs(turn) if turn == 1 else (nobody, nobody))
-        tree.add(matching.box_of, np.arange(len(table)))
-        if turn + 1 == refine_at and turn + 1 < k:
+        return copies.pairs(turn) if turn == 1 else (nobody, nobody)
+
+    refine_at = 2
+    for turn, _ in _rounds(tree, k, circumstances, match, known):
+        if turn + 1 == refine_at < k:
             tree.set_members(refiner.while_growing(tree.members()))
             refine_at = int(refine_at * STEP) + 1
-    circumstances.progress("letting rows take in records", 1.0)
     return tree.order[refiner.at_last(tree.members())]
+
+
+def _rounds(
+    tree: BoxTree, k: int, circumstances: Circumstances, match: Round, known: Callable[[int], Pairs]
+) -> Iterator[tuple[int, Matching]]:
+    """Let each box take in one record in each of k - 1 rounds; yield each round and what was matched."""
+    everybody = np.arange(len(tree.order))
+    for turn in range(1, k):
+        circumstances.progress("letting rows take in records", (turn - 1) / (k - 1))
+        matching = match(tree, known(turn))
+        tree.add(matching.box_of, everybody)
+        yield turn, matching
+    circumstances.progress("letting rows take in records", 1.0)

@@ -15,15 +15,19 @@ from shoal.table import Table
 CANDIDATES = 24
 """So many of its nearest records each row may choose from, besides the one SortGreedy gives it."""
 
+TOGETHER = 10
+"""Only rows of fewer records choose. A round that is cheapest as a whole leaves worse rows to later ones:
+after some rounds that costs more than it saves. Larger rows have their nearest record, and SortGreedy's."""
+
 
 def matching(
     table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: str = "balanced"
 ) -> Recoding:
     """Return rows that grow by one record in each of k - 1 rounds, at the least cost of all rows together.
 
-    Each round is a minimum-weight assignment, exact on the candidates: for each row its nearest records, and
-    the one that SortGreedy would give it, with which there is always an assignment. About O(k n log n) as
-    long as the tree can leave out most records and augmenting paths stay short.
+    While rows are small, each round is a minimum-weight assignment, exact on the candidates: for each row
+    its nearest records, and the one that SortGreedy would give it, with which there is always an assignment.
+    About O(k n log n) as long as the tree can leave out most records and augmenting paths stay short.
 
     Parameters
     ----------
@@ -38,4 +42,5 @@ def matching(
 
 def cheapest_together(tree: BoxTree, _copies: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Matching:
     """Match records and boxes at the least cost together; copies are among the nearest anyway."""
-    return tree.match_cheapest_together(CANDIDATES)
+    small = tree.members().shape[1] < TOGETHER
+    return tree.match_cheapest_together(CANDIDATES if small else 1)

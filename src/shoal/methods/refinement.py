@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,8 @@ from shoal.kernels import BoxTree, Geometry, Refinement
 from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.table import Table
+
+Known = TypeVar("Known")
 
 MOST_SWEEPS = 13
 WORTHWHILE = 5e-4
@@ -63,12 +67,17 @@ def effort_named(name: str) -> Effort | None:
     InputError
         If there is none of that name; the message names those there are.
     """
-    if name not in EFFORTS:
+    return among(EFFORTS, name)
+
+
+def among(efforts: Mapping[str, Known], name: str) -> Known:
+    """Return the effort of a name, as `effort_named` does, among those of another method."""
+    if name not in efforts:
         raise InputError(
-            f"effort {name!r} is unknown{did_you_mean(name, EFFORTS)}; it is one of {listing(EFFORTS)}",
+            f"effort {name!r} is unknown{did_you_mean(name, efforts)}; it is one of {listing(efforts)}",
             reason=Reason.PARAMETER,
         )
-    return EFFORTS[name]
+    return efforts[name]
 
 
 class Refiner:

@@ -16,7 +16,7 @@ from shoal.kernels import Closeness, Coloring
 from shoal.measures.geometry import geometry
 from shoal.methods.chain import cheap_order, improve
 from shoal.methods.contract import Circumstances
-from shoal.methods.feasibility import require_records
+from shoal.methods.feasibility import require_rows
 from shoal.models import Dissimilarity
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -88,7 +88,7 @@ def xcolor(
                 f"{name} {given!r} is unknown{did_you_mean(given, known)}; it is one of {listing(known)}",
                 reason=Reason.PARAMETER,
             )
-    require_records(table, model.k)
+    require_rows(table, model)
     values, distance = distance_over(table.sensitive, table.schema.sensitive, model.distance)
     advice = advice_of(values, distance, model.epsilon)
     _require_possible(advice, model)

@@ -1,0 +1,52 @@
+// Sets of items, and the generalized sets that stand for several: base items, of which the uncertain ones may
+// be missing, uncertain items that may be there besides, and a limit to how many of them are wrong.
+//
+// The sets that a generalized one stands for are its possible worlds (Xue et al. 2012, Section 3).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace shoal {
+
+// Lists in a row: the i-th is values[starts[i] .. starts[i + 1]).
+struct Lists {
+  std::vector<std::int64_t> starts{0};
+  std::vector<std::int32_t> values;
+};
+struct ListsView {
+  std::span<const std::int64_t> starts;
+  std::span<const std::int32_t> values;
+
+  std::size_t size() const { return starts.size() - 1; }
+  std::span<const std::int32_t> operator[](std::size_t i) const {
+    return values.subspan(static_cast<std::size_t>(starts[i]),
+                          static_cast<std::size_t>(starts[i + 1] - starts[i]));
+  }
+};
+
+// Generalized sets. The items of each list are ascending; a limit below 0 leaves no possible world.
+struct WorldsView {
+  ListsView base, uncertain;
+  std::span<const std::int32_t> most_errors;
+};
+struct Worlds {
+  Lists base, uncertain;
+  std::vector<std::int32_t> most_errors;
+};
+
+// The smallest generalized set around each group of sets: an item is in the base if more than half of the
+// group have it, uncertain if some have it and some do not; the limit is what the farthest of them needs. The
+// items of each set, out of 0 .. width - 1, are ascending. On all cores.
+Worlds smallest_worlds(ListsView sets, ListsView groups, std::int32_t width);
+
+// In how many items the two sets of each pair differ; lists are ascending. On all cores.
+std::vector<std::int32_t> differences(ListsView left, ListsView right, std::span<const std::int32_t> lefts,
+                                      std::span<const std::int32_t> rights);
+
+// Which of these sets, all different, are possible worlds of each generalized set, ascending. On all cores.
+Lists sets_among_worlds(ListsView sets, const WorldsView& worlds, std::int32_t width);
+
+}  // namespace shoal

@@ -1,0 +1,251 @@
+"""Native code for sets of items: orders of them, distances, and what is published of several together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels import Reassignable, Subsets, _native
+
+
+def hamming(
+    sets: Subsets, ones: NDArray[np.integer[Any]], others: NDArray[np.integer[Any]]
+) -> NDArray[np.int32]:
+    """Return for each pair of sets how many items only one of the two has, on all cores."""
+    return _native.hamming(_spec(sets), ones.astype(np.int32), others.astype(np.int32))
+
+
+def gray_order(sets: Subsets) -> NDArray[np.int32]:
+    """Return the sets by the rank of their bitmaps in the Gray code, with item 0 as the highest bit.
+
+    Equal sets stand together, by their numbers. O(n log n) comparisons.
+    """
+    return _native.gray_order(_spec(sets))
+
+
+def breakpoints(steps: NDArray[np.int32], shortest: int, longest: int) -> NDArray[np.int32]:
+    """Return where segments of an order begin, so that the steps between them are the shortest together.
+
+    Parameters
+    ----------
+    steps
+        The distance from each record to the next one.
+    shortest, longest
+        How many records a segment has at least and at most.
+
+    Returns
+    -------
+    NDArray
+        Empty if there are no such segments. O(n (longest - shortest)).
+    """
+    return _native.breakpoints(np.ascontiguousarray(steps, dtype=np.int32), shortest, longest)
+
+
+def shorten(
+    sets: Subsets,
+    weights: NDArray[np.int32],
+    order: NDArray[np.integer[Any]],
+    starts: NDArray[np.int32],
+    kicks: int,
+) -> NDArray[np.int32]:
+    """Return an order with shorter steps, in which records stay within their segments; on all cores.
+
+    Parameters
+    ----------
+    sets, weights
+        The sets, and how much an item counts in each; in a step each item counts that only one of both has,
+        as much as it does there.
+    order
+        Their numbers, in the order to improve.
+    starts
+        Where segments begin there. The first and the last record of a segment stay where they are.
+    kicks
+        How often, for each record, a piece of the way is put in disorder and improved again.
+    """
+    return _native.shorten(_spec(sets), weights, order.astype(np.int32), np.ascontiguousarray(starts), kicks)
+
+
+@dataclass(frozen=True, eq=False)
+class Voted:
+    """What is published of the records of each row.
+
+    Parameters
+    ----------
+    base
+        The items that more than half of the row's records have, and every other one of those that exactly
+        half of them have.
+    uncertain
+        The items that some of them have and others do not.
+    distances
+        From the base to each record, by row and in the order in which the records are given.
+    """
+
+    base: Subsets
+    uncertain: Subsets
+    distances: NDArray[np.int32]
+
+
+def vote(sets: Subsets, starts: NDArray[np.int64], records: NDArray[np.int32]) -> Voted:
+    """Let the records of each row vote on each item, on all cores.
+
+    Parameters
+    ----------
+    sets
+        The items of each record.
+    starts, records
+        The records of row i are ``records[starts[i]:starts[i + 1]]``, at least one.
+    """
+    base_starts, base, uncertain_starts, uncertain, distances = _native.vote(
+        _spec(sets), np.ascontiguousarray(starts), np.ascontiguousarray(records)
+    )
+    return Voted(
+        Subsets(sets.size, base_starts, base), Subsets(sets.size, uncertain_starts, uncertain), distances
+    )
+
+
+def near_sets(
+    sets: Subsets,
+    weights: NDArray[np.int32],
+    orders: Sequence[NDArray[np.integer[Any]]],
+    count: int,
+    rounds: int,
+) -> NDArray[np.int32]:
+    """Return for each set others at a small weighted distance, nearest first; on all cores.
+
+    Parameters
+    ----------
+    sets, weights
+        More than `count` sets, and how much an item counts in each, as for `shorten`.
+    orders
+        In which near sets stand together. At least one.
+    count
+        How many others, for each.
+    rounds
+        How often each looks at the neighbours of its neighbours. Up to 4,096 sets are compared all with all
+        instead, and the result is exact.
+    """
+    stacked = np.stack([order.astype(np.int32) for order in orders])
+    return _native.near_sets(_spec(sets), weights, stacked, count, rounds).reshape(-1, count)
+
+
+class SetGraph(Reassignable):
+    """A regular graph of rows and the sets they cover; it costs what rows publish wrongly of each record.
+
+    Parameters
+    ----------
+    sets, weights
+        The items of each record, and how much it counts if one is published wrongly.
+    graph
+        The records of each row; every record is in as many rows as rows have records.
+    neighbours
+        Records near each record, equally many for each.
+    key
+        Four random words that all random choices follow from.
+    labels
+        What rows carry besides, or None. No record comes to stand in two rows with the same label, unless it
+        does so from the beginning, and the first record of each row stays.
+    """
+
+    def __init__(
+        self,
+        sets: Subsets,
+        weights: NDArray[np.int32],
+        graph: NDArray[np.int32],
+        neighbours: NDArray[np.int32],
+        key: NDArray[np.uint64],
+        labels: NDArray[np.integer[Any]] | None = None,
+    ) -> None:
+        carried = np.empty(0, np.int32) if labels is None else labels.astype(np.int32)
+        rows, near = np.ascontiguousarray(graph), np.ascontiguousarray(neighbours)
+        super().__init__(_native.SetGraph(_spec(sets), weights, rows, near, carried, key), graph.shape)
+
+
+def greedy_extraction(
+    sets: Subsets,
+    order: NDArray[np.integer[Any]],
+    labels: NDArray[np.integer[Any]],
+    starts: Sequence[NDArray[np.integer[Any]]],
+    most: int,
+) -> NDArray[np.int32] | None:
+    """Extract disjoint assignments from the complete graph greedily, as Xue et al. 2012 do in Section 4.4.
+
+    Parameters
+    ----------
+    sets, labels
+        The records and the label of each.
+    order
+        In which near records stand together.
+    starts
+        For each assignment all records, in the order in which walks begin at them. No record is matched twice
+        with a row of a record that has the same label.
+    most
+        After how many steps of walks to give up.
+
+    Returns
+    -------
+    NDArray or None
+        The records of each row. None if a walk found no way on, or was given up.
+    """
+    stacked = np.stack([records.astype(np.int32) for records in starts])
+    members = _native.greedy_extraction(
+        _spec(sets), order.astype(np.int32), labels.astype(np.int32), stacked, most
+    )
+    return members.reshape(-1, len(stacked)) if len(members) else None
+
+
+def cahd(
+    sets: Subsets,
+    order: NDArray[np.integer[Any]],
+    labels: NDArray[np.integer[Any]],
+    size: int,
+    reach: int,
+) -> NDArray[np.int32]:
+    """Return the group of each record, made as CAHD does it (Ghinita, Kalnis and Tao 2011).
+
+    Parameters
+    ----------
+    sets, labels
+        The records and the label of each.
+    order
+        In which near records stand together.
+    size
+        Records of a group, and different labels in it; the last group takes in all that are left.
+    reach
+        How many free records with other labels are looked at on either side.
+    """
+    different = int(labels.max()) + 1
+    return _native.cahd(_spec(sets), order.astype(np.int32), labels.astype(np.int32), different, size, reach)
+
+
+def mix(
+    graph: NDArray[np.int32],
+    assignment: NDArray[np.int32],
+    labels: NDArray[np.integer[Any]],
+    steps: int,
+    key: NDArray[np.uint64],
+) -> NDArray[np.int32]:
+    """Return another assignment, at random, in which each record stands in rows with different labels.
+
+    Parameters
+    ----------
+    graph
+        The records of each row; every record is in as many rows as rows have records.
+    assignment
+        The record of each row; it carries the label of that one. All records stand in rows with different
+        labels.
+    labels
+        The label of each record.
+    steps
+        How often rows try to pass on their records; each step is as likely as its reverse.
+    key
+        Four random words that all random choices follow from.
+    """
+    return _native.mix(np.ascontiguousarray(graph), assignment, labels.astype(np.int32), steps, key)
+
+
+def _spec(sets: Subsets) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+    return np.ascontiguousarray(sets.starts), np.ascontiguousarray(sets.members), sets.size

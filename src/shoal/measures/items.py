@@ -1,0 +1,165 @@
+"""Loss of information in sets of items: error rate, uncertain items, possible worlds, and query error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.domain import Attribute, ItemsDomain
+from shoal.lists import Lists
+from shoal.randomness import Randomness
+from shoal.recoding import Recoding, Worlds
+
+QUERIES = 500
+"""How many random queries are asked (Xue et al. 2012, Section 5.2)."""
+DENSE = 0.1
+"""From this share of items on that a set has on average, queries ask for more present items, fewer absent."""
+
+
+@dataclass(frozen=True)
+class ItemsLoss:
+    """What a release loses of one column of items (Xue et al. 2012, Section 5).
+
+    Parameters
+    ----------
+    error_rate
+        ER: in how many items the base of a row differs from its record, as a share of the items that the
+        record has; the mean over rows and the records that each could be given.
+    uncertain
+        How many uncertain items a row has, on average.
+    bits
+        The binary logarithm of the number of possible worlds of a row, on average.
+    query_error_present, query_error_absent
+        QE of type I and II: by how much the base sets miscount the records that have all of some items, or
+        none, as a share of all records; the mean over random items.
+    """
+
+    error_rate: float
+    uncertain: float
+    bits: float
+    query_error_present: float
+    query_error_absent: float
+
+
+def items_loss(recoding: Recoding) -> dict[str, ItemsLoss]:
+    """Return what is lost of each column of items; the queries are the same for releases of one table."""
+    return {
+        attribute.column.name: _loss(recoding, attribute, values)
+        for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)
+        if isinstance(values, Worlds)
+    }
+
+
+def _loss(recoding: Recoding, attribute: Attribute, values: Worlds) -> ItemsLoss:
+    present, absent = query_sizes(attribute)
+    return ItemsLoss(
+        error_rate=error_rate(recoding, attribute, values),
+        uncertain=float(values.uncertain.sizes[recoding.box].mean()),
+        bits=float(values.bits()[recoding.box].mean()),
+        query_error_present=query_error(recoding, attribute, values, present, absent=False),
+        query_error_absent=query_error(recoding, attribute, values, absent, absent=True),
+    )
+
+
+def error_rate(recoding: Recoding, attribute: Attribute, values: Worlds) -> float:
+    """Return the mean share of wrong items in the base (ER); see `ItemsLoss`.
+
+    Any of the records that a row was made to cover can be given it, equally likely, unless who gets which is
+    settled. A record without items counts as one with a single item.
+    """
+    rows, records = _possible_pairs(recoding)
+    sets, codes = _sets_of(attribute), attribute.codes[records]
+    wrong = kernels.differences(values.base.arrays, sets.arrays, recoding.box[rows], codes)
+    return float((wrong / np.maximum(sets.sizes[codes], 1)).mean())
+
+
+def query_sizes(attribute: Attribute) -> tuple[int, int]:
+    """Return for how many present and how many absent items queries ask: as the paper for such data."""
+    sets = _sets_of(attribute)
+    share = sets.sizes[attribute.codes].mean() / max(_width(attribute), 1)
+    return (3, 4) if share >= DENSE else (1, 5)
+
+
+def query_error(
+    recoding: Recoding,
+    attribute: Attribute,
+    values: Worlds,
+    size: int,
+    *,
+    absent: bool,
+    queries: int = QUERIES,
+) -> float:
+    """Return by how much base sets miscount records with, or without, some random items, on average (QE).
+
+    Parameters
+    ----------
+    recoding, attribute, values
+        What was released for a column of items.
+    size
+        How many items a query asks for; all, if there are fewer.
+    absent
+        Whether records count that have none of them (type II), and not those that have all (type I).
+    queries
+        How many queries are asked.
+    """
+    width = _width(attribute)
+    if width == 0:
+        return 0.0
+    original = _owners_by_item(_sets_of(attribute).gather(attribute.codes), width)
+    released = _owners_by_item(values.base.gather(recoding.box), width)
+    errors = []
+    for asked in _random_items(width, min(size, width), queries):
+        wanted = 0 if absent else len(asked)
+        counts = [_count(owners, asked, wanted, len(recoding.box)) for owners in (original, released)]
+        errors.append(abs(counts[0] - counts[1]))
+    return float(np.mean(errors)) / len(recoding.box)
+
+
+def _possible_pairs(recoding: Recoding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows and the records that each could be given."""
+    rows = np.arange(len(recoding.box))
+    if recoding.assignment is not None:
+        return rows, recoding.assignment.astype(np.int64)
+    if recoding.graph is not None:
+        return np.repeat(rows, recoding.graph.shape[1]), recoding.graph.ravel().astype(np.int64)
+    return rows, rows  # where there are classes, row i shows record i's
+
+
+def _sets_of(attribute: Attribute) -> Lists:
+    assert isinstance(attribute.domain, ItemsDomain)
+    return attribute.domain.sets
+
+
+def _width(attribute: Attribute) -> int:
+    assert isinstance(attribute.domain, ItemsDomain)
+    return len(attribute.domain.names)
+
+
+def _owners_by_item(sets: Lists, width: int) -> Lists:
+    """Return for each item which sets have it, ascending."""
+    order = np.argsort(sets.values, kind="stable")
+    return Lists.of_sizes(np.bincount(sets.values, minlength=width), sets.owners[order].astype(np.int32))
+
+
+def _count(owners: Lists, asked: list[int], wanted: int, sets: int) -> int:
+    """Return how many sets have exactly so many of some items."""
+    hits = np.zeros(sets, dtype=np.int64)
+    for item in asked:
+        hits[owners[item]] += 1  # no set has it twice
+    return int((hits == wanted).sum())
+
+
+def _random_items(width: int, size: int, queries: int) -> list[list[int]]:
+    """Return so many different items for each query; always the same ones."""
+    words = iter(Randomness(0).words(queries * size).tolist())
+    drawn = []
+    for _ in range(queries):
+        chosen: list[int] = []
+        for last in range(width - size, width):  # Floyd's sampling
+            item = next(words) % (last + 1)
+            chosen.append(last if item in chosen else item)
+        drawn.append(chosen)
+    return drawn

@@ -1,0 +1,247 @@
+"""Different labels around set-valued records: as they are published, as the paper does it, and as CAHD does.
+
+The paper's procedure (Xue et al. 2012, Section 4.4) matches each record with rows of records whose own
+labels differ, and draws afterwards who gets which row. What is published are the labels of those that were
+drawn, and nothing makes these differ. Here they do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.assignment import random_assignment
+from shoal.errors import InfeasibleError
+from shoal.kernels import Subsets, itemsets
+from shoal.methods.contract import Circumstances
+from shoal.methods.refinement import among
+from shoal.methods.ring import ring_graph
+from shoal.methods.setgraphs import EFFORTS, near_records
+from shoal.methods.setorder import error_weights, gray_order, short_order
+from shoal.randomness import Randomness
+
+MIXED, MIXED_AT_LAST = 20, 200
+"""How often, for each row, it is tried to pass labels on, each time between exchanges and at last."""
+REACH = 3
+"""CAHD looks at so many times l candidates on either side (its parameter alpha)."""
+PATIENCE = 2_000
+"""So many steps of walks for each record are granted to the literal procedure."""
+
+
+@dataclass(frozen=True, eq=False)
+class Diverse:
+    """A regular graph and who gets which row, so that each record stands in rows with different labels.
+
+    Parameters
+    ----------
+    graph
+        The records of each row.
+    assignment
+        The record of each row, one of those it covers; the row is published with its label.
+    """
+
+    graph: NDArray[np.int32]
+    assignment: NDArray[np.int32]
+
+
+def require_eligible(labels: NDArray[np.integer[Any]], different: int) -> None:
+    """Refuse an l that no release can keep.
+
+    Raises
+    ------
+    InfeasibleError
+        If some label is more frequent than 1 / l; the message names the largest l that can be had.
+    """
+    most = int(np.bincount(labels).max())
+    if most * different > len(labels):
+        raise InfeasibleError(
+            f"l = {different} cannot be had: one label is that of {most} of {len(labels)} records, which "
+            f"allows l = {len(labels) // most} at most"
+        )
+
+
+def diverse(
+    sets: Subsets,
+    labels: NDArray[np.integer[Any]],
+    different: int,
+    circumstances: Circumstances,
+    *,
+    effort: str = "balanced",
+) -> Diverse:
+    """Return rows of l records each, so that each record stands in l rows that carry different labels.
+
+    Groups of at least l neighbours with different labels come first: within them any assignment will do, and
+    one is drawn. Then rows keep the record whose label they carry and exchange the others, where they err
+    less and labels stay different around each record. In turn with that, and at last, labels are passed on at
+    random, so that the record whose label a row carries stands out as little as possible.
+
+    Parameters
+    ----------
+    sets
+        The items of each record.
+    labels
+        The label of each, numbered from 0.
+    different
+        How many different labels, l; at least 1.
+    circumstances
+        The source of random choices, and whom to tell how far the work is.
+    effort
+        ``fast``, ``balanced`` or ``best``.
+
+    Raises
+    ------
+    InfeasibleError
+        If some label is more frequent than 1 / l.
+    """
+    chosen = among(EFFORTS, effort)
+    require_eligible(labels, different)
+    order = short_order(sets)
+    graph = ring_graph(order.astype(np.int64), diverse_groups(labels[order], different), different)
+    randomness = circumstances.randomness
+    assignment = random_assignment(graph, randomness)
+    if not 1 < different < len(graph):
+        return Diverse(graph, assignment)
+    neighbours = near_records(sets)
+    weights = error_weights(sets)
+    rounds = chosen.rounds + chosen.heated + 2 * different
+    for done in range(rounds):
+        circumstances.progress("assigning records anew", done / rounds)
+        rows = _own_first(graph, assignment)
+        search = itemsets.SetGraph(sets, weights, rows, neighbours, randomness.words(4), labels[assignment])
+        search.reassign(1)
+        graph = search.graph
+        assignment = itemsets.mix(graph, assignment, labels, MIXED * len(graph), randomness.words(4))
+    circumstances.progress("assigning records anew", 1.0)
+    steps = MIXED_AT_LAST * len(graph)
+    return Diverse(graph, itemsets.mix(graph, assignment, labels, steps, randomness.words(4)))
+
+
+def diverse_groups(labels: NDArray[np.integer[Any]], different: int) -> NDArray[np.int32]:
+    """Return groups of at least l records with different labels, of records near in an order.
+
+    Parameters
+    ----------
+    labels
+        The label of each record, in the order. None is more frequent than 1 / l.
+    different
+        How many records, and different labels, a group has at least (l).
+
+    Returns
+    -------
+    NDArray
+        The group of each, numbered from 0. The order is cut into the shortest stretches in which no label is
+        more frequent than 1 / l, and the records of each are dealt out to its groups, label by label.
+    """
+    cuts, often, most = [0], dict[int, int](), 0
+    for place, label in enumerate(labels.tolist(), 1):
+        often[label] = often.get(label, 0) + 1
+        most = max(most, often[label])
+        if most * different <= place - cuts[-1]:
+            cuts.append(place)
+            often, most = {}, 0
+    while cuts[-1] < len(labels):  # the last stretch takes in those before it until it can do
+        cuts.pop()
+        rest = labels[cuts[-1] :]
+        if int(np.bincount(rest).max()) * different <= len(rest):
+            cuts.append(len(labels))
+    groups = np.empty(len(labels), dtype=np.int32)
+    made = 0
+    for begin, end in pairwise(cuts):
+        many = (end - begin) // different
+        dealt = np.argsort(labels[begin:end], kind="stable")
+        groups[begin + dealt] = made + np.arange(end - begin) % many
+        made += many
+    return groups
+
+
+def literal(
+    sets: Subsets,
+    labels: NDArray[np.integer[Any]],
+    different: int,
+    randomness: Randomness,
+) -> Diverse | None:
+    """Return what the paper's procedure makes, which need not keep the promise; for comparison.
+
+    Greedy assignment extraction (Algorithm 2) along the short order, then a random assignment of the graph.
+
+    Parameters
+    ----------
+    sets, labels, different
+        As for `diverse`.
+    randomness
+        The source of random choices.
+
+    Returns
+    -------
+    Diverse or None
+        None if a walk found no way on, or went on for too long.
+
+    Raises
+    ------
+    InfeasibleError
+        If some label is more frequent than 1 / l.
+    """
+    require_eligible(labels, different)
+    n = len(labels)
+    starts = [randomness.permutation(n) for _ in range(different)]
+    graph = itemsets.greedy_extraction(sets, short_order(sets), labels, starts, PATIENCE * n)
+    return None if graph is None else Diverse(graph, random_assignment(graph, randomness))
+
+
+def broken(found: Diverse, labels: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    """Return for each record whether two of the rows that cover it are published with the same label.
+
+    Parameters
+    ----------
+    found
+        The graph and the assignment.
+    labels
+        The label of each record.
+    """
+    rows, each = found.graph.shape
+    covering = np.argsort(found.graph.ravel(), kind="stable").reshape(rows, each) // each
+    around = np.sort(labels[found.assignment][covering], axis=1)
+    return np.asarray((around[:, 1:] == around[:, :-1]).any(axis=1))
+
+
+def cahd(sets: Subsets, labels: NDArray[np.integer[Any]], different: int) -> NDArray[np.int32]:
+    """Return the group of each record as CAHD makes them, in the Gray order (Ghinita et al. 2011); a rival.
+
+    Parameters
+    ----------
+    sets, labels, different
+        As for `diverse`. No label has a share above 1 / l in any group.
+
+    Raises
+    ------
+    InfeasibleError
+        If some label is more frequent than 1 / l.
+    """
+    require_eligible(labels, different)
+    return itemsets.cahd(sets, gray_order(sets), labels, different, REACH * different)
+
+
+def group_error_rate(sets: Subsets, groups: NDArray[np.int32]) -> float:
+    """Return the error rate if the records of each group vote together on what is published of all of them.
+
+    Parameters
+    ----------
+    sets
+        The items of each record.
+    groups
+        The group of each, numbered from 0.
+    """
+    members = np.argsort(groups, kind="stable").astype(np.int32)
+    starts = np.append(0, np.cumsum(np.bincount(groups)))
+    distances = itemsets.vote(sets, starts, members).distances
+    return float((distances / np.maximum(np.diff(sets.starts), 1)[members]).mean())
+
+
+def _own_first(graph: NDArray[np.int32], assignment: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows with the record they were assigned in the first place."""
+    own = graph == assignment[:, None]
+    return np.take_along_axis(graph, np.argsort(~own, axis=1, kind="stable"), axis=1)

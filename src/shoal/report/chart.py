@@ -1,0 +1,227 @@
+"""Charts as Vega-Lite specifications without colours, and what they become: SVG for a page, Altair."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+Spec = dict[str, Any]
+"""A Vega-Lite specification, or a part of one."""
+
+WIDTH = 330
+"""How wide the plotting area and its labels may be together: a phone shows it without shrinking the text."""
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of a chart, by what they mean.
+
+    Parameters
+    ----------
+    ink, muted, grid
+        Of text, of axes and of lines behind the data.
+    series
+        To tell series apart, the most important one first.
+    steps
+        For values in an order, from little to much.
+    alert
+        For what was promised, and for what breaks it.
+    """
+
+    ink: str
+    muted: str
+    grid: str
+    series: tuple[str, ...]
+    steps: tuple[str, ...]
+    alert: str
+
+
+PAPER = Palette(
+    ink="#1b2a2f",
+    muted="#56676d",
+    grid="#dde5e7",
+    series=("#0f766e", "#d9822b", "#5b6fb5", "#a04f8d", "#6f8f2f", "#8a6d4b"),
+    steps=("#d5ebe7", "#a9d6cf", "#74bcb2", "#3f9c91", "#14776d", "#0a4a45"),
+    alert="#b3261e",
+)
+"""For charts that stand on white."""
+
+
+def variables(palette: Palette) -> dict[str, str]:
+    """Return the colours of a palette as CSS variables, without their dashes."""
+    return {
+        "ink": palette.ink,
+        "muted": palette.muted,
+        "grid": palette.grid,
+        "alert": palette.alert,
+        **{f"series-{number}": colour for number, colour in enumerate(palette.series, start=1)},
+        **{f"step-{number}": colour for number, colour in enumerate(palette.steps, start=1)},
+    }
+
+
+def named(palette: Palette) -> Palette:
+    """Return the palette that asks the page's CSS variables, so that light and dark are the page's choice."""
+    names = {name: f"var(--{name})" for name in variables(palette)}
+    return Palette(
+        ink=names["ink"],
+        muted=names["muted"],
+        grid=names["grid"],
+        series=tuple(colour for name, colour in names.items() if name.startswith("series")),
+        steps=tuple(colour for name, colour in names.items() if name.startswith("step")),
+        alert=names["alert"],
+    )
+
+
+PAGE = named(PAPER)
+"""For charts on a page that defines the `variables`."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart.
+
+    Parameters
+    ----------
+    name
+        How programs ask for it.
+    title
+        What it shows, as a sentence.
+    description
+        The same in words and numbers, for those who do not see it.
+    spec
+        The Vega-Lite specification, without title and colours.
+    """
+
+    name: str
+    title: str
+    description: str
+    spec: Spec
+
+    def svg(self) -> str:
+        """Return the chart as an SVG element in the colours of the page it is put into."""
+        import vl_convert  # late: it starts a JavaScript engine
+
+        drawn = vl_convert.vegalite_to_svg({"$schema": _SCHEMA, **self.spec, "config": configuration(PAGE)})
+        return _for_page(drawn, self)
+
+
+def plot(charts: Sequence[Chart]) -> Any:
+    """Return charts as one of Altair's, two side by side."""
+    import altair  # late: most who make a release never ask for this
+
+    drawn = [
+        altair.Chart.from_dict({**chart.spec, "title": _lines(chart.title), "description": chart.description})
+        for chart in charts
+    ]
+    whole = drawn[0] if len(drawn) == 1 else altair.concat(*drawn, columns=2)
+    return whole.configure(**configuration(PAPER))
+
+
+def configuration(palette: Palette) -> Spec:
+    """Return how all charts look; marks are coloured by their style, series and steps by their order."""
+    text = {"labelColor": palette.ink, "titleColor": palette.muted}
+    return {
+        "background": "transparent",
+        "aria": False,  # the whole has a text alternative, its parts need none
+        "font": "system-ui, sans-serif",
+        "view": {"stroke": None},
+        # Readers may have a wider font than the one that labels are measured with.
+        "padding": {"left": 16, "right": 16, "top": 6, "bottom": 6},
+        "axis": {
+            **text,
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+            "titlePadding": 8,
+            "gridColor": palette.grid,
+            "domainColor": palette.muted,
+            "tickColor": palette.muted,
+            "labelLimit": 130,
+        },
+        "legend": {
+            **text,
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+            "orient": "bottom",
+            "symbolType": "square",
+            "columns": 1,
+            "offset": 10,
+            "labelLimit": 200,
+        },
+        "title": {"color": palette.ink, "anchor": "start", "fontSize": 13, "offset": 12},
+        "range": {"category": list(palette.series), "ordinal": list(palette.steps)},
+        "bar": {"color": palette.series[0]},
+        "line": {"color": palette.series[0], "strokeWidth": 2},
+        "style": {
+            "promise": {"color": palette.alert, "strokeDash": [4, 3], "strokeWidth": 1.5},
+            "promise-label": {"color": palette.alert, "fontSize": 11, "baseline": "top"},
+            "label": {"color": palette.ink, "fontSize": 11, "baseline": "middle"},
+            "link": {"color": palette.series[0], "strokeWidth": 1},
+            "record": {"color": palette.series[0]},
+            "row": {"color": palette.series[1]},
+        },
+    }
+
+
+def values(rows: Sequence[Mapping[str, Any]]) -> Spec:
+    """Return data as the specification carries them."""
+    return {"values": [dict(row) for row in rows]}
+
+
+def axis(field: str, kind: str, title: str | None, **more: Any) -> Spec:
+    """Return the channel of a field: its kind is quantitative, ordinal or nominal."""
+    return {"field": field, "type": kind, "title": title, **more}
+
+
+def promised(x: float, label: str, title: str, *, nearly_right: bool = False) -> list[Spec]:
+    """Return layers with a line at what was promised and a label beside it.
+
+    Parameters
+    ----------
+    x
+        Where.
+    label
+        What to write there.
+    title
+        The title of the axis, as the other layers have it.
+    nearly_right
+        Whether there is no room at the right of the line.
+    """
+    place = {"align": "right", "dx": -4} if nearly_right else {"align": "left", "dx": 4}
+    data, at = values([{"x": x, "label": label}]), axis("x", "quantitative", title)
+    return [
+        {"data": data, "mark": {"type": "rule", "style": "promise"}, "encoding": {"x": at}},
+        {
+            "data": data,
+            "mark": {"type": "text", "style": "promise-label", **place},
+            "encoding": {"x": at, "y": {"value": 0}, "text": {"field": "label"}},
+        },
+    ]
+
+
+def _for_page(svg: str, chart: Chart) -> str:
+    """Return an SVG that takes the width it gets, says what it shows, and shares no names with others."""
+    head, rest = svg.split(">", 1)
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', head)
+    wide = f' style="max-width:{float(size[1]) * 1.2:.0f}px"' if size else ""
+    box = size[0] if size else ""
+    # Names inside a picture are names of the whole page.
+    prefix = re.sub(r"\W", "-", chart.name)
+    rest = re.sub(r'(id="|url\(#)', rf"\1{prefix}-", rest)
+    label = escape(f"{chart.title}. {chart.description}", quote=True)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-label="{label}"{wide}>{rest}'
+
+
+def _lines(title: str, most: int = 60) -> list[str]:
+    """Return a title in lines that a chart has room for."""
+    lines = [""]
+    for word in title.split():
+        if lines[-1] and len(lines[-1]) + len(word) >= most:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines

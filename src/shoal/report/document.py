@@ -1,0 +1,123 @@
+"""The report of a release: panels in an order that readers follow, as a page, as plain data, as charts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.report.adversary import adversary
+from shoal.report.chart import PAPER, Chart, plot, variables
+from shoal.report.excerpt import hiding
+from shoal.report.panel import Material, Panel, number, percent
+from shoal.report.sensitive import sensitive
+from shoal.report.suppression import suppressed
+from shoal.report.utility import distributions, loss
+from shoal.report.words import limits, making, promise
+
+PANELS = (promise, adversary, sensitive, hiding, suppressed, loss, distributions, making, limits)
+"""All panels, in the order in which they stand; each is a function of the material, and may return None."""
+
+DARK = {
+    "ink": "#e6eef0",
+    "muted": "#9fb2b8",
+    "grid": "#2d3d43",
+    "alert": "#ff8a80",
+    "series-1": "#4fc3b5",
+    "series-2": "#f0a860",
+    "series-3": "#9fb0ee",
+    "series-4": "#e39ad0",
+    "series-5": "#b7d36a",
+    "series-6": "#cdb08b",
+    "step-1": "#17423d",
+    "step-2": "#1c6259",
+    "step-3": "#268577",
+    "step-4": "#3fae9f",
+    "step-5": "#7fd0c5",
+    "step-6": "#c9efe9",
+}
+"""The colours of charts on a dark page; the light ones are those of `PAPER`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a release is worth, on one page.
+
+    Parameters
+    ----------
+    material
+        What it is drawn from.
+    """
+
+    material: Material
+
+    @cached_property
+    def panels(self) -> tuple[Panel, ...]:
+        """The parts of the report; those that do not apply are left out."""
+        made = (panel(self.material) for panel in PANELS)
+        return tuple(panel for panel in made if panel is not None)
+
+    @property
+    def charts(self) -> dict[str, Chart]:
+        """All charts by name."""
+        return {chart.name: chart for panel in self.panels for chart in panel.charts}
+
+    def chart(self, name: str) -> Chart:
+        """Return a chart by its name.
+
+        Raises
+        ------
+        InputError
+            If there is none of that name; the message names those that are there.
+        """
+        charts = self.charts
+        if name not in charts:
+            raise InputError(
+                f"the report has no chart {name!r}{did_you_mean(name, charts)}; it has "
+                f"{listing(charts, most=30)}",
+                reason=Reason.PARAMETER,
+            )
+        return charts[name]
+
+    def plot(self, name: str | None = None) -> Any:
+        """Return a chart, or all of them side by side, as one of Altair's; see `chart`."""
+        return plot(list(self.charts.values()) if name is None else [self.chart(name)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all facts as plain data: the certificate, and what each panel adds to it."""
+        return {
+            "certificate": self.material.certificate,
+            **{panel.name: dict(panel.data) for panel in self.panels if panel.data},
+            "charts": [
+                {"name": chart.name, "title": chart.title, "description": chart.description}
+                for chart in self.charts.values()
+            ],
+            "keep_in_mind": list(self.panels[-1].points),
+        }
+
+    def html(self) -> str:
+        """Return the page: everything is in it, and it asks no other host for anything."""
+        found, lost, k = self.material.audit, self.material.loss, self.material.model.crowd
+        tiles = (
+            (number(found.rows), "released rows"),
+            (f"{found.concealment:,}", f"rows or more hide each person; promised: {k:,}"),
+            (percent(found.risks.prosecutor.highest), "highest chance that a guess is right"),
+            (percent(lost.gcp), "of the precision was lost"),
+        )
+        return page("report.html", report=self, found=found, tiles=tiles)
+
+
+def page(template: str, **content: Any) -> str:
+    """Return a page from a template beside this file."""
+    import jinja2  # late: only pages need it
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template(template).render(light=variables(PAPER), dark=DARK, **content)

@@ -1,0 +1,113 @@
+"""What a report is drawn from, and the panels it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.audit import Audit
+from shoal.measures import Loss
+from shoal.models import Model
+from shoal.recoding import Recoding
+from shoal.report.chart import Chart
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Everything that a report is drawn from.
+
+    Parameters
+    ----------
+    recoding
+        The generalized values.
+    rows
+        The row of the recoding that each released row shows.
+    model, loss, audit
+        What was promised, lost and found.
+    certificate
+        The same as plain data, with how it was made.
+    """
+
+    recoding: Recoding
+    rows: NDArray[np.int64]
+    model: Model
+    loss: Loss
+    audit: Audit
+    certificate: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of figures.
+
+    Parameters
+    ----------
+    title
+        What it shows.
+    head
+        The names of its columns.
+    rows
+        Its cells, as texts.
+    """
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One part of a report.
+
+    Parameters
+    ----------
+    name
+        How programs ask for it.
+    title
+        What it is about.
+    paragraphs
+        What there is to say.
+    facts
+        Names and what there is to say about them.
+    points
+        Things to keep apart, as a list.
+    charts, grids
+        What there is to see.
+    data
+        What it is drawn from, as plain data, less what the certificate says.
+    """
+
+    name: str
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    points: tuple[str, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def percent(share: float) -> str:
+    """Return a share as readers expect it: 12%, 1.2%, 0.12%, never 0% for something, 100% for not all."""
+    if 0.995 <= share < 1:
+        return "more than 99%"
+    for digits, least in ((0, 0.1), (1, 0.01), (2, 0.0001)):
+        if share >= least:
+            return f"{100 * share:.{digits}f}%"
+    return "0%" if share == 0 else "less than 0.01%"
+
+
+def number(value: float) -> str:
+    """Return a number as readers expect it: digits in groups of three, three figures after the start."""
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """Return a count and what is counted."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

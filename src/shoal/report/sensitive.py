@@ -1,0 +1,148 @@
+"""What a crowd gives away although nobody is singled out: sensitive values that its members share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.audit.classes import Diversity
+from shoal.audit.proximity import Proximity
+from shoal.report.chart import WIDTH, Chart, axis, promised, values
+from shoal.report.panel import Grid, Material, Panel, number, percent
+
+EDGES = np.linspace(0.0, 1.0, 11)
+
+
+def sensitive(material: Material) -> Panel | None:
+    """Return the panel on sensitive columns; None if there are none, or no crowds to look into."""
+    found, model = material.audit, material.model
+    columns, weights, crowd = found.diversity_around, None, "the rows that a person fits"
+    if not columns and found.k >= model.crowd:
+        columns, weights, crowd = found.diversity, found.classes.sizes, "a class of equal rows"
+    if not columns and not found.proximity_around:
+        return None
+    shares = [_histogram(column.highest, weights) for column in columns]
+    near = [_histogram(each.risks, each.weights) for each in found.proximity_around]
+    overall = {
+        each.name: float(np.bincount(each.codes).max() / len(each.codes))
+        for each in material.recoding.table.sensitive
+    }
+    return Panel(
+        "sensitive",
+        "Sensitive values",
+        paragraphs=(
+            "Nobody has to find a row to learn something: if most rows that could be a person's carry the "
+            "same "
+            "sensitive value, the person probably has it."
+            + ("" if model.diverse else " Nothing was promised about this."),
+        ),
+        charts=(
+            *(
+                _chart(column, of_bins, overall.get(column.column, 0.0), getattr(model, "l", None), crowd)
+                for column, of_bins in zip(columns, shares, strict=True)
+            ),
+            *(
+                _proximity_chart(each, of_bins)
+                for each, of_bins in zip(found.proximity_around, near, strict=True)
+            ),
+        ),
+        grids=(_grid(columns, overall, crowd),) if columns else (),
+        data={
+            "edges": EDGES.tolist(),
+            "most_frequent_share": {c.column: s.tolist() for c, s in zip(columns, shares, strict=True)},
+            "most_frequent_share_overall": overall,
+            "nearly_same_share": {
+                p.column: s.tolist() for p, s in zip(found.proximity_around, near, strict=True)
+            },
+        },
+    )
+
+
+def _histogram(shares: NDArray[np.float64], weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """Return what share of the people is in a crowd with such a share, for each bin of `EDGES`."""
+    # What was promised, such as at most a half, belongs to the bin below it.
+    counts, _ = np.histogram(np.maximum(shares - 1e-9, 0.0), EDGES, weights=weights)
+    return np.asarray(counts / max(counts.sum(), 1))
+
+
+def _chart(
+    column: Diversity,
+    of_bins: NDArray[np.float64],
+    overall: float,
+    least: float | None,
+    crowd: str,
+) -> Chart:
+    worst = float(column.highest.max())
+    likely = int(np.argmax(of_bins))
+    title = f"share of the most frequent {column.column}"
+    layers = [_bars(of_bins, title)]
+    if least is not None:
+        layers += promised(1 / least, f"promised: {percent(1 / least)}", title, nearly_right=least < 2)
+    return Chart(
+        f"diversity-{column.column}",
+        f"In {crowd}, at most {percent(worst)} have the same {column.column}"
+        if worst < 1
+        else f"For some people, all have the same {column.column} in {crowd}",
+        f"Bars of the share that the most frequent value has among {crowd}. For {percent(of_bins[likely])} "
+        "of the "
+        f"people it is {percent(EDGES[likely])} to {percent(EDGES[likely + 1])}; in the worst case "
+        f"{percent(worst)}. "
+        f"In the whole table it is {percent(overall)}.",
+        {"layer": layers, "width": WIDTH - 60, "height": 170},
+    )
+
+
+def _proximity_chart(near: Proximity, of_bins: NDArray[np.float64]) -> Chart:
+    title = f"share with nearly the same {near.column} (within {number(near.epsilon)})"
+    layers = [_bars(of_bins, title)]
+    if near.delta is not None:
+        limit = 1 - near.delta
+        layers += promised(limit, f"1 - delta = {percent(limit)}", title, nearly_right=limit > 0.5)
+    return Chart(
+        f"proximity-{near.column}",
+        f"At most {percent(near.risk)} of the rows that a person fits have nearly the same {near.column}",
+        f"Bars of the largest share of rows whose {near.column} lies within {number(near.epsilon)} of one of "
+        "them. "
+        f"On average it is {percent(near.mean)}, in the worst case {percent(near.risk)}.",
+        {"layer": layers, "width": WIDTH - 60, "height": 170},
+    )
+
+
+def _bars(of_bins: NDArray[np.float64], title: str) -> dict[str, object]:
+    rows = [
+        {"from": float(low), "to": float(high), "people": float(share)}
+        for low, high, share in zip(EDGES[:-1], EDGES[1:], of_bins, strict=True)
+    ]
+    return {
+        "data": values(rows),
+        "mark": {"type": "bar", "binSpacing": 2},
+        "encoding": {
+            "x": axis(
+                "from",
+                "quantitative",
+                title,
+                bin="binned",
+                scale={"domain": [0, 1]},
+                axis={"format": ".0%", "titleLimit": WIDTH},
+            ),
+            "x2": {"field": "to"},
+            "y": axis("people", "quantitative", "people", axis={"format": ".0%", "tickCount": 5}),
+        },
+    }
+
+
+def _grid(columns: tuple[Diversity, ...], overall: dict[str, float], crowd: str) -> Grid:
+    return Grid(
+        f"The least varied of all crowds ({crowd})",
+        ("sensitive column", "different values", "most frequent value", "in the whole table", "entropy l"),
+        [
+            [
+                column.column,
+                str(column.p),
+                percent(float(column.highest.max())),
+                percent(overall[column.column]) if column.column in overall else "",
+                number(column.entropy_l),
+            ]
+            for column in columns
+        ],
+    )

@@ -1,0 +1,310 @@
+"""What was lost: overall, by attribute, in the width of values, and in distributions before and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.domain import Attribute
+from shoal.measures import Loss
+from shoal.recoding import Cells, Generalized, Nodes, Ranges, Sets
+from shoal.report.chart import WIDTH, Chart, axis, values
+from shoal.report.grouping import Groups, groups_of
+from shoal.report.panel import Grid, Material, Panel, number, percent
+from shoal.schema import Kind
+
+LEAST = 5
+"""No group of original values has fewer records than this, or k if that is more."""
+WIDTHS = ("exact", "up to 10%", "up to 25%", "up to 50%", "less than all", "says nothing")
+_UPPER = (0.10, 0.25, 0.50)
+
+
+def loss(material: Material) -> Panel:
+    """Return the panel on how much precision the quasi-identifiers lost."""
+    lost = material.loss
+    names = [attribute.column.name for attribute in material.recoding.table.attributes]
+    spread = {
+        name: _widths(v, material.recoding.box)
+        for name, v in zip(names, material.recoding.values, strict=True)
+    }
+    return Panel(
+        "loss",
+        "What was lost",
+        paragraphs=(
+            f"On average, a released value leaves open {percent(lost.gcp)} of what the column could say (the "
+            "global "
+            "certainty penalty, GCP): 0% would be the original, 100% a table of stars. Columns that are not "
+            "quasi-identifiers are released as they were.",
+        ),
+        facts=(
+            ("lost in all (GCP)", percent(lost.gcp)),
+            *_least(lost),
+            ("counted in values (LM)", percent(lost.lm)),
+            ("bits that a value leaves open (EM)", number(lost.em)),
+            (
+                "different rows",
+                f"{lost.row_types.count:,}, each {number(lost.row_types.mean)} times on average",
+            ),
+        ),
+        charts=(_loss_chart(lost), _width_chart(spread)),
+        grids=(_grid(material, spread),),
+        data={"widths": list(WIDTHS), "share_of_rows": spread},
+    )
+
+
+def distributions(material: Material) -> Panel | None:
+    """Return the panel that compares columns before and after; None if there is none that can be shown."""
+    recoding = material.recoding
+    least = max(LEAST, material.model.crowd)
+    charts, data = [], {}
+    for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
+        groups = groups_of(attribute, least)
+        released = None if groups is None else _expected(attribute, generalized, recoding.box)
+        if groups is None or released is None:
+            continue
+        count = len(groups.labels)
+        before = np.bincount(groups.of_code, attribute.counts, count).astype(np.float64)
+        after = np.bincount(groups.of_code, released, count).astype(np.float64)
+        name = attribute.column.name
+        data[name] = {
+            "groups": list(groups.labels),
+            "original": before.astype(int).tolist(),
+            "released": after.tolist(),
+        }
+        charts.append(_distribution_chart(name, groups, before, after))
+    if not charts:
+        return None
+    return Panel(
+        "distributions",
+        "Columns before and after",
+        paragraphs=(
+            "How often values occur in the original, and how often somebody would expect them who has only "
+            "the "
+            "release and takes every value that a cell allows for equally likely. "
+            f"Groups have at least {least} records each; rarer values are put together.",
+        ),
+        charts=tuple(charts),
+        data=data,
+    )
+
+
+def _least(lost: Loss) -> tuple[tuple[str, str], ...]:
+    if lost.ratio is None:
+        return ()
+    about = "about " if lost.bound_error else ""
+    return (
+        ("any release with this promise loses", f"at least {about}{percent(lost.bound)}"),
+        (
+            "so this one loses",
+            f"at most {about}{np.ceil(10 * lost.ratio - 1e-6) / 10:.1f} times what it must",
+        ),
+    )
+
+
+def _widths(generalized: Generalized, box: NDArray[np.int32]) -> list[float]:
+    """Return the share of rows whose value spans so much of its domain, for each of `WIDTHS`."""
+    spans = generalized.ncp()
+    kind = 1 + np.searchsorted(_UPPER, spans - 1e-12)
+    kind = np.where(generalized.sizes() <= 1, 0, np.where(spans >= 1.0, len(WIDTHS) - 1, kind))
+    return (np.bincount(kind[box], minlength=len(WIDTHS)) / len(box)).tolist()  # type: ignore[no-any-return]
+
+
+def _expected(
+    attribute: Attribute, generalized: Generalized, box: NDArray[np.int32]
+) -> NDArray[np.float64] | None:
+    """Return how many rows have each code if every value that a cell allows is equally likely.
+
+    Numbers are equally likely along their interval; what lies between two codes is shared by them. None for
+    values of another kind.
+    """
+    often = np.bincount(box, minlength=len(generalized)).astype(np.float64)
+    match generalized:
+        case Sets():
+            sizes = np.diff(generalized.starts)
+            shares = np.repeat(often / sizes, sizes)
+            return np.bincount(generalized.members, shares, len(attribute.domain)).astype(np.float64)
+        case Ranges():
+            return _along(generalized, often)
+        case Nodes():
+            possible = generalized.domain.possible
+            inside = np.maximum(generalized.sizes(), 1)
+            return _covered(often / inside, generalized.low, generalized.high + 1, len(possible)) * possible
+        case Cells():
+            return _expected(attribute, generalized.distinct, generalized.shown[box])
+    return None
+
+
+def _along(ranges: Ranges, often: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many rows have each code of a column of numbers, as `_expected`."""
+    domain, low, high = ranges.domain, ranges.low, ranges.high
+    expected = np.zeros(len(domain))
+    if domain.missing is not None:
+        # A cell that may be missing may also be anything else: missing is one of its values.
+        mixed = (high == domain.missing) & (low < high)
+        expected[domain.missing] = often[mixed].sum() / len(domain)
+        often = np.where(mixed, often * (1 - 1 / len(domain)), often)
+        high = np.where(mixed, high - 1, high)
+    exact = low == high
+    np.add.at(expected, low[exact], often[exact])
+    positions = domain.positions
+    length = np.where(exact, 1.0, positions[high] - positions[low])
+    between = _covered(np.where(exact, 0.0, often / length), low, high, len(domain) - 1) * np.diff(positions)
+    expected[:-1] += between / 2
+    expected[1:] += between / 2
+    return expected
+
+
+def _covered(
+    weights: NDArray[np.float64], begin: NDArray[np.int32], end: NDArray[np.int32], size: int
+) -> NDArray[np.float64]:
+    """Return for each place the sum of the weights of the stretches around it; `end` is not in them."""
+    steps = np.bincount(begin, weights, size + 1) - np.bincount(end, weights, size + 1)
+    return np.maximum(np.cumsum(steps)[:size], 0.0)
+
+
+def _loss_chart(lost: Loss) -> Chart:
+    rows = [{"attribute": name, "loss": share} for name, share in lost.by_attribute.items()]
+    worst = max(lost.by_attribute, key=lambda name: lost.by_attribute[name])
+    return Chart(
+        "loss",
+        f"{worst} lost most: {percent(lost.by_attribute[worst])}",
+        "Bars of the loss of each quasi-identifier: "
+        + ", ".join(f"{name} {percent(share)}" for name, share in lost.by_attribute.items())
+        + ".",
+        {
+            "data": values(rows),
+            "mark": "bar",
+            "encoding": {
+                "y": axis("attribute", "nominal", None, sort="-x"),
+                "x": axis(
+                    "loss",
+                    "quantitative",
+                    "share of the domain left open (GCP)",
+                    axis={"format": "~%", "tickCount": 4},
+                ),
+            },
+            "width": WIDTH - 130,
+            "height": {"step": 22},
+        },
+    )
+
+
+def _width_chart(spread: dict[str, list[float]]) -> Chart:
+    rows = [
+        {"attribute": name, "width": width, "order": place, "share": share}
+        for name, shares in spread.items()
+        for place, (width, share) in enumerate(zip(WIDTHS, shares, strict=True))
+    ]
+    exact = {name: shares[0] for name, shares in spread.items()}
+    return Chart(
+        "widths",
+        "How much of its column a released value leaves open",
+        "Stacked bars, one for each quasi-identifier. Exact are "
+        + ", ".join(f"{percent(share)} of {name}" for name, share in exact.items())
+        + ".",
+        {
+            "data": values(rows),
+            "mark": "bar",
+            "encoding": {
+                "y": axis("attribute", "nominal", None, sort=list(spread)),
+                "x": axis(
+                    "share",
+                    "quantitative",
+                    "rows",
+                    axis={"format": ".0%", "values": [0, 0.5, 1]},
+                    scale={"domain": [0, 1]},
+                ),
+                "color": axis("width", "ordinal", None, sort=list(WIDTHS)),
+                "order": {"field": "order"},
+            },
+            "width": WIDTH - 130,
+            "height": {"step": 22},
+        },
+    )
+
+
+def _distribution_chart(
+    name: str, groups: Groups, before: NDArray[np.float64], after: NDArray[np.float64]
+) -> Chart:
+    series = {"original": before, "expected from the release": after}
+    rows = [
+        {"group": label, "which": which, "records": float(count)}
+        for which, counts in series.items()
+        for label, count in zip(groups.labels, counts, strict=True)
+    ]
+    moved = float(np.abs(after - before).sum() / 2 / before.sum())
+    return Chart(
+        f"distribution-{name}",
+        f"{name}: {percent(moved)} of the records end up in another group",
+        "Pairs of bars, original and expected from the release: "
+        + "; ".join(
+            f"{label} {b:,.0f} and {a:,.0f}" for label, b, a in zip(groups.labels, before, after, strict=True)
+        )
+        + ".",
+        {
+            "data": values(rows),
+            "mark": "bar",
+            "encoding": {
+                "y": axis("group", "nominal", None, sort=list(groups.labels)),
+                "yOffset": {"field": "which", "sort": list(series)},
+                "x": axis("records", "quantitative", "records", axis={"tickCount": 3, "format": ",d"}),
+                "color": axis("which", "nominal", None, sort=list(series)),
+            },
+            "width": WIDTH - 130,
+            "height": {"step": 9},
+        },
+    )
+
+
+def _grid(material: Material, spread: dict[str, list[float]]) -> Grid:
+    rows = []
+    table = material.recoding.table
+    for attribute, generalized in zip(table.attributes, material.recoding.values, strict=True):
+        name = attribute.column.name
+        rows.append(
+            [
+                name,
+                _kind(attribute, generalized),
+                percent(material.loss.by_attribute[name]),
+                percent(spread[name][0]),
+                percent(spread[name][-1]),
+                _typical(attribute, generalized, material.recoding.box),
+            ]
+        )
+    head = (
+        "quasi-identifier",
+        "released as",
+        "lost (GCP)",
+        "exact rows",
+        "rows that say nothing",
+        "a typical value",
+    )
+    return Grid("What became of each quasi-identifier", head, rows)
+
+
+def _kind(attribute: Attribute, generalized: Generalized) -> str:
+    if isinstance(generalized, Cells):
+        return "exact or suppressed"
+    if attribute.column.hierarchy is not None:
+        return "nodes of a hierarchy"
+    return "intervals" if attribute.column.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL) else "sets"
+
+
+def _typical(attribute: Attribute, generalized: Generalized, box: NDArray[np.int32]) -> str:
+    """Return how wide intervals are, in their unit, and how many values sets and nodes have, on average."""
+    if isinstance(generalized, Ranges) and attribute.column.kind in (Kind.NUMERIC, Kind.DATE):
+        domain = generalized.domain
+        known = len(domain) - (domain.missing is not None)
+        numbers = np.zeros(len(domain))
+        numbers[:known] = domain.values[:known].to_physical().to_numpy()
+        within = (generalized.high < known) & (generalized.low <= generalized.high)
+        rows = box[within[box]]
+        if not len(rows):
+            return ""
+        wide = float((numbers[generalized.high[rows]] - numbers[generalized.low[rows]]).mean())
+        unit = " days" if attribute.column.kind is Kind.DATE else ""
+        return f"spans {number(wide)}{unit}"
+    mean: Any = generalized.sizes()[box].mean()
+    return f"{number(float(mean))} of {attribute.domain.cardinality:,} values"

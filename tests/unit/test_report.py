@@ -1,0 +1,241 @@
+"""The report: the same numbers as everywhere else, large groups only, and no value of a single record."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal import Freeform, InputError, KAnonymity, Prefixes, Release, Schema, anonymize
+from shoal.recoding import Recoding
+from shoal.report import excerpt, grouping, utility
+from shoal.report.panel import percent
+from shoal.samples import hospital
+from shoal.table import Table
+
+N = 400
+
+
+def schema_of(frame: pl.DataFrame) -> Schema:
+    return Schema.infer(
+        frame,
+        quasi=["age", "sex", "zip", "admitted", "occupation"],
+        sensitive=["diagnosis"],
+        drop=["patient", "name"],
+        hierarchies={"zip": Prefixes((3, 2))},
+    )
+
+
+@pytest.fixture(scope="module", params=["classes", "freeform", "ring"])
+def release(request: pytest.FixtureRequest) -> Release:
+    frame = hospital(N)
+    if request.param == "classes":
+        return anonymize(frame, schema_of(frame), KAnonymity(k=5, l=2), seed=1)
+    method = "ring" if request.param == "ring" else "matching"
+    return anonymize(frame, schema_of(frame), Freeform(k=4), method=method, seed=1)
+
+
+def test_numbers_are_the_same_everywhere(release: Release, tmp_path: Path) -> None:
+    folder = release.save(tmp_path / "out")
+    certificate = json.loads((folder / "certificate.json").read_text())
+    report = json.loads((folder / "report.json").read_text())
+    page = (folder / "report.html").read_text()
+    assert report["certificate"] == certificate
+    assert certificate["loss"]["gcp"] == release.loss.gcp
+    assert certificate["audit"]["concealment"] == release.audit.concealment
+    assert release.report.material.certificate is release.certificate
+    assert f"<b>{percent(release.loss.gcp)}</b>" in page
+    assert f"<b>{release.audit.concealment}</b>" in page
+    assert certificate["files"]["release.csv"]["sha256"] in page
+    for people in report["adversary"]["people"].values():
+        assert sum(people) == N
+
+
+def test_every_chart_has_a_title_and_a_text_alternative(release: Release) -> None:
+    page = release.report.html()
+    charts = release.report.charts
+    assert {"crowds", "chances", "hiding", "loss", "widths", "diversity-diagnosis"} <= set(charts)
+    assert page.count("<svg") == len(charts) == page.count('role="img"')
+    for label in re.findall(r'role="img" aria-label="([^"]*)"', page):
+        assert len(label) > 60
+    assert len(set(re.findall(r'\bid="([^"]+)"', page))) == len(re.findall(r'\bid="([^"]+)"', page))
+
+
+def test_the_page_needs_no_other_file_or_host(release: Release) -> None:
+    page = release.report.html()
+    for reference in re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?([^"')\s>]+)""", page):
+        assert reference.startswith(("#", "data:")), reference
+    assert "<script" not in page
+
+
+def test_charts_are_altair_charts_by_name_or_together(release: Release) -> None:
+    assert release.plot("crowds").to_dict()["title"] == ["Everybody hides among at least " + _least(release)]
+    assert len(release.plot().to_dict()["concat"]) == len(release.report.charts)
+    with pytest.raises(InputError, match="did you mean 'crowds'"):
+        release.plot("crowd")
+
+
+def _least(release: Release) -> str:
+    return f"{release.audit.consistency.rows_per_record} released rows"
+
+
+def texts(folder: Path) -> str:
+    return "\n".join(
+        (folder / name).read_text() for name in ("report.html", "report.json", "certificate.json")
+    )
+
+
+@pytest.mark.parametrize("model", [KAnonymity(k=5), Freeform(k=5), Freeform(k=5, p=2)], ids=str)
+def test_no_value_of_a_single_record_is_in_any_of_the_texts(model: Any, tmp_path: Path) -> None:
+    frame = hospital(N, seed=3)
+    # One person stands out in every column, at both ends of each order and as a category of its own.
+    strange = {
+        "age": 987_654,
+        "occupation": "xylographer",
+        "zip": "99887",
+        "admitted": frame["admitted"].min().replace(year=1733),  # type: ignore[union-attr]
+        "diagnosis": "zygomycosis",
+        "name": "Quirinius Vexillarius",
+        "patient": "P-77777777",
+        "sex": "unheard-of",
+        "days": 54_321,
+    }
+    one = frame.head(1).with_columns(
+        **{
+            name: pl.lit(value).cast(frame.schema[name])
+            for name, value in strange.items()
+            if name in frame.columns
+        }
+    )
+    low = one.with_columns(age=pl.lit(-876_543).cast(frame.schema["age"]))
+    table = pl.concat([frame, one, low])
+    release = anonymize(table, schema_of(table), model)
+    found = texts(release.save(tmp_path / "out"))
+    found = re.sub(r'(\bd|transform|viewBox|\b[xy][12]?)="[^"]*"', "", found)  # coordinates are no values
+    for name, value in strange.items():
+        for text in {str(value), f"{value:,}" if isinstance(value, int) else str(value)}:
+            assert text not in found, name
+    assert "876543" not in found.replace(",", "")
+    for name in ("patient", "name"):
+        assert not [value for value in frame[name].to_list() if str(value) in found]
+
+
+@pytest.mark.parametrize("least", [1, 5, 40])
+def test_no_group_is_smaller_than_asked_for(least: int) -> None:
+    frame = hospital(N, seed=2)
+    frame = frame.with_columns(
+        weight=pl.Series(np.random.default_rng(1).lognormal(4, 2, N)),
+        stage=pl.Series([None if i % 97 == 0 else "abcdefgh"[i % 8 % (1 + i % 5)] for i in range(N)]),
+    )
+    schema = Schema.infer(
+        frame,
+        quasi=["age", "sex", "zip", "admitted", "occupation", "weight", "stage"],
+        kinds={"stage": "ordinal"},
+        domains={"stage": list("abcdefgh")},
+    )
+    for attribute in Table.encode(frame, schema).attributes:
+        groups = grouping.groups_of(attribute, least)
+        assert groups is not None
+        sizes = np.bincount(groups.of_code, attribute.counts, len(groups.labels))
+        assert (sizes >= least).all()
+        assert sizes.sum() == N
+        assert len(groups.labels) == len(set(groups.labels)) <= grouping.MOST_GROUPS + 2
+
+
+def test_the_ends_of_a_column_are_not_told() -> None:
+    frame = pl.DataFrame({"pay": [1_234, *range(20_000, 50_000, 100), 7_654_321]})
+    (attribute,) = Table.encode(frame, Schema.infer(frame, quasi=["pay"])).attributes
+    groups = grouping.groups_of(attribute, 5)
+    assert groups is not None
+    assert (groups.labels[0], groups.labels[-1]) == ("below 25000", "45000 and up")
+
+
+def test_others_are_never_few() -> None:
+    frame = pl.DataFrame({"sex": ["f"] * 50 + ["m"] * 40 + ["x"]})
+    (attribute,) = Table.encode(frame, Schema.infer(frame, quasi=["sex"])).attributes
+    groups = grouping.groups_of(attribute, 5)
+    assert groups is not None
+    assert groups.labels == ("f", grouping.OTHERS)  # "m" would tell that just one is neither
+    few = Table.encode(frame.tail(3), Schema.infer(frame, quasi=["sex"])).attributes[0]
+    assert grouping.groups_of(few, 5) is None
+
+
+CLASSES = {
+    (0, 1, 2, 3, 4, 5): {"n": [1, 1, 1, 1, 2], "c": [2, 2, 1, 1], "t": [1, 1, 1, 2, 1]},
+    (0, 0, 1, 1, 2, 2): {"n": [1, 1, 1, 1, 2], "c": [2, 2, 1, 1], "t": [1.4, 1.4, 1.4, 1.4, 0.4]},
+    (0, 0, 0, 1, 1, 1): {"n": [0.5, 1.5, 1, 1.5, 1.5], "c": [1.5, 2.5, 1, 1], "t": [1.2] * 5},
+}
+
+
+@pytest.mark.parametrize("classes", CLASSES)
+def test_expected_counts_spread_each_row_over_what_it_allows(classes: tuple[int, ...]) -> None:
+    frame = pl.DataFrame(
+        {"n": [0, 1, 3, 4, 10, 10], "c": list("aabbcd"), "t": ["11", "12", "21", "22", "22", "31"]}
+    )
+    schema = Schema.infer(
+        frame, quasi=["n", "c", "t"], hierarchies={"t": Prefixes((1,))}, kinds={"t": "categorical"}
+    )
+    recoding = Recoding.of_classes(Table.encode(frame, schema), np.array(classes, np.int32))
+    for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True):
+        expected = utility._expected(attribute, values, recoding.box)
+        assert expected == pytest.approx(CLASSES[classes][attribute.column.name]), attribute.column.name
+
+
+def test_what_may_be_missing_is_expected_to_be_sometimes() -> None:
+    frame = pl.DataFrame({"n": [0, 10, None, 0]})
+    table = Table.encode(frame, Schema.infer(frame, quasi=["n"]))
+    recoding = Recoding.of_classes(table, np.array([0, 0, 0, 1], np.int32))
+    expected = utility._expected(table.attributes[0], recoding.values[0], recoding.box)
+    assert expected == pytest.approx([2, 1, 1])
+
+
+def test_an_excerpt_shows_true_links_and_nothing_else(release: Release) -> None:
+    recoding, k = release.recoding, release.model.crowd
+    shown = excerpt.excerpt_of(recoding, release.rows, k)
+    assert shown.kind == ("classes" if recoding.graph is None else "graph")
+    assert 0 < shown.records <= excerpt.MOST
+    assert 0 < shown.rows <= excerpt.MOST
+    assert len(set(shown.links)) == len(shown.links)
+    degree = np.bincount([record for record, _ in shown.links], minlength=shown.records)
+    assert degree.min() >= 1
+    if recoding.graph is not None:
+        assert degree.max() <= k
+    else:
+        whole = [d for d in degree if d >= k]
+        assert len(whole) >= shown.records - 2 * k  # at most the last class is cut off
+
+
+def test_where_things_stand_does_not_depend_on_whose_row_is_whose() -> None:
+    frame = hospital(200, seed=5)
+    release = anonymize(frame, schema_of(frame), Freeform(k=4), seed=2)
+    graph = release.recoding.graph
+    assert graph is not None
+    turned = Recoding(
+        release.recoding.table,
+        release.recoding.values,
+        release.recoding.box,
+        np.ascontiguousarray(graph[:, ::-1]),
+    )
+    one, two = (excerpt.excerpt_of(r, release.rows, 4) for r in (release.recoding, turned))
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0, "0%"),
+        (1, "100%"),
+        (0.999, "more than 99%"),
+        (0.5, "50%"),
+        (0.0523, "5.2%"),
+        (0.001, "0.10%"),
+        (1e-9, "less than 0.01%"),
+    ],
+)
+def test_shares_are_never_rounded_to_nothing_or_all(share: float, text: str) -> None:
+    assert percent(share) == text
