@@ -119,8 +119,8 @@ def _limits(material: Material) -> list[str]:
         )
     if made["options"].get("randomized") is False:
         points.append(
-            "This release is not randomized: whoever knows everybody can repeat the method and find out who is "
-            "who. Do not publish it."
+            "This release is not randomized: whoever knows everybody can repeat the method and find out who "
+            "is who. Do not publish it."
         )
     if made["seeded"]:
         points.append(
