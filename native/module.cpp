@@ -836,16 +836,6 @@ auto give_lists(Lists lists) {
   return std::pair(give(std::move(lists.starts)), give(std::move(lists.values)));
 }
 
-auto smallest_worlds_py(const ListsSpec& sets, const ListsSpec& groups, std::int32_t width) {
-  Worlds worlds;
-  {
-    nb::gil_scoped_release release;
-    worlds = smallest_worlds(lists_of(sets), lists_of(groups), width);
-  }
-  return std::tuple(give_lists(std::move(worlds.base)), give_lists(std::move(worlds.uncertain)),
-                    give(std::move(worlds.most_errors)));
-}
-
 auto differences_py(const ListsSpec& left, const ListsSpec& right, const Array<std::int32_t>& lefts,
                     const Array<std::int32_t>& rights) {
   std::vector<std::int32_t> found;
@@ -925,7 +915,6 @@ NB_MODULE(_native, module) {
       .def("run", &shoal::MatchingChainsPy::run, "components"_a, "walks"_a, "seconds"_a);
   module.def("cheapest_assignment", &shoal::cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a,
              "count"_a);
-  module.def("smallest_worlds", &shoal::smallest_worlds_py, "sets"_a, "groups"_a, "width"_a);
   module.def("differences", &shoal::differences_py, "left"_a, "right"_a, "lefts"_a, "rights"_a);
   module.def("sets_among_worlds", &shoal::sets_among_worlds_py, "sets"_a, "base"_a, "uncertain"_a,
              "most_errors"_a, "width"_a);

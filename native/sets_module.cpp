@@ -16,7 +16,6 @@
 #include "random_words.hpp"
 #include "set_graph.hpp"
 #include "short_paths.hpp"
-#include "workers.hpp"
 
 using namespace nanobind::literals;
 
@@ -28,21 +27,6 @@ using SetsSpec = std::tuple<Array<std::int64_t>, Array<std::int32_t>, std::int32
 
 ItemSets sets_of(const SetsSpec& spec) {
   return {view(std::get<0>(spec)), view(std::get<1>(spec)), std::get<2>(spec)};
-}
-
-auto hamming_py(const SetsSpec& sets, const Array<std::int32_t>& ones, const Array<std::int32_t>& others) {
-  std::vector<std::int32_t> distances(ones.shape(0));
-  {
-    nb::gil_scoped_release release;
-    const PackedSets packed(sets_of(sets), {});
-    share(distances.size(), 1024, [&] {
-      return [&, compare = Comparison(packed)](std::size_t i) mutable {
-        compare.take(ones.data()[i]);
-        distances[i] = compare.distance(others.data()[i]);
-      };
-    });
-  }
-  return give(std::move(distances));
 }
 
 auto gray_order_py(const SetsSpec& sets) {
@@ -157,7 +141,6 @@ auto mix_py(const Matrix& graph, const Array<std::int32_t>& assignment, const Ar
 }  // namespace
 
 void bind_sets(nb::module_& module) {
-  module.def("hamming", &hamming_py, "sets"_a, "ones"_a, "others"_a);
   module.def("gray_order", &gray_order_py, "sets"_a);
   module.def("breakpoints", &breakpoints_py, "steps"_a, "shortest"_a, "longest"_a);
   module.def("shorten", &shorten_py, "sets"_a, "weights"_a, "order"_a, "starts"_a, "kicks"_a);

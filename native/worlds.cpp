@@ -29,46 +29,6 @@ Lists joined(const std::vector<std::vector<std::int32_t>>& lists) {
   return all;
 }
 
-// Votes on the items of one group after another.
-class Vote {
- public:
-  Vote(ListsView sets, std::int32_t width) : sets_(sets), votes_(at(width), 0) {}
-
-  // Returns the largest number of errors.
-  std::int32_t hold(std::span<const std::int32_t> group, std::vector<std::int32_t>& base,
-                    std::vector<std::int32_t>& uncertain) {
-    present_.clear();
-    for (const std::int32_t set : group)
-      for (const std::int32_t item : sets_[at(set)])
-        if (votes_[at(item)]++ == 0) present_.push_back(item);
-    std::sort(present_.begin(), present_.end());
-    for (const std::int32_t item : present_) {
-      if (elected(item, group)) base.push_back(item);
-      if (votes_[at(item)] < static_cast<std::int32_t>(group.size())) uncertain.push_back(item);
-    }
-    std::int32_t most = 0;
-    for (const std::int32_t set : group) {
-      const auto right = std::count_if(sets_[at(set)].begin(), sets_[at(set)].end(),
-                                       [&](std::int32_t item) { return elected(item, group); });
-      const auto size = static_cast<std::int32_t>(sets_[at(set)].size());
-      const auto errors =
-          size + static_cast<std::int32_t>(base.size()) - 2 * static_cast<std::int32_t>(right);
-      most = std::max(most, errors);
-    }
-    for (const std::int32_t item : present_) votes_[at(item)] = 0;
-    return most;
-  }
-
- private:
-  bool elected(std::int32_t item, std::span<const std::int32_t> group) const {
-    return 2 * static_cast<std::size_t>(votes_[at(item)]) > group.size();
-  }
-
-  ListsView sets_;
-  std::vector<std::int32_t> votes_;
-  std::vector<std::int32_t> present_;
-};
-
 // Sets as words over an alphabet whose first letters are the rarest items, in the order of a dictionary. A
 // search reads down the dictionary and turns away at the first item that no possible world has, or lacks.
 class Dictionary {
@@ -274,17 +234,6 @@ class WorldSearch {
 };
 
 }  // namespace
-
-Worlds smallest_worlds(ListsView sets, ListsView groups, std::int32_t width) {
-  std::vector<std::vector<std::int32_t>> base(groups.size()), uncertain(groups.size());
-  std::vector<std::int32_t> most_errors(groups.size());
-  share(groups.size(), 64, [&] {
-    return [&, vote = Vote(sets, width)](std::size_t i) mutable {
-      most_errors[i] = vote.hold(groups[i], base[i], uncertain[i]);
-    };
-  });
-  return {joined(base), joined(uncertain), std::move(most_errors)};
-}
 
 std::vector<std::int32_t> differences(ListsView left, ListsView right, std::span<const std::int32_t> lefts,
                                       std::span<const std::int32_t> rights) {

@@ -32,15 +32,6 @@ struct WorldsView {
   ListsView base, uncertain;
   std::span<const std::int32_t> most_errors;
 };
-struct Worlds {
-  Lists base, uncertain;
-  std::vector<std::int32_t> most_errors;
-};
-
-// The smallest generalized set around each group of sets: an item is in the base if more than half of the
-// group have it, uncertain if some have it and some do not; the limit is what the farthest of them needs. The
-// items of each set, out of 0 .. width - 1, are ascending. On all cores.
-Worlds smallest_worlds(ListsView sets, ListsView groups, std::int32_t width);
 
 // In how many items the two sets of each pair differ; lists are ascending. On all cores.
 std::vector<std::int32_t> differences(ListsView left, ListsView right, std::span<const std::int32_t> lefts,

@@ -24,6 +24,7 @@ from shoal.domain import (
     TreeDomain,
     named_items,
 )
+from shoal.kernels import itemsets
 from shoal.lists import Lists
 from shoal.table import Table
 
@@ -292,9 +293,10 @@ class Worlds(Generalized):
 
         Group i is codes[starts[i]:starts[i + 1]].
         """
-        groups = starts, np.ascontiguousarray(codes)
-        base, uncertain, most_errors = kernels.smallest_worlds(domain.sets.arrays, groups, len(domain.names))
-        return cls(domain, Lists(*base), Lists(*uncertain), most_errors)
+        sets = kernels.Subsets(len(domain.names), *domain.sets.arrays)
+        voted = itemsets.vote(sets, starts, codes)
+        most_errors = np.maximum.reduceat(voted.distances, starts[:-1])
+        return cls(domain, Lists(*voted.base.arrays), Lists(*voted.uncertain.arrays), most_errors)
 
     def __len__(self) -> int:
         return len(self.most_errors)

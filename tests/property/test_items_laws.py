@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
+from itemset_strategies import packed, unpacked, vote
 
-from shoal import InfeasibleError, Prefixes, Schema, SetAnonymity, SetDiversity, anonymize, audit
+from shoal import InfeasibleError, InputError, Prefixes, Schema, SetAnonymity, SetDiversity, anonymize, audit
+from shoal.lists import Lists
 from shoal.measures import measure
-from shoal.measures.items import error_rate, query_error
-from shoal.methods import METHODS, Circumstances
+from shoal.measures.items import error_rate, items_loss, query_error
+from shoal.methods import METHODS, Circumstances, setgraphs
 from shoal.methods.items import as_items
-from shoal.methods.setring import varied_groups
+from shoal.methods.setdiversity import varied_groups
 from shoal.randomness import Randomness
 from shoal.recoding import Recoding, Worlds
 from shoal.table import Table
@@ -102,7 +104,8 @@ def test_groups_have_different_labels_of_every_sort(labels: list[tuple[int, int]
     for sort in range(2):
         if len({pair[sort] for pair in labels}) < size:
             return
-    groups = varied_groups(np.array(labels, dtype=np.int32), size)
+    sets = packed(([sum(pair) % 3] for pair in labels), 3)
+    groups = varied_groups(sets, np.array(labels, dtype=np.int32), size)
     assert set(groups) == set(range(max(groups) + 1))
     for group in set(groups):
         members = [labels[i] for i in np.flatnonzero(groups == group)]
@@ -134,9 +137,70 @@ def test_the_order_of_rows_changes_nothing(drawn: tuple[pl.DataFrame, Schema], r
     assert twice.consistency.records_of_row.tolist() == 2 * (2 * original.consistency.records_of_row).tolist()
 
 
-def recoded(frame: pl.DataFrame, schema: Schema, k: int) -> Recoding:
+def recoded(frame: pl.DataFrame, schema: Schema, k: int, method: str = "ring") -> Recoding:
     table = Table.encode(frame, schema)
-    return METHODS[SetAnonymity]["ring"](table, SetAnonymity(k=k), Circumstances(Randomness(1)))
+    return METHODS[SetAnonymity][method](table, SetAnonymity(k=k), Circumstances(Randomness(1)))
+
+
+@pytest.mark.parametrize("method", sorted(METHODS[SetAnonymity]))
+@given(drawn=tables(), k=st.integers(2, 4))
+def test_rows_show_what_their_records_vote_for(
+    method: str, drawn: tuple[pl.DataFrame, Schema], k: int
+) -> None:
+    frame, schema = drawn
+    recoding = recoded(frame, schema, min(k, len(frame)), method)
+    worlds = recoding.values[0]
+    assert isinstance(worlds, Worlds)
+    assert recoding.graph is not None
+    names = worlds.domain.item_of
+    sets = [frozenset(names[item] for item in basket) for basket in frame["basket"]]
+    for row, records in enumerate(recoding.graph.tolist()):
+        base, uncertain, errors = vote(sets, records)
+        assert worlds.base[row].tolist() == sorted(base)
+        assert worlds.uncertain[row].tolist() == sorted(uncertain)
+        assert worlds.most_errors[row] == max(errors)
+
+
+@given(tables(), st.integers(2, 4), st.integers(0, 9))
+def test_methods_and_measures_agree_on_the_error_rate(
+    drawn: tuple[pl.DataFrame, Schema], k: int, seed: int
+) -> None:
+    frame = drawn[0].select("basket", "label")
+    schema = Schema.infer(frame, quasi=["basket"], sensitive=["label"])
+    table = Table.encode(frame, schema)
+    sets, circumstances = as_items(table), Circumstances(Randomness(seed))
+    k = min(k, len(frame))
+    recodings = [method(table, SetAnonymity(k=k), circumstances) for method in METHODS[SetAnonymity].values()]
+    if frame["label"].value_counts()["count"].max() * k <= len(frame):
+        event("labels differ, too")
+        recodings.append(METHODS[SetDiversity]["freeform"](table, SetDiversity(l=k), circumstances))
+    for recoding in recodings:
+        assert recoding.graph is not None
+        expected = setgraphs.error_rate(sets, recoding.graph, recoding.assignment)
+        assert items_loss(recoding)["basket"].error_rate == pytest.approx(expected)
+    free, ring, gray = (items_loss(recoding)["basket"].error_rate for recoding in recodings[:3])
+    assert free <= ring + 1e-12
+    assert ring <= gray + 1e-12
+
+
+@given(tables(least=6), st.integers(2, 3), st.data())
+def test_several_sensitive_columns(
+    drawn: tuple[pl.DataFrame, Schema], size: int, data: st.DataObject
+) -> None:
+    n = len(drawn[0])
+    other = data.draw(st.lists(st.sampled_from("vwxyz"), min_size=n, max_size=n))
+    frame = drawn[0].select("basket", "label", other=pl.Series(other))
+    schema = Schema.infer(frame, quasi=["basket"], sensitive=["label", "other"])
+    with pytest.raises(InputError, match="'groups' knows several"):
+        anonymize(frame, schema, SetDiversity(l=size), method="cahd")
+    try:
+        release = anonymize(frame, schema, SetDiversity(l=size), effort="fast")
+    except InfeasibleError:
+        most = max(frame[name].value_counts()["count"].max() for name in ("label", "other"))
+        assert most * size > n
+        return
+    assert release.audit.holds
+    assert "several sensitive columns" in release.circumstances["notes"][0]
 
 
 @given(tables(), st.integers(2, 4))
@@ -194,9 +258,10 @@ def test_a_larger_crowd_never_costs_less(drawn: tuple[pl.DataFrame, Schema], k: 
 def test_records_as_items_agree_where_they_are_equal(drawn: tuple[pl.DataFrame, Schema]) -> None:
     frame, schema = drawn
     table = Table.encode(frame, schema)
-    items, width = as_items(table)
+    found = as_items(table)
+    items = Lists(*found.arrays)
     assert len(items) == len(table)
-    assert items.values.max(initial=-1) < width
+    assert items.values.max(initial=-1) < found.size
     for i in range(len(table)):
         assert (np.diff(items[i]) > 0).all()
         for j in range(i):
@@ -222,8 +287,7 @@ def test_other_columns_are_worth_as_many_items_as_they_weigh(weight: float, step
         weights=dict.fromkeys(columns, weight),
         hierarchies={"zip": Prefixes((1,))},
     )
-    items, _ = as_items(Table.encode(frame, schema))
-    sets = [set(items[i].tolist()) for i in range(4)]
+    sets = unpacked(as_items(Table.encode(frame, schema)))
     halfway = round(steps / 2)
     city, leaf = (
         max(halfway, 1),

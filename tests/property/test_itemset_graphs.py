@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from itemset_strategies import Items, check_regular, packed, records, weighted
 from numpy.typing import NDArray
 
-from shoal.kernels import itemsets
+from shoal.kernels import differences, itemsets
 from shoal.randomness import Randomness
 
 KEY = Randomness(1).words(4)
@@ -70,7 +70,7 @@ def test_many_sets_find_nearly_all_neighbours() -> None:
         everybody = np.arange(4_200)
         shortfall = 0
         for one in asked:
-            distances = itemsets.hamming(arrays, np.full(4_200, one), everybody)
+            distances = differences(arrays.arrays, arrays.arrays, np.full(4_200, one), everybody)
             assert one not in first[one]
             assert len(set(first[one].tolist())) == 8
             assert (np.diff(distances[first[one]]) >= 0).all()

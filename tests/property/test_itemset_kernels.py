@@ -11,7 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from itemset_strategies import cyclic_length, packed, records, unpacked, vote, weighted
 
-from shoal.kernels import itemsets
+from shoal.kernels import differences, itemsets
 
 
 def gray_rank(record: frozenset[int], width: int) -> int:
@@ -28,7 +28,7 @@ def gray_rank(record: frozenset[int], width: int) -> int:
 def test_distances(drawn: Any) -> None:
     sets, arrays = drawn
     ones, others = np.divmod(np.arange(len(sets) ** 2), len(sets))
-    found = itemsets.hamming(arrays, ones, others)
+    found = differences(arrays.arrays, arrays.arrays, ones, others)
     assert found.tolist() == [len(sets[a] ^ sets[b]) for a, b in zip(ones, others, strict=True)]
 
 

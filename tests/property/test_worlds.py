@@ -1,4 +1,4 @@
-"""The kernels about sets of items against plain Python: votes, possible worlds, distances."""
+"""The kernels about sets of items against plain Python: possible worlds, distances."""
 
 from __future__ import annotations
 
@@ -25,34 +25,10 @@ def plain(arrays: kernels.Arrays) -> list[list[int]]:
     return [found[i].tolist() for i in range(len(found))]
 
 
-def vote(group: list[set[int]]) -> tuple[list[int], list[int], int]:
-    """Return base items, uncertain items and the number of errors of the farthest: the twin of the kernel."""
-    often = {item: sum(item in each for each in group) for item in range(WIDTH)}
-    base = {item for item, votes in often.items() if 2 * votes > len(group)}
-    uncertain = [item for item, votes in often.items() if 0 < votes < len(group)]
-    return sorted(base), uncertain, max(len(base ^ each) for each in group)
-
-
 def is_world(candidate: set[int], base: set[int], uncertain: set[int], errors: int) -> bool:
     """Say whether a set may stand behind a generalized one: the twin of the search."""
     wrong = candidate ^ base
     return wrong <= uncertain and len(wrong) <= errors
-
-
-@given(st.lists(sets, min_size=1, max_size=8), st.data())
-def test_votes_are_those_of_the_twin(drawn: list[set[int]], data: st.DataObject) -> None:
-    member = st.integers(0, len(drawn) - 1)
-    groups = data.draw(st.lists(st.lists(member, min_size=1, max_size=5), max_size=5))
-    base, uncertain, errors = kernels.smallest_worlds(lists(drawn).arrays, Lists.of(groups).arrays, WIDTH)
-    found = list(zip(plain(base), plain(uncertain), errors.tolist(), strict=True))
-    assert found == [vote([drawn[i] for i in group]) for group in groups]
-
-
-@given(st.lists(sets, min_size=1, max_size=5))
-def test_everybody_in_a_group_is_a_possible_world_of_it_with_no_error_to_spare(drawn: list[set[int]]) -> None:
-    base, uncertain, errors = vote(drawn)
-    assert all(is_world(each, set(base), set(uncertain), errors) for each in drawn)
-    assert not all(is_world(each, set(base), set(uncertain), errors - 1) for each in drawn)
 
 
 @given(st.lists(sets, max_size=40, unique_by=frozenset), st.lists(worlds, max_size=6))

@@ -55,6 +55,11 @@ class Subsets:
     starts: NDArray[np.int64]
     members: NDArray[np.int32]
 
+    @property
+    def arrays(self) -> Arrays:
+        """The subsets as lists in a row, without their size."""
+        return self.starts, self.members
+
 
 def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Group equal rows of a matrix.
@@ -1549,30 +1554,6 @@ def count_labels(
 
 Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Lists in a row, where each begins and all of them: the i-th is values[starts[i]:starts[i + 1]]."""
-
-
-def smallest_worlds(sets: Arrays, groups: Arrays, width: int) -> tuple[Arrays, Arrays, NDArray[np.int32]]:
-    """Return the smallest generalized set of items around each group of sets, on all cores.
-
-    An item is in the base if more than half of the group have it (bit voting; Xue et al. 2012, Section 4),
-    and uncertain if some have it and some do not.
-
-    Parameters
-    ----------
-    sets
-        The items of each set, out of 0..width-1, ascending.
-    groups
-        The sets in each group; none is empty.
-    width
-        How many items there are.
-
-    Returns
-    -------
-    tuple
-        The base items and the uncertain items of each, ascending, and the largest number of items in which
-        one of the group differs from the base. O(items in all groups).
-    """
-    return _native.smallest_worlds(sets, groups, width)
 
 
 def differences(

@@ -282,15 +282,6 @@ def chain(
 def cut(
     codes: NDArray[np.int32], attributes: Sequence[tuple[int, float, int, NDArray[np.float64]]], k: int
 ) -> NDArray[np.int32]: ...
-def smallest_worlds(
-    sets: tuple[NDArray[np.int64], NDArray[np.int32]],
-    groups: tuple[NDArray[np.int64], NDArray[np.int32]],
-    width: int,
-) -> tuple[
-    tuple[NDArray[np.int64], NDArray[np.int32]],
-    tuple[NDArray[np.int64], NDArray[np.int32]],
-    NDArray[np.int32],
-]: ...
 def differences(
     left: tuple[NDArray[np.int64], NDArray[np.int32]],
     right: tuple[NDArray[np.int64], NDArray[np.int32]],
@@ -321,7 +312,6 @@ def mondrian(
 
 _Sets = tuple[NDArray[np.int64], NDArray[np.int32], int]
 
-def hamming(sets: _Sets, ones: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.int32]: ...
 def gray_order(sets: _Sets) -> NDArray[np.int32]: ...
 def breakpoints(steps: NDArray[np.int32], shortest: int, longest: int) -> NDArray[np.int32]: ...
 def shorten(

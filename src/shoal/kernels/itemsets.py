@@ -1,4 +1,4 @@
-"""Native code for sets of items: orders of them, distances, and what is published of several together."""
+"""Native code for sets of items: orders of them, graphs, and what is published of several together."""
 
 from __future__ import annotations
 
@@ -10,13 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import Reassignable, Subsets, _native
-
-
-def hamming(
-    sets: Subsets, ones: NDArray[np.integer[Any]], others: NDArray[np.integer[Any]]
-) -> NDArray[np.int32]:
-    """Return for each pair of sets how many items only one of the two has, on all cores."""
-    return _native.hamming(_spec(sets), ones.astype(np.int32), others.astype(np.int32))
 
 
 def gray_order(sets: Subsets) -> NDArray[np.int32]:

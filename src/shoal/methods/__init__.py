@@ -14,7 +14,14 @@ from shoal.methods.greedy import greedy
 from shoal.methods.matching import matching
 from shoal.methods.mondrian import mondrian
 from shoal.methods.ring import ring
-from shoal.methods.setring import set_groups, set_ring
+from shoal.methods.sets import (
+    diverse_cahd,
+    diverse_freeform,
+    diverse_groups,
+    set_freeform,
+    set_gray,
+    set_ring,
+)
 from shoal.methods.suppression import suppression
 from shoal.methods.xcolor import xcolor
 from shoal.models import (
@@ -40,8 +47,8 @@ METHODS: dict[type[Model], dict[str, Method]] = {
         "ring": ring,
         "exact": exact,
     },
-    SetAnonymity: {"ring": set_ring},
-    SetDiversity: {"groups": set_groups},
+    SetAnonymity: {"freeform": set_freeform, "ring": set_ring, "gray": set_gray},
+    SetDiversity: {"freeform": diverse_freeform, "groups": diverse_groups, "cahd": diverse_cahd},
     OneK: {"expansion": expansion},
     KOne: {"expansion": expansion, "subsets": subsets},
     KK: {"expansion": expansion},

@@ -32,14 +32,20 @@ def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] 
         the largest value that is possible.
     """
     require_rows(table, model, kept)
-    if model.diverse and not table.sensitive:
+    if model.diverse:
+        require_sensitive(table)
+    for column in table.sensitive:
+        _require_diversity(column, column.codes if kept is None else column.codes[kept], model)
+
+
+def require_sensitive(table: Table) -> None:
+    """Refuse a promise about sensitive columns where there is none."""
+    if not table.sensitive:
         raise InputError(
             "l, p and entropy_l are promises about sensitive columns, but none is named; name them "
             "(--sensitive, or sensitive=[...])",
             reason=Reason.NO_SENSITIVE,
         )
-    for column in table.sensitive:
-        _require_diversity(column, column.codes if kept is None else column.codes[kept], model)
 
 
 def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None = None) -> None:

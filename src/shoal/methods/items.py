@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.domain import Attribute, ItemsDomain, RangeDomain, TreeDomain
+from shoal.kernels import Subsets
 from shoal.lists import Lists, ascending_sets
 from shoal.table import Table
 
@@ -13,8 +14,8 @@ FINEST = 64
 """No attribute that is not one of items becomes more than so many of them in a record."""
 
 
-def as_items(table: Table) -> tuple[Lists, int]:
-    """Return each record as one set of items, and how many different items there are.
+def as_items(table: Table) -> Subsets:
+    """Return each record as one set of items.
 
     Sets of items stand as they are, those of several columns beside each other. A number becomes all steps of
     a scale up to where it lies, a category one of a kind, a leaf of a hierarchy the nodes above it: the more
@@ -28,8 +29,8 @@ def as_items(table: Table) -> tuple[Lists, int]:
 
     Returns
     -------
-    tuple
-        The items of each record, ascending, and their number.
+    Subsets
+        The items of each record, ascending.
     """
     sizes = [
         a.domain.sets.sizes[a.codes].mean() / weight
@@ -48,8 +49,9 @@ def as_items(table: Table) -> tuple[Lists, int]:
         values.append(records.values + width)
         width += used
     if len(values) == 1:
-        return records, width
-    return ascending_sets(np.concatenate(owners), np.concatenate(values), len(table)), width
+        return Subsets(width, *records.arrays)
+    together = ascending_sets(np.concatenate(owners), np.concatenate(values), len(table))
+    return Subsets(width, *together.arrays)
 
 
 def _scale(attribute: Attribute, steps: int) -> tuple[Lists, int]:

@@ -28,6 +28,8 @@ MIXED, MIXED_AT_LAST = 20, 200
 """How often, for each row, it is tried to pass labels on, each time between exchanges and at last."""
 REACH = 3
 """CAHD looks at so many times l candidates on either side (its parameter alpha)."""
+WINDOW = 50
+"""A group with several sorts of labels looks at so many records for each it needs before it gives up."""
 PATIENCE = 2_000
 """So many steps of walks for each record are granted to the literal procedure."""
 
@@ -155,6 +157,55 @@ def diverse_groups(labels: NDArray[np.integer[Any]], different: int) -> NDArray[
         dealt = np.argsort(labels[begin:end], kind="stable")
         groups[begin + dealt] = made + np.arange(end - begin) % many
         made += many
+    return groups
+
+
+def varied_groups(sets: Subsets, labels: NDArray[np.integer[Any]], different: int) -> NDArray[np.int32]:
+    """Return groups of neighbours in the short order with at least l different labels of every sort.
+
+    Parameters
+    ----------
+    sets
+        The items of each record.
+    labels
+        The labels of each, one column for each sort; every sort has at least l different ones.
+    different
+        How many different labels of each sort a group has (l).
+
+    Returns
+    -------
+    NDArray
+        The group of each record, numbered from 0. Records that fit into no group of l whose labels all
+        differ join one nearby; if there is no such group at all, all records are one.
+    """
+    order = short_order(sets)
+    n = len(labels)
+    rows = [tuple(enumerate(row)) for row in labels[order].tolist()]
+    group_of = np.full(n, -1, dtype=np.int32)
+    used: list[set[tuple[int, int]]] = []
+    for first in range(n):
+        if group_of[first] >= 0:
+            continue
+        members, taken = [first], set(rows[first])
+        for other in range(first + 1, min(first + 1 + WINDOW * different, n)):
+            if len(members) == different:
+                break
+            if group_of[other] < 0 and taken.isdisjoint(rows[other]):
+                members.append(other)
+                taken.update(rows[other])
+        if len(members) == different:
+            group_of[members] = len(used)
+            used.append(taken)
+    groups = np.zeros(n, dtype=np.int32)
+    if not used:
+        return groups
+    for place in np.flatnonzero(group_of < 0).tolist():
+        nearby = group_of[max(place - WINDOW * different, 0) : place + WINDOW * different]
+        near = np.unique(nearby[nearby >= 0]).tolist() or list(range(len(used)))
+        chosen = next((g for g in near if used[g].isdisjoint(rows[place])), near[0])
+        used[chosen].update(rows[place])
+        group_of[place] = chosen
+    groups[order] = group_of
     return groups
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import Subsets, itemsets
+from shoal.kernels import Subsets, differences, itemsets
 
 SHORTEST, LONGEST = 300, 350
 """Records of a segment, at least and at most, as in the paper."""
@@ -84,7 +84,7 @@ def segments_of(
 
 def steps(sets: Subsets, order: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
     """Return the Hamming distance from each record of a cyclic order to the next; the last to the first."""
-    return itemsets.hamming(sets, order, np.roll(order, -1))
+    return differences(sets.arrays, sets.arrays, order, np.roll(order, -1))
 
 
 def error_weights(sets: Subsets) -> NDArray[np.int32]:

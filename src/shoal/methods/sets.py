@@ -1,0 +1,142 @@
+"""Promises about sets of items, alone or beside other columns: each record is a set, each row a vote."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.errors import InputError, Reason
+from shoal.kernels import Subsets
+from shoal.methods import setdiversity, setgraphs
+from shoal.methods.contract import Circumstances
+from shoal.methods.feasibility import require_rows, require_sensitive
+from shoal.methods.items import as_items
+from shoal.methods.refinement import among
+from shoal.models import SetAnonymity, SetDiversity
+from shoal.recoding import Recoding
+from shoal.table import Table
+
+
+def set_freeform(
+    table: Table, model: SetAnonymity, circumstances: Circumstances, /, *, effort: str = "balanced"
+) -> Recoding:
+    """Return rows that cover k records each, exchanged between rows as long as less is published wrongly.
+
+    Starts from the rows of `set_ring`, and never errs more where all columns are of items. Each round is an
+    assignment of one record to each row, in parts: about O(k n) with what records have in common.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+    effort
+        ``fast``, ``balanced`` or ``best``: how many rounds.
+    """
+    sets = _records(table, model, circumstances)
+    return Recoding.of_graph(table, setgraphs.freeform(sets, model.k, circumstances, effort=effort))
+
+
+def set_ring(table: Table, model: SetAnonymity, circumstances: Circumstances, /) -> Recoding:
+    """Return rows that cover k neighbours each, on one ring through all records in the improved Gray order.
+
+    O(n log n) comparisons for the order, O(k n) memory.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+    """
+    return Recoding.of_graph(table, setgraphs.ring(_records(table, model, circumstances), model.k))
+
+
+def set_gray(table: Table, model: SetAnonymity, circumstances: Circumstances, /) -> Recoding:
+    """Return rows that cover k neighbours each, on one ring in the plain Gray order; for comparison.
+
+    O(n log n) comparisons, O(k n) memory.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+    """
+    return Recoding.of_graph(table, setgraphs.gray_ring(_records(table, model, circumstances), model.k))
+
+
+def diverse_freeform(
+    table: Table, model: SetDiversity, circumstances: Circumstances, /, *, effort: str = "balanced"
+) -> Recoding:
+    """Return rows of l records each, so that the rows of each record carry l different labels.
+
+    Who gets which row is settled together with who hides in which; see `setdiversity.diverse`. With several
+    sensitive columns labels of all sorts must differ, for which only classes are known: those of
+    `diverse_groups`.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+    effort
+        ``fast``, ``balanced`` or ``best``: how many rounds.
+    """
+    among(setgraphs.EFFORTS, effort)  # also where it makes no difference
+    if len(table.sensitive) > 1:
+        circumstances.notes.append(
+            "there are several sensitive columns, so records hide in classes of equal rows, as with the method "
+            "'groups'; more is lost than with one"
+        )
+        return diverse_groups(table, model, circumstances)
+    sets = _labelled(table, circumstances)
+    labels = table.sensitive[0].codes
+    found = setdiversity.diverse(sets, labels, model.l, circumstances, effort=effort)
+    return Recoding.of_graph(table, found.graph, assignment=found.assignment)
+
+
+def diverse_groups(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
+    """Return classes of neighbours in the improved Gray order, with l different labels of every sort.
+
+    All rows of a class look the same, so whoever gets which of them, everybody fits the same labels.
+    O(n log n) comparisons.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+    """
+    sets = _labelled(table, circumstances)
+    for column in table.sensitive:
+        setdiversity.require_eligible(column.codes, model.l)
+    labels = np.column_stack([column.codes for column in table.sensitive])
+    return Recoding.of_classes(table, setdiversity.varied_groups(sets, labels, model.l))
+
+
+def diverse_cahd(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
+    """Return classes as CAHD makes them (Ghinita, Kalnis and Tao 2011), for one sensitive column.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+
+    Raises
+    ------
+    InputError
+        If there are several sensitive columns.
+    """
+    if len(table.sensitive) > 1:
+        raise InputError(
+            "method 'cahd' knows one sensitive column only; method 'groups' knows several",
+            reason=Reason.PARAMETER,
+        )
+    sets = _labelled(table, circumstances)
+    return Recoding.of_classes(table, setdiversity.cahd(sets, table.sensitive[0].codes, model.l))
+
+
+def _records(table: Table, model: SetAnonymity, circumstances: Circumstances) -> Subsets:
+    require_rows(table, model)
+    circumstances.progress("putting records in order", 0.0)
+    return as_items(table)
+
+
+def _labelled(table: Table, circumstances: Circumstances) -> Subsets:
+    require_sensitive(table)
+    circumstances.progress("putting records in order", 0.0)
+    return as_items(table)
