@@ -57,7 +57,7 @@ def perturbed(matrix: NDArray[np.int64], rows: int, strange: float) -> Iterator[
 
 
 def data_set(name: str, times: int = 1) -> pl.DataFrame:
-    """Return a data set of the comparisons, with a label each; Chess also several times as large, perturbed."""
+    """Return transactions with a label each; Chess also several times as large, perturbed."""
     rows: Iterable[NDArray[np.int64]]
     if name == "Chess":
         chess = np.asarray(transactions("chess.dat"))
@@ -79,7 +79,7 @@ def skewed_labels(records: int) -> NDArray[np.int64]:
 
 
 def work(data: str, method: str, parameter: int, times: int = 1) -> dict[str, Any]:
-    """Anonymize a data set and measure what is lost; seconds are those of the method, and of the whole run."""
+    """Anonymize a data set and measure what is lost; seconds of the method, and of the whole run."""
     frame = data_set(data, times)
     if method == "literal":
         return _literal(frame, parameter)
@@ -89,10 +89,9 @@ def work(data: str, method: str, parameter: int, times: int = 1) -> dict[str, An
         began.setdefault(stage, time.perf_counter())
 
     model, options, sensitive = _run(method, parameter)
+    frame = frame.select("items", *sensitive)
     schema = Schema.infer(frame, quasi=["items"], sensitive=sensitive)
-    release, whole = timed(
-        anonymize, frame.select("items", *sensitive), schema, model, seed=1, progress=note, **options
-    )
+    release, whole = timed(anonymize, frame, schema, model, seed=1, progress=note, **options)
     seconds = began["auditing"] - began["putting records in order"]
     return {"seconds": seconds, "whole": whole, **lost(release.recoding)}
 

@@ -85,6 +85,26 @@ def test_labels_are_varied_around_everybody(
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        ("--k", "3", "--method", "ring"),
+        ("--k", "3", "--effort", "fast"),
+        ("--model", "set-diversity", "--l", "2", "--method", "cahd"),
+        ("--model", "set-diversity", "--l", "2", "--effort", "fast"),
+    ],
+)
+def test_methods_and_efforts_are_certified(shop: Path, tmp_path: Path, call: tuple[str, ...]) -> None:
+    original = (str(shop / "texts.csv"), "--separator", "basket=|", "--quasi", "basket", "--sensitive", "label")
+    certificate = json.loads(run(tmp_path, "anonymize", *original, *call, "-o", "out", "--json").stdout)
+    option, value = call[-2:]
+    if option == "--method":
+        assert (certificate["method"], certificate["options"]) == (value, {})
+    else:
+        assert (certificate["method"], certificate["options"]) == ("freeform", {"effort": value})
+    run(tmp_path, "audit", original[0], "out/release.csv", *original[1:], *call[:-2])
+
+
+@pytest.mark.parametrize(
     ("call", "words"),
     [
         (("anonymize", "texts.csv", "--quasi", "basket", "--kind", "basket=items"), "needs --k"),
@@ -101,6 +121,16 @@ def test_labels_are_varied_around_everybody(
         (
             ("anonymize", "texts.csv", "--quasi", "basket", "--model", "set-diversity", "--l", "2.5"),
             "whole number",
+        ),
+        (
+            ("anonymize", "texts.csv", "--quasi", "basket", "--kind", "basket=items", "--k", "2")
+            + ("--method", "rings"),
+            "did you mean 'ring'",
+        ),
+        (
+            ("anonymize", "texts.csv", "--quasi", "basket", "--kind", "basket=items", "--k", "2")
+            + ("--method", "ring", "--effort", "best"),
+            "has no option 'effort'",
         ),
     ],
 )

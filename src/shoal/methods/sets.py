@@ -80,8 +80,8 @@ def diverse_freeform(
     among(setgraphs.EFFORTS, effort)  # also where it makes no difference
     if len(table.sensitive) > 1:
         circumstances.notes.append(
-            "there are several sensitive columns, so records hide in classes of equal rows, as with the method "
-            "'groups'; more is lost than with one"
+            "there are several sensitive columns, so records hide in classes of equal rows, as with "
+            "method 'groups'; more is lost than with one"
         )
         return diverse_groups(table, model, circumstances)
     sets = _labelled(table, circumstances)
