@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.classes import Diversity
 from shoal.audit.proximity import Proximity
+from shoal.models import DiverseModel
 from shoal.report.chart import WIDTH, Chart, axis, promised, values
 from shoal.report.panel import Grid, Material, Panel, number, percent
 
@@ -38,7 +39,13 @@ def sensitive(material: Material) -> Panel | None:
         ),
         charts=(
             *(
-                _chart(column, of_bins, overall.get(column.column, 0.0), getattr(model, "l", None), crowd)
+                _chart(
+                    column,
+                    of_bins,
+                    overall.get(column.column, 0.0),
+                    model.l if isinstance(model, DiverseModel) else None,
+                    crowd,
+                )
                 for column, of_bins in zip(columns, shares, strict=True)
             ),
             *(

@@ -107,7 +107,7 @@ def _widths(generalized: Generalized, box: NDArray[np.int32]) -> list[float]:
     """Return the share of rows whose value spans so much of its domain, for each of `WIDTHS`."""
     spans = generalized.ncp()
     kind = 1 + np.searchsorted(_UPPER, spans - 1e-12)
-    kind = np.where(generalized.sizes() <= 1, 0, np.where(spans >= 1.0, len(WIDTHS) - 1, kind))
+    kind = np.where(spans <= 0.0, 0, np.where(spans >= 1.0, len(WIDTHS) - 1, kind))
     return (np.bincount(kind[box], minlength=len(WIDTHS)) / len(box)).tolist()  # type: ignore[no-any-return]
 
 
@@ -285,6 +285,8 @@ def _grid(material: Material, spread: dict[str, list[float]]) -> Grid:
 def _kind(attribute: Attribute) -> str:
     if attribute.column.hierarchy is not None:
         return "nodes of a hierarchy"
+    if attribute.column.kind is Kind.ITEMS:
+        return "items, some of them uncertain"
     return "intervals" if attribute.column.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL) else "sets"
 
 
