@@ -59,6 +59,18 @@ class Browser:
         """Return what a script returns."""
         return self.driver.execute_script(script)
 
+    def wait(self, script: str) -> None:
+        """Wait until a script returns something true, for half a minute at most."""
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        WebDriverWait(self.driver, 30).until(lambda driver: driver.execute_script(script))
+
+    def click(self, selector: str) -> None:
+        """Click on the first element that a selector finds."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver).click(self.driver.find_element("css selector", selector)).perform()
+
     def complaints(self) -> list[str]:
         """Return what stands in the console since the page was opened."""
         return [entry["message"] for entry in self.driver.get_log("browser")]

@@ -90,6 +90,9 @@ class Release:
             f"gcp={self.loss.gcp:.4f})"
         )
 
+    def _repr_html_(self) -> str:
+        return self.report.summary()
+
     @cached_property
     def table(self) -> Any:
         """The table to publish, a frame of the flavour that went in.

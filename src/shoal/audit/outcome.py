@@ -13,6 +13,7 @@ from shoal.audit.proximity import Proximity
 from shoal.audit.risks import Risks
 from shoal.audit.uniqueness import Combination
 from shoal.errors import PromiseError
+from shoal.markup import facts_html
 from shoal.matches import Matches
 from shoal.models import Model
 
@@ -100,6 +101,30 @@ class Audit:
             crowd = f"at least {self.concealment} released rows"
             return f"Each person hides among {crowd}; no promise was asked for."
         return f"The promise holds: {self.promise.sentence()}."
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the levels that were found: names, and what there is to say about them."""
+        consistent = self.consistency
+        facts = [
+            ("rows", f"{self.rows} released of {self.records} records"),
+            ("classes of equal rows", f"{len(self.classes.sizes)}; size of the smallest: {self.k}"),
+            ("each record fits", f"at least {consistent.rows_per_record} of the released rows"),
+            ("each row fits", f"at least {int(consistent.records_of_row.min())} of the records"),
+            (
+                "the strongest adversary",
+                f"is left with at least {self.concealment} of the rows for each record",
+            ),
+            ("a random pick is right", f"{self.risks.marketer:.1%} of the time on average"),
+        ]
+        if consistent.strayed is not None:
+            facts.append(("rows beside their record", f"{consistent.strayed}"))
+        crowds = [("in each class", d) for d in self.diversity if self.k > 1]
+        crowds += [("around records", d) for d in self.diversity_around]
+        levels = "p = {0.p}, l = {0.l:.3g}, entropy l = {0.entropy_l:.3g}"
+        return facts + [(f"{d.column} {where}", levels.format(d)) for where, d in crowds]
+
+    def _repr_html_(self) -> str:
+        return facts_html(self.verdict, self.facts())
 
     def require(self) -> None:
         """Raise an error if anything was found, for pipelines that must stop there.

@@ -111,7 +111,14 @@ def _usual_models(usual: str) -> list[str]:
 
 def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> list[_Way]:
     """Return all ways that are asked for; methods go with the models that they keep."""
-    known = {name: METHODS.get(options.MODELS[name], {}) if name in options.MODELS else {} for name in models}
+    for name in models:
+        if name not in options.MODELS:
+            raise InputError(
+                f"model {name!r} is unknown{did_you_mean(name, options.MODELS)}; "
+                f"there is {listing(options.MODELS)}",
+                reason=Reason.PARAMETER,
+            )
+    known = {name: METHODS[options.MODELS[name]] for name in models}
     every = [method for of_model in known.values() for method in of_model]
     for method in methods:
         if method not in every:
@@ -123,7 +130,7 @@ def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> l
     return [
         _Way(model, method, k)
         for model, of_model in known.items()
-        for method in (of_model or ("",))
+        for method in of_model
         for k in ks
         if (method in methods if methods else method not in PROVERS)
     ]
@@ -181,10 +188,10 @@ def _show(rows: Sequence[dict[str, Any]], chosen: int | None, output: Path) -> N
                 f"{row['run']}{' *' if row['run'] == chosen else ''}",
                 *(row[name] for name in ("model", "method", "k")),
                 *(
-                    (row["message"], "", "", "")
+                    ("no release", "", "", "")
                     if row["gcp"] is None
                     else (
-                        percent(row["gcp"]),
+                        f"{row['gcp']:.2%}",
                         row["concealment"],
                         percent(row["risk"]),
                         f"{row['seconds']:.1f}",
@@ -195,7 +202,8 @@ def _show(rows: Sequence[dict[str, Any]], chosen: int | None, output: Path) -> N
         ],
     )
     for row in rows:
-        out.print(f"{row['run']:>3}  {row['command']}", markup=False, highlight=False, soft_wrap=True)
+        what = row["command"] if row["gcp"] is not None else f"{row['message']} ({row['command']})"
+        out.print(f"{row['run']:>3}  {what}", markup=False, highlight=False, soft_wrap=True)
     out.print(f"\nThe same with a chart to point at: {output}", markup=False, highlight=False, soft_wrap=True)
 
 

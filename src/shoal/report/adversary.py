@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.posterior import Distribution
 from shoal.report.chart import WIDTH, Chart, Spec, axis, promised, values
-from shoal.report.panel import Grid, Material, Panel, number, percent, plural
+from shoal.report.panel import Grid, Material, Panel, number, percent
 
 KNOWS_ONE = "knows one person"
 KNOWS_ALL = "knows everybody"
@@ -41,21 +41,7 @@ def adversary(material: Material) -> Panel:
                 "for each there is a way to give everybody a row."
             ),
         ),
-        facts=(
-            (
-                "each person fits",
-                f"at least {plural(found.consistency.rows_per_record, 'row')} of {found.rows:,}",
-            ),
-            (
-                "each row fits",
-                f"at least {plural(int(found.consistency.records_of_row.min()), 'person', 'people')}",
-            ),
-            (
-                "against the strongest adversary",
-                f"at least {plural(found.concealment, 'row')} are left for each person",
-            ),
-            ("a random pick is right", f"{percent(found.risks.marketer)} of the time on average"),
-        ),
+        facts=tuple(found.facts()),
         charts=(_crowd_chart(bins, counts, k), _chance_chart(chances, link, k)),
         grids=(_attackers(material),),
         data={

@@ -51,7 +51,10 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
     ways = list(dict.fromkeys(row["way"] for row in made))
     ks = sorted({row["k"] for row in made})
     x = axis(
-        "k", "quantitative", "promise: everybody hides among k rows", scale={"type": "log", "padding": 24}
+        "k",
+        "quantitative",
+        "promise: everybody hides among k rows",
+        scale={"type": "log", "padding": 24, "nice": False},
     )
     x["axis"] = {"values": ks, "format": "d", "grid": False}
     y = axis("gcp", "quantitative", "loss (GCP)", axis={"format": "~%", "tickCount": 6}, scale={"zero": True})
@@ -68,7 +71,7 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         "$schema": _SCHEMA,
         "data": values([{name: row[name] for name in SHOWN} for row in made]),
         "width": "container",
-        "height": 340,
+        "height": 420,
         "autosize": {"type": "fit", "contains": "padding"},
         "encoding": {"x": x, "y": y, "color": color},
         "layer": [
@@ -83,8 +86,8 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
                 ],
                 "mark": {"type": "point", "filled": True, "cursor": "pointer"},
                 "encoding": {
-                    "size": axis("seconds", "quantitative", "seconds", scale={"range": [60, 600]}),
-                    "shape": axis("model", "nominal", "model"),
+                    "size": axis("seconds", "quantitative", None, scale={"range": [50, 450]}, legend=None),
+                    "shape": axis("model", "nominal", None, legend=None),
                     "opacity": {"condition": {**when, "value": 1}, "value": 0.75},
                     "stroke": {"condition": {**when, "value": PAGE.ink}, "value": "transparent"},
                     "strokeWidth": {"condition": {**when, "value": 3}, "value": 0},

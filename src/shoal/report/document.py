@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.markup import facts_html, table_html
 from shoal.report.adversary import adversary
 from shoal.report.chart import PAPER, Chart, plot, variables
 from shoal.report.excerpt import hiding
@@ -98,14 +99,25 @@ class Report:
 
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""
+        return page("report.html", report=self, found=self.material.audit)
+
+    @property
+    def tiles(self) -> tuple[tuple[str, str], ...]:
+        """The figures that matter most, and what they are."""
         found, lost, k = self.material.audit, self.material.loss, self.material.model.crowd
-        tiles = (
+        return (
             (number(found.rows), "released rows"),
             (f"{found.concealment:,}", f"rows or more hide each person; promised: {k:,}"),
             (percent(found.risks.prosecutor.highest), "highest chance that a guess is right"),
             (percent(lost.gcp), "of the precision was lost"),
         )
-        return page("report.html", report=self, found=found, tiles=tiles)
+
+    def summary(self) -> str:
+        """Return the figures that matter most as a piece of HTML, for notebooks."""
+        (grid,) = loss(self.material).grids
+        return facts_html(self.material.audit.verdict, self.tiles) + table_html(
+            grid.title, grid.head, grid.rows
+        )
 
 
 def page(template: str, **content: Any) -> str:
