@@ -318,7 +318,7 @@ def test_compare_shows_every_way_and_how_to_repeat_it(tmp_path: Path) -> None:
     made = [r for r in told["runs"] if r["gcp"] is not None]
     assert len(made) == 2
     assert told["chosen"] == min(made, key=lambda r: r["gcp"])["run"]
-    assert {r["reason"] for r in told["runs"] if r["gcp"] is None} == {"infeasible"}
+    assert {r["reason"] for r in told["runs"] if r["gcp"] is None} == {"parameter"}
     for row in made:
         again = run(tmp_path, *shlex.split(row["command"])[1:], "--json")
         assert json.loads(again.stdout)["loss"]["gcp"] == row["gcp"]
