@@ -38,10 +38,15 @@ Voted vote(const ItemSets& sets, std::span<const std::int64_t> row_starts,
         std::sort(seen.begin(), seen.end());
         const auto all = static_cast<std::int32_t>(end - begin);
         const std::size_t bases = stretch.base.size(), uncertain = stretch.uncertain.size();
+        std::uint32_t phase = 0;
+        for (const std::int32_t item : seen)
+          if (2 * votes[static_cast<std::size_t>(item)] > all) phase += static_cast<std::uint32_t>(item);
         for (const std::int32_t item : seen) {
-          const std::int32_t often = votes[static_cast<std::size_t>(item)];
-          if (2 * often > all) stretch.base.push_back(item);
+          std::int32_t& often = votes[static_cast<std::size_t>(item)];
           if (often < all) stretch.uncertain.push_back(item);
+          const bool wins = 2 * often > all || (2 * often == all && phase++ % 2 == 0);
+          if (wins) stretch.base.push_back(item);
+          often = wins ? 1 : 0;
         }
         const std::size_t common = stretch.base.size() - bases;
         voted.base_starts[row + 1] = static_cast<std::int64_t>(common);
@@ -49,7 +54,7 @@ Voted vote(const ItemSets& sets, std::span<const std::int64_t> row_starts,
         for (std::size_t i = begin; i < end; ++i) {
           std::int32_t shared = 0;
           const auto items = sets.of(records[i]);
-          for (const std::int32_t item : items) shared += 2 * votes[static_cast<std::size_t>(item)] > all;
+          for (const std::int32_t item : items) shared += votes[static_cast<std::size_t>(item)];
           voted.distances[i] = static_cast<std::int32_t>(common + items.size()) - 2 * shared;
         }
         for (const std::int32_t item : seen) votes[static_cast<std::size_t>(item)] = 0;

@@ -300,6 +300,11 @@ void BoxTree::add_member(std::int32_t box, std::int32_t record) {
 }
 
 void BoxTree::grow(std::int32_t box, std::int32_t record) {
+  stretch(box, record);
+  refresh_above(box);
+}
+
+void BoxTree::stretch(std::int32_t box, std::int32_t record) {
   const std::size_t d = attributes_.size();
   bool needed = false;
   for (std::size_t a = 0; a < d; ++a) {
@@ -317,7 +322,45 @@ void BoxTree::grow(std::int32_t box, std::int32_t record) {
   if (needed) members_[at(box) * room_ + at(counts_[at(box)]++)] = record;
   for (std::size_t a = 0; a < d; ++a)
     boxes_[at(box) * d + a].unite(attributes_[a], Cell(attributes_[a], codes(record)[a]));
+}
+
+void BoxTree::reshape(std::int32_t box, std::span<const std::int32_t> records) {
+  const std::size_t d = attributes_.size();
+  members_[at(box) * room_] = records[0];
+  counts_[at(box)] = 1;
+  for (std::size_t a = 0; a < d; ++a) boxes_[at(box) * d + a] = Cell(attributes_[a], codes(records[0])[a]);
+  for (const std::int32_t record : records.subspan(1)) stretch(box, record);
+}
+
+void BoxTree::refresh_above(std::int32_t box) {
   for (std::int32_t node = leaf_of_[at(box)]; node >= 0; node = nodes_[at(node)].parent) unite_below(node);
+}
+
+std::vector<std::int32_t> BoxTree::codes_of_set(std::int32_t box, std::size_t attribute) const {
+  const std::size_t d = attributes_.size();
+  std::vector<std::int32_t> found;
+  if (attributes_[attribute].size <= 64) {
+    for (std::int32_t code = 0; code < attributes_[attribute].size; ++code)
+      if (boxes_[at(box) * d + attribute].may_have(code)) found.push_back(code);
+    return found;
+  }
+  for (const std::int32_t record : members(box)) found.push_back(codes(record)[attribute]);
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+double BoxTree::cost(std::int32_t box) const {
+  double sum = 0.0;
+  for (std::size_t a = 0; a < attributes_.size(); ++a) {
+    const auto& attribute = attributes_[a];
+    const Cell cell = cells(box)[a];
+    sum +=
+        attribute.weight * (attribute.kind == Kind::set
+                                ? attribute.set_cost(static_cast<std::int64_t>(codes_of_set(box, a).size()))
+                                : attribute.interval_cost(cell.low(), cell.high()));
+  }
+  return sum;
 }
 
 void BoxTree::set_members(std::span<const std::int32_t> members) {
@@ -468,6 +511,45 @@ std::vector<NearRecord> BoxTree::nearest_records(std::int32_t box, std::size_t c
         std::push_heap(best.begin(), best.end());
       });
   std::sort_heap(best.begin(), best.end());
+  return best;
+}
+
+Outside BoxTree::nearest_outside(std::int32_t box, std::int64_t enough, Search& search) const {
+  Outside found;
+  visit_nearer_first(
+      search, [&](std::int32_t node, double most) { return reach_records(node, box, most); },
+      [&](std::int32_t node) {
+        if (found.covered >= enough || records_left_[at(node)] == 0) return kHidden;
+        return found.nearest.cost;
+      },
+      [&](std::int32_t record) {
+        if (record_deleted_[at(record)]) return;
+        if (covers(box, codes(record))) {
+          ++found.covered;
+        } else if (const double extra = extra_cost(box, codes(record), found.nearest.cost);
+                   extra < found.nearest.cost) {
+          found.nearest = {extra, record};
+        }
+      });
+  return found;
+}
+
+Nearest BoxTree::nearest_partner(std::int32_t record, bool mutual,
+                                 const std::function<bool(std::int32_t)>& accept, Search& search) const {
+  const std::int32_t* wanted = codes(record);
+  Nearest best;
+  visit_nearer_first(
+      search,
+      [&](std::int32_t node, double most) {
+        const double there = reach(node, wanted, most);
+        return mutual ? there + reach_records(node, record, most) : there;
+      },
+      [&](std::int32_t node) { return boxes_left_[at(node)] == 0 ? kHidden : best.cost; },
+      [&](std::int32_t box) {
+        double extra = extra_cost(box, wanted, best.cost);
+        if (mutual) extra += extra_cost(record, codes(box), best.cost);
+        if (extra < best.cost && !box_deleted_[at(box)] && accept(box)) best = {box, extra};
+      });
   return best;
 }
 

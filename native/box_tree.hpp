@@ -73,6 +73,12 @@ struct NearRecord {
   auto operator<=>(const NearRecord&) const = default;
 };
 
+// What lies in a box, and what is nearest to it.
+struct Outside {
+  std::int64_t covered = 0;
+  NearRecord nearest{std::numeric_limits<double>::infinity(), -1};  // of those that are not covered
+};
+
 // Boxes and records are numbered by their place in the tree: neighbours in the tree are neighbours in memory.
 class BoxTree {
  public:
@@ -114,6 +120,20 @@ class BoxTree {
   // Lets a box grow around a record beyond its room, and renews the unions above it. The record becomes a
   // member only where that is needed to know what the box covers.
   void grow(std::int32_t box, std::int32_t record);
+  // The same without renewing the unions; as long as there is room, many boxes may stretch at the same time.
+  void stretch(std::int32_t box, std::int32_t record);
+  // Makes a box the smallest one around these records, without renewing the unions.
+  void reshape(std::int32_t box, std::span<const std::int32_t> records);
+  // Renews the unions above a box.
+  void refresh_above(std::int32_t box);
+
+  const Cell* cells(std::int32_t box) const {
+    return boxes_.data() + static_cast<std::size_t>(box) * attributes_.size();
+  }
+  // The codes of a box in an attribute that is generalized to sets, ascending.
+  std::vector<std::int32_t> codes_of_set(std::int32_t box, std::size_t attribute) const;
+  bool has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const;
+  double cost(std::int32_t box) const;
 
   // A box, or a record, is found only at an extra cost below its limit; there is none at first.
   double box_limit(std::int32_t box) const { return box_limits_.each[static_cast<std::size_t>(box)]; }
@@ -147,6 +167,16 @@ class BoxTree {
   // The records that cost a box least in addition, `count` of them if there are as many, nearest first; its
   // members do not count.
   std::vector<NearRecord> nearest_records(std::int32_t box, std::size_t count, Search& search) const;
+
+  // How many records a box covers, and which of the others costs it least; once `enough` are found to be
+  // covered, the search ends.
+  Outside nearest_outside(std::int32_t box, std::int64_t enough, Search& search) const;
+
+  // The box that a record and its own box can be united with at the least extra cost: that of the other box
+  // to take in the record, and, if it is mutual, that of its own box to take in the other record. None if
+  // `accept` takes none.
+  Nearest nearest_partner(std::int32_t record, bool mutual, const std::function<bool(std::int32_t)>& accept,
+                          Search& search) const;
 
   // Whether a box covers a record as it is. In a tree, that is every leaf that does not make it dearer.
   bool covers(std::int32_t box, const std::int32_t* record) const;
@@ -182,7 +212,6 @@ class BoxTree {
   void visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
              const Look& look) const;
   double extra_cost(std::int32_t box, const std::int32_t* record, double enough) const;
-  bool has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const;
   void unite_below(std::int32_t node);
 
   struct Limits {

@@ -39,40 +39,37 @@ Classes::Classes(std::span<const std::int32_t> codes, const std::vector<Attribut
 
 std::int64_t Classes::sweep() {
   // Records that are looked at together lie in classes far apart, so that a change seldom concerns another.
-  const std::size_t n = class_of_.size();
-  Scattered scattered(n);
-  const std::size_t together = 1 + members_.size() / 16;
   std::int64_t made = 0;
-  std::vector<std::int32_t> records;
-  std::vector<Change> changes;
-  for (std::size_t seen = 0; seen < n;) {
-    records.clear();
-    for (; records.size() < together && seen < n; ++seen)
-      records.push_back(static_cast<std::int32_t>(scattered.next()));
-    changes.resize(records.size());
-    share(records.size(), 4, [&] {
-      return [&, nearby = UnionTree::Nearby{}](std::size_t i) mutable {
-        changes[i] = best_change(records[i], nearby);
-      };
-    });
-    ++batch_;
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      const auto& [change, to, partner] = changes[i];
-      const std::int32_t record = records[i], from = class_of_[at(record)];
-      if (change >= -kWorth || changed_[at(from)] == batch_ || changed_[at(to)] == batch_) continue;
-      move(record, to);
-      if (partner >= 0) move(partner, from);
-      renew(from);
-      renew(to);
-      changed_[at(from)] = changed_[at(to)] = batch_;
-      cost_ += change;
-      ++made;
-    }
-  }
+  const auto finder = [&] {
+    return [&, nearby = UnionTree::Nearby{}](std::int32_t record) mutable {
+      return best_change(record, nearby);
+    };
+  };
+  const auto act = [&](bool first, std::int32_t record, const Change& found) {
+    const auto& [change, to, partner] = found;
+    const std::int32_t from = class_of_[at(record)];
+    batch_ += first;
+    if (change >= -kWorth || changed_[at(from)] == batch_ || changed_[at(to)] == batch_) return;
+    move(record, to);
+    if (partner >= 0) move(partner, from);
+    renew(from);
+    renew(to);
+    changed_[at(from)] = changed_[at(to)] = batch_;
+    cost_ += change;
+    ++made;
+  };
+  in_batches<Change>(class_of_.size(), 1 + members_.size() / 16, finder, act);
   return made;
 }
 
-// By how much the cost of a class grows if one record goes and another comes; either may be null.
+void Classes::rotate(std::span<const std::int32_t> records, double change) {
+  const std::int32_t first = class_of_[at(records[0])];
+  for (std::size_t i = 0; i < records.size(); ++i)
+    move(records[i], i + 1 < records.size() ? class_of_[at(records[i + 1])] : first);
+  for (const std::int32_t record : records) renew(class_of_[at(record)]);
+  cost_ += change;
+}
+
 double Classes::growth(std::int32_t number, const std::int32_t* out, const std::int32_t* in) const {
   double sum = 0.0;
   for (std::size_t a = 0; a < attributes_.size(); ++a) {
@@ -105,6 +102,32 @@ double Classes::growth(std::int32_t number, const std::int32_t* out, const std::
     sum += attribute.weight * (attribute.interval_cost(low, high) - now);
   }
   return sum;
+}
+
+std::uint64_t Classes::shown(std::int32_t number, const std::int32_t* out, const std::int32_t* in) const {
+  std::uint64_t mixed = 0;
+  const auto mix = [&](std::int32_t code) {
+    mixed = (mixed ^ static_cast<std::uint32_t>(code)) * 0x9E3779B97F4A7C15u;
+    mixed ^= mixed >> 29;
+  };
+  std::vector<std::int32_t> left;
+  for (std::size_t a = 0; a < attributes_.size(); ++a) {
+    const auto& [codes, counts] = tallies_[at(number) * attributes_.size() + a];
+    left.clear();
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      if (!out || codes[i] != out[a] || counts[i] > 1) left.push_back(codes[i]);
+    if (in && !std::binary_search(left.begin(), left.end(), in[a]))
+      left.insert(std::lower_bound(left.begin(), left.end(), in[a]), in[a]);
+    if (attributes_[a].kind == Kind::set) {
+      for (const std::int32_t code : left) mix(code);
+      mix(-1);
+      continue;
+    }
+    const auto [first, last] = attributes_[a].covered(left.front(), left.back());
+    mix(first);
+    mix(last);
+  }
+  return mixed;
 }
 
 Classes::Change Classes::best_change(std::int32_t record, UnionTree::Nearby& nearby) const {

@@ -23,7 +23,27 @@ class Classes {
   // lowered the cost.
   std::int64_t sweep();
 
-  double cost() const { return cost_; }  // of all classes, each times its size
+  // Each record takes the place of the next one, in another class, and the last that of the first; by how
+  // much that changes the cost was found before.
+  void rotate(std::span<const std::int32_t> records, double change);
+
+  // By how much the cost of a class grows if one record goes and another comes; either may be null.
+  double growth(std::int32_t number, const std::int32_t* out, const std::int32_t* in) const;
+
+  // A number for what a class shows if one record goes and another comes, or neither; classes that show the
+  // same have the same, others hardly ever.
+  std::uint64_t shown(std::int32_t number, const std::int32_t* out = nullptr,
+                      const std::int32_t* in = nullptr) const;
+
+  const std::int32_t* codes(std::int32_t record) const {
+    return codes_.data() + static_cast<std::size_t>(record) * attributes_.size();
+  }
+  const std::vector<std::int32_t>& members(std::int32_t number) const {
+    return members_[static_cast<std::size_t>(number)];
+  }
+  const UnionTree& tree() const { return tree_; }        // its places are the classes
+  std::size_t count() const { return members_.size(); }  // of classes
+  double cost() const { return cost_; }                  // of all classes, each times its size
   const std::vector<std::int32_t>& class_of() const { return class_of_; }
 
  private:
@@ -36,10 +56,6 @@ class Classes {
     std::int32_t to, partner;  // the other class; the record that comes from there, -1 for none
   };
 
-  const std::int32_t* codes(std::int32_t record) const {
-    return codes_.data() + static_cast<std::size_t>(record) * attributes_.size();
-  }
-  double growth(std::int32_t number, const std::int32_t* out, const std::int32_t* in) const;
   Change best_change(std::int32_t record, UnionTree::Nearby& nearby) const;
   void move(std::int32_t record, std::int32_t to);
   void renew(std::int32_t number);

@@ -12,17 +12,11 @@
 namespace shoal {
 namespace {
 
-constexpr double kSlack = 5e-10;          // half of what the audit forgives to rounding
-constexpr double kWorthwhile = 1e-9;      // a change that mends less may be rounding
 constexpr std::int64_t kPartners = 2000;  // so many partners are looked at for one record
 constexpr std::size_t kMoves = 8;         // so many moves are compared
 
 std::size_t at(std::int32_t i) {
   return static_cast<std::size_t>(i);
-}
-
-double times_log(double count) {
-  return count > 1.0 ? count * std::log(count) : 0.0;
 }
 
 std::vector<std::int32_t> only_in(const std::vector<std::int32_t>& these,
@@ -38,12 +32,10 @@ std::vector<std::int32_t> only_in(const std::vector<std::int32_t>& these,
 Diversification::Diversification(BoxTree& tree, std::vector<std::vector<std::int32_t>> columns,
                                  const Variety& asked, std::vector<std::int32_t> record_of,
                                  std::int64_t widest)
-    : tree_(tree), columns_(std::move(columns)), asked_(asked), widest_(widest),
+    : tree_(tree), columns_(std::move(columns)), asked_(asked.eased()), widest_(widest),
       record_of_(std::move(record_of)), row_of_(record_of_.size()), width_(record_of_.size()),
       type_of_(record_of_.size()), marked_(record_of_.size(), 0) {
   const std::int32_t n = tree.rows();
-  asked_.frequency_l *= 1.0 - kSlack;
-  asked_.entropy -= asked_.entropy > 0.0 ? kSlack : 0.0;
   for (std::int32_t row = 0; row < n; ++row) row_of_[at(record_of_[at(row)])] = row;
   const auto first =
       group_rows(tree.codes(0), n, static_cast<std::int64_t>(tree.attributes()), type_of_.data());
@@ -88,42 +80,15 @@ double Diversification::miss(std::int32_t type, std::int32_t without, std::int32
     const auto label = [&](std::int32_t record) {
       return record == kNobody ? kNobody : columns_[column][at(record)];
     };
-    sum += miss(crowds_[column][at(type)], label(without), label(with), rows);
+    sum += shoal::miss(asked_, crowds_[column][at(type)], label(without), label(with), rows);
   }
-  return sum;
-}
-
-double Diversification::miss(const Crowd& crowd, std::int32_t without, std::int32_t with, double rows) const {
-  double excess = 0.0, logs = 0.0;
-  std::int64_t distinct = 0;
-  const auto count = [&](std::int32_t often) {
-    if (often == 0) return;
-    ++distinct;
-    excess += std::max(0.0, asked_.frequency_l * often - rows);
-    if (asked_.entropy > 0.0) logs += times_log(often);
-  };
-  bool there = with == kNobody;
-  for (const auto& [label, often] : crowd) {
-    there |= label == with;
-    count(often - (label == without) + (label == with));
-  }
-  if (!there) count(1);
-  double sum = excess + static_cast<double>(std::max<std::int64_t>(0, asked_.distinct - distinct));
-  if (asked_.entropy > 0.0) sum += std::max(0.0, rows * asked_.entropy - times_log(rows) + logs);
   return sum;
 }
 
 // A change of one row that covers the type: it has the label of another record now, or covers it only now.
 void Diversification::change(std::int32_t type, std::int32_t without, std::int32_t with) {
   const auto count = [&](std::size_t column, std::int32_t record, std::int32_t by) {
-    if (record == kNobody) return;
-    Crowd& crowd = crowds_[column][at(type)];
-    const std::int32_t label = columns_[column][at(record)];
-    const auto place = std::lower_bound(crowd.begin(), crowd.end(), std::pair(label, 0));
-    if (place == crowd.end() || place->first != label)
-      crowd.insert(place, {label, by});
-    else if ((place->second += by) == 0)
-      crowd.erase(place);
+    if (record != kNobody) shoal::change(crowds_[column][at(type)], columns_[column][at(record)], by);
   };
   for (std::size_t column = 0; column < columns_.size(); ++column) {
     count(column, without, -1);

@@ -8,15 +8,9 @@
 #include <vector>
 
 #include "box_tree.hpp"
+#include "variety.hpp"
 
 namespace shoal {
-
-// What the rows that cover a record must have, in every column of labels; 0 is no demand.
-struct Variety {
-  double frequency_l;     // no label has a share above 1 / frequency_l
-  std::int64_t distinct;  // different labels
-  double entropy;         // of the labels, in nats
-};
 
 // Rows are the boxes of a tree; `record_of` is the record that each of them carries the labels of, and
 // covers. Everything is numbered by place in the tree.
@@ -49,7 +43,6 @@ class Diversification {
   const std::vector<std::pair<std::int32_t, std::int32_t>>& grown() const { return grown_; }
 
  private:
-  using Crowd = std::vector<std::pair<std::int32_t, std::int32_t>>;  // label, how often; ascending
   // A row grows around a record; if that is the record of another row, the two swap theirs afterwards.
   struct Move {
     double ratio;  // of the cost to what it mends
@@ -62,12 +55,9 @@ class Diversification {
     }
   };
 
-  static constexpr std::int32_t kNobody = -1;
-
   // By how much the labels around a record miss what is asked, if the label of one record were taken away and
   // that of another were added.
   double miss(std::int32_t type, std::int32_t without, std::int32_t with) const;
-  double miss(const Crowd& crowd, std::int32_t without, std::int32_t with, double rows) const;
   void change(std::int32_t type, std::int32_t without, std::int32_t with);
   void renew(std::int32_t type);
   double gain(const std::vector<std::int32_t>& types, std::int32_t without, std::int32_t with) const;

@@ -19,7 +19,10 @@
 #include "chain.hpp"
 #include "cheapest_matching.hpp"
 #include "classes.hpp"
+#include "closeness.hpp"
+#include "coloring.hpp"
 #include "components.hpp"
+#include "concealing.hpp"
 #include "consistency.hpp"
 #include "crowd.hpp"
 #include "cut.hpp"
@@ -31,6 +34,9 @@
 #include "matching_chains.hpp"
 #include "maximum_matching.hpp"
 #include "mondrian.hpp"
+#include "own_rows.hpp"
+#include "pattern_cover.hpp"
+#include "pattern_search.hpp"
 #include "random_words.hpp"
 #include "refinement.hpp"
 #include "ring.hpp"
@@ -38,6 +44,7 @@
 #include "space.hpp"
 #include "sparse_assignment.hpp"
 #include "stable_matching.hpp"
+#include "tightening.hpp"
 #include "unification.hpp"
 #include "workers.hpp"
 #include "worlds.hpp"
@@ -602,6 +609,96 @@ auto unify_py(const Matrix& codes, const Array<std::int32_t>& class_of,
   return give(std::move(classes));
 }
 
+using RankedSpec = std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>>;
+// kind, weight, diameter, numbers, steps: see closeness.hpp
+using ComponentSpec = std::tuple<int, double, double, Array<double>, Array<double>>;
+
+// A closeness together with all that it refers to.
+class ClosenessPy {
+ public:
+  explicit ClosenessPy(std::vector<RankedSpec> ranked) : ranked_(std::move(ranked)) {
+    std::vector<Closeness::Ranked> views;
+    for (const auto& [rank, low, high] : ranked_) views.push_back({view(rank), view(low), view(high)});
+    closeness_.emplace(std::move(views));
+  }
+  ClosenessPy(std::vector<ComponentSpec> components, double power, double limit)
+      : components_(std::move(components)) {
+    std::vector<Closeness::Component> views;
+    for (const auto& [kind, weight, diameter, numbers, steps] : components_)
+      views.push_back({static_cast<Kind>(kind), weight, diameter, view(numbers), view(steps)});
+    closeness_.emplace(views, power, limit);
+  }
+  ClosenessPy(Array<std::uint8_t> bits, std::size_t size) : bits_(std::move(bits)) {
+    closeness_.emplace(view(bits_), size);
+  }
+
+  const Closeness& get() const { return *closeness_; }
+
+  auto degrees(const Array<std::int64_t>& counts) const {
+    std::vector<std::int64_t> degrees;
+    {
+      nb::gil_scoped_release release;
+      degrees = closeness_->degrees(view(counts));
+    }
+    return give(std::move(degrees));
+  }
+  auto near(const Array<std::int32_t>& values, const Array<std::int64_t>& counts) const {
+    std::vector<std::int64_t> sums;
+    {
+      nb::gil_scoped_release release;
+      sums = closeness_->near(view(values), view(counts));
+    }
+    return give(std::move(sums));
+  }
+
+ private:
+  std::vector<RankedSpec> ranked_;
+  std::vector<ComponentSpec> components_;
+  Array<std::uint8_t> bits_;
+  std::optional<Closeness> closeness_;
+};
+
+// A coloring together with all that it refers to but the closeness, which Python keeps.
+class ColoringPy {
+ public:
+  ColoringPy(Matrix codes, std::vector<AttributeSpec> specs, const Array<std::int32_t>& class_of,
+             const ClosenessPy& closeness, Array<std::int32_t> values, Array<std::int32_t> allowed)
+      : codes_(std::move(codes)), specs_(std::move(specs)), values_(std::move(values)),
+        allowed_(std::move(allowed)) {
+    nb::gil_scoped_release release;
+    attributes_ = attributes_of(specs_);
+    const auto numbers = view(class_of);
+    classes_.emplace(view(codes_), attributes_, std::vector(numbers.begin(), numbers.end()), 1);
+    coloring_.emplace(*classes_, closeness.get(), view(values_), view(allowed_));
+  }
+
+  std::int64_t mend(int goal, std::size_t few, bool cycles, std::int64_t most) {
+    nb::gil_scoped_release release;
+    return coloring_->mend(static_cast<Coloring::Goal>(goal), few, cycles, most);
+  }
+  std::int64_t sweep(std::size_t few, bool cycles) {
+    nb::gil_scoped_release release;
+    return coloring_->sweep(few, cycles);
+  }
+  std::int64_t part(const Array<std::int32_t>& classes, std::size_t few) {
+    nb::gil_scoped_release release;
+    return coloring_->part(view(classes), few);
+  }
+  std::int64_t potential() const { return coloring_->potential(); }
+  std::int64_t excess() const { return coloring_->excess(); }
+  auto neighbours() const { return give(std::vector(coloring_->neighbours())); }
+  double cost() const { return classes_->cost(); }
+  auto class_of() const { return give(std::vector(classes_->class_of())); }
+
+ private:
+  Matrix codes_;
+  std::vector<AttributeSpec> specs_;
+  Array<std::int32_t> values_, allowed_;
+  std::vector<Attribute> attributes_;
+  std::optional<Classes> classes_;
+  std::optional<Coloring> coloring_;
+};
+
 // A ring together with all that it refers to.
 class RingPy {
  public:
@@ -625,6 +722,107 @@ class RingPy {
   std::vector<AttributeSpec> specs_;
   std::vector<Attribute> attributes_;
   std::optional<Ring> ring_;
+};
+
+// Rows of their own together with all that they refer to.
+class OwnRowsPy {
+ public:
+  OwnRowsPy(Matrix codes, std::vector<AttributeSpec> specs, const std::vector<Array<double>>& entropies,
+            const Array<std::int32_t>& withheld, std::int32_t room)
+      : codes_(std::move(codes)), specs_(std::move(specs)) {
+    const auto count = static_cast<std::int32_t>(rows_of(codes_));
+    std::vector<std::vector<double>> tables;
+    for (const auto& table : entropies) tables.emplace_back(view(table).begin(), view(table).end());
+    attributes_ = attributes_of(specs_);
+    nb::gil_scoped_release release;
+    rows_.emplace(view(codes_), count, attributes_, std::move(tables), room);
+    std::vector<std::int32_t> place(static_cast<std::size_t>(count));
+    for (std::int32_t i = 0; i < count; ++i)
+      place[static_cast<std::size_t>(rows_->tree().order()[static_cast<std::size_t>(i)])] = i;
+    for (const std::int32_t record : view(withheld)) rows_->withhold(place[static_cast<std::size_t>(record)]);
+  }
+
+  auto order() const { return give(std::vector(rows_->tree().order())); }
+
+  auto members() const {
+    std::vector<std::int64_t> starts(1, 0);
+    std::vector<std::int32_t> all;
+    for (std::int32_t row = 0; row < rows_->count(); ++row) {
+      const auto& each = rows_->members(row);
+      all.insert(all.end(), each.begin(), each.end());
+      starts.push_back(static_cast<std::int64_t>(all.size()));
+    }
+    return std::pair(give(std::move(starts)), give(std::move(all)));
+  }
+
+  void expand(std::int64_t k) {
+    nb::gil_scoped_release release;
+    rows_->expand(k);
+  }
+  void expand_at_random(std::int64_t k, const Array<std::uint64_t>& keys) {
+    nb::gil_scoped_release release;
+    rows_->expand_at_random(k, view(keys));
+  }
+  std::int64_t cover(const Array<std::int32_t>& order, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return rows_->cover(view(order), k);
+  }
+  void expand_from_several(std::int64_t k, std::size_t starts, const Array<std::uint64_t>& keys) {
+    nb::gil_scoped_release release;
+    rows_->expand_from_several(k, starts, view(keys));
+  }
+  void begin_tightening(std::int64_t k, bool keep_cores) {
+    nb::gil_scoped_release release;
+    tightening_.emplace(*rows_, k, keep_cores);
+  }
+  void cover_dearest_first(std::int64_t widest) {
+    nb::gil_scoped_release release;
+    tightening_->cover(widest);
+  }
+  double relieve(const Array<std::int32_t>& order, std::int32_t together, std::int64_t widest) {
+    nb::gil_scoped_release release;
+    return tightening_->relieve(view(order), together, widest);
+  }
+  void hold_together(const Array<std::int32_t>& components) {
+    nb::gil_scoped_release release;
+    tightening_->hold_together(view(components));
+  }
+  auto components() {
+    std::vector<std::int32_t> of_row;
+    for (std::int32_t row = 0; row < rows_->count(); ++row) of_row.push_back(concealing_->component(row));
+    return give(std::move(of_row));
+  }
+  void join(const Array<std::int32_t>& components) {
+    nb::gil_scoped_release release;
+    concealing_.emplace(*rows_, view(components));
+  }
+  std::int64_t conceal_records(const Array<std::int32_t>& order, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return concealing_->conceal_records(view(order), k);
+  }
+  std::int64_t conceal_cheapest_first(const Array<std::int32_t>& records, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return concealing_->conceal_cheapest_first(view(records), k);
+  }
+  std::int64_t conceal_rows(const Array<std::int32_t>& order, std::int64_t k) {
+    nb::gil_scoped_release release;
+    return concealing_->conceal_rows(view(order), k);
+  }
+  std::int64_t vary(const Array<std::int32_t>& order, const std::vector<Array<std::int32_t>>& columns,
+                    double frequency_l, std::int64_t distinct, double entropy) {
+    std::vector<std::vector<std::int32_t>> labels;
+    for (const auto& column : columns) labels.emplace_back(view(column).begin(), view(column).end());
+    nb::gil_scoped_release release;
+    return concealing_->vary(view(order), labels, {frequency_l, distinct, entropy});
+  }
+
+ private:
+  Matrix codes_;
+  std::vector<AttributeSpec> specs_;
+  std::vector<Attribute> attributes_;
+  std::optional<OwnRows> rows_;
+  std::optional<Tightening> tightening_;
+  std::optional<Concealing> concealing_;
 };
 
 // starts, values: see worlds.hpp
@@ -682,6 +880,36 @@ auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_
   return std::tuple(give(std::move(walked.assignment)), walked.steps, walked.assigned);
 }
 
+auto cover_py(const Matrix& codes, const Array<std::uint64_t>& kept, std::int64_t k, bool shared) {
+  const std::int64_t rows = rows_of(codes);
+  Cover found;
+  {
+    nb::gil_scoped_release release;
+    found = cover(view(codes), static_cast<std::size_t>(rows), view(kept), k, shared);
+  }
+  return std::pair(give(std::move(found.pattern_of)), found.counted);
+}
+
+class PatternSearchPy {
+ public:
+  PatternSearchPy(const Matrix& codes, const Array<std::uint64_t>& kept, const Array<double>& costs,
+                  double beyond, std::int64_t k, const Array<std::int32_t>& pattern_of) {
+    const auto rows = static_cast<std::size_t>(rows_of(codes));
+    nb::gil_scoped_release release;
+    search_.emplace(view(codes), rows, view(kept), view(costs), beyond, k, view(pattern_of));
+  }
+
+  std::int64_t sweep(std::size_t begin, std::size_t end) {
+    nb::gil_scoped_release release;
+    return search_->sweep(begin, end);
+  }
+  double cost() const { return search_->cost(); }
+  auto pattern_of() const { return give(search_->pattern_of()); }
+
+ private:
+  std::optional<PatternSearch> search_;
+};
+
 }  // namespace
 }  // namespace shoal
 
@@ -703,6 +931,14 @@ NB_MODULE(_native, module) {
              "most_errors"_a, "width"_a);
   module.def("walk", &shoal::walk_py, "members"_a, "which"_a, "key"_a, "backtracking"_a, "seconds"_a);
   module.def("chain", &shoal::chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
+  module.def("cover", &shoal::cover_py, "codes"_a, "kept"_a, "k"_a, "shared"_a);
+  nb::class_<shoal::PatternSearchPy>(module, "PatternSearch")
+      .def(nb::init<const shoal::Matrix&, const shoal::Array<std::uint64_t>&, const shoal::Array<double>&,
+                    double, std::int64_t, const shoal::Array<std::int32_t>&>(),
+           "codes"_a, "kept"_a, "costs"_a, "beyond"_a, "k"_a, "pattern_of"_a)
+      .def("sweep", &shoal::PatternSearchPy::sweep, "begin"_a, "end"_a)
+      .def("cost", &shoal::PatternSearchPy::cost)
+      .def("pattern_of", &shoal::PatternSearchPy::pattern_of);
   module.def("cut", &shoal::cut_py, "codes"_a, "attributes"_a, "k"_a);
   nb::class_<shoal::ConsistencyGraphPy>(module, "ConsistencyGraph")
       .def(nb::init<shoal::Matrix, const shoal::Array<std::int64_t>&, shoal::Matrix,
@@ -748,6 +984,28 @@ NB_MODULE(_native, module) {
       .def("grow", &shoal::DiversificationPy::grow, "rows"_a, "records"_a)
       .def("record_of", &shoal::DiversificationPy::record_of)
       .def("grown", &shoal::DiversificationPy::grown);
+  nb::class_<shoal::OwnRowsPy>(module, "OwnRows")
+      .def(
+          nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const std::vector<shoal::Array<double>>&,
+                   const shoal::Array<std::int32_t>&, std::int32_t>(),
+          "codes"_a, "attributes"_a, "entropies"_a, "withheld"_a, "room"_a)
+      .def("order", &shoal::OwnRowsPy::order)
+      .def("members", &shoal::OwnRowsPy::members)
+      .def("expand", &shoal::OwnRowsPy::expand, "k"_a)
+      .def("expand_at_random", &shoal::OwnRowsPy::expand_at_random, "k"_a, "keys"_a)
+      .def("cover", &shoal::OwnRowsPy::cover, "order"_a, "k"_a)
+      .def("expand_from_several", &shoal::OwnRowsPy::expand_from_several, "k"_a, "starts"_a, "keys"_a)
+      .def("begin_tightening", &shoal::OwnRowsPy::begin_tightening, "k"_a, "keep_cores"_a)
+      .def("cover_dearest_first", &shoal::OwnRowsPy::cover_dearest_first, "widest"_a)
+      .def("relieve", &shoal::OwnRowsPy::relieve, "order"_a, "together"_a, "widest"_a)
+      .def("hold_together", &shoal::OwnRowsPy::hold_together, "components"_a)
+      .def("components", &shoal::OwnRowsPy::components)
+      .def("join", &shoal::OwnRowsPy::join, "components"_a)
+      .def("conceal_records", &shoal::OwnRowsPy::conceal_records, "order"_a, "k"_a)
+      .def("conceal_cheapest_first", &shoal::OwnRowsPy::conceal_cheapest_first, "records"_a, "k"_a)
+      .def("conceal_rows", &shoal::OwnRowsPy::conceal_rows, "order"_a, "k"_a)
+      .def("vary", &shoal::OwnRowsPy::vary, "order"_a, "columns"_a, "frequency_l"_a, "distinct"_a,
+           "entropy"_a);
   nb::class_<shoal::RefinementPy>(module, "Refinement")
       .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Matrix&,
                     const shoal::Array<std::uint64_t>&>(),
@@ -772,6 +1030,26 @@ NB_MODULE(_native, module) {
       .def("sweep", &shoal::ClassesPy::sweep)
       .def("cost", &shoal::ClassesPy::cost)
       .def("class_of", &shoal::ClassesPy::class_of);
+  nb::class_<shoal::ClosenessPy>(module, "Closeness")
+      .def(nb::init<std::vector<shoal::RankedSpec>>(), "ranked"_a)
+      .def(nb::init<std::vector<shoal::ComponentSpec>, double, double>(), "components"_a, "power"_a,
+           "limit"_a)
+      .def(nb::init<shoal::Array<std::uint8_t>, std::size_t>(), "bits"_a, "size"_a)
+      .def("degrees", &shoal::ClosenessPy::degrees, "counts"_a)
+      .def("near", &shoal::ClosenessPy::near, "values"_a, "counts"_a);
+  nb::class_<shoal::ColoringPy>(module, "Coloring")
+      .def(nb::init<shoal::Matrix, std::vector<shoal::AttributeSpec>, const shoal::Array<std::int32_t>&,
+                    const shoal::ClosenessPy&, shoal::Array<std::int32_t>, shoal::Array<std::int32_t>>(),
+           "codes"_a, "attributes"_a, "class_of"_a, "closeness"_a, "values"_a, "allowed"_a,
+           nb::keep_alive<1, 5>())
+      .def("mend", &shoal::ColoringPy::mend, "goal"_a, "few"_a, "cycles"_a, "most"_a)
+      .def("sweep", &shoal::ColoringPy::sweep, "few"_a, "cycles"_a)
+      .def("part", &shoal::ColoringPy::part, "classes"_a, "few"_a)
+      .def("potential", &shoal::ColoringPy::potential)
+      .def("excess", &shoal::ColoringPy::excess)
+      .def("neighbours", &shoal::ColoringPy::neighbours)
+      .def("cost", &shoal::ColoringPy::cost)
+      .def("class_of", &shoal::ColoringPy::class_of);
   nb::class_<shoal::RingPy>(module, "Ring")
       .def(nb::init<shoal::Matrix, shoal::Array<std::int32_t>, std::vector<shoal::AttributeSpec>,
                     std::int32_t>(),

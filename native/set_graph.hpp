@@ -1,7 +1,8 @@
 // A regular graph of rows and the sets they cover, and changes that make rows err less.
 //
 // A row publishes what most of its records have. Its cost is how many items that gets wrong of each of its
-// records, times the weight of the record, all summed.
+// records, times the weight of the record, all summed; what exactly half of them have counts as not
+// published, whatever a vote makes of it.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace shoal {
@@ -56,6 +57,18 @@ class Attribute {
     const auto a = static_cast<std::size_t>(low), b = static_cast<std::size_t>(high);
     if (a == b) return 0.0;
     return kind == Kind::range ? std::min(1.0, table_[b] - table_[a]) : ancestor_(a, b);
+  }
+
+  // The codes, from first to last, that the smallest generalized value around low..high covers.
+  std::pair<std::int32_t, std::int32_t> covered(std::int32_t low, std::int32_t high) const {
+    if (low == high) return {low, high};
+    if (kind == Kind::range) return is_missing(high) ? std::pair{0, high} : std::pair{low, high};
+    const double cost = interval_cost(low, high);
+    for (std::int32_t step = std::bit_floor(static_cast<std::uint32_t>(size)); step > 0; step /= 2) {
+      if (low >= step && interval_cost(low - step, high) <= cost) low -= step;
+      if (high + step < size && interval_cost(low, high + step) <= cost) high += step;
+    }
+    return {low, high};
   }
 
   // Whether the smallest generalized value around low..high covers a code, too: in a tree, a node covers

@@ -64,10 +64,13 @@ void UnionTree::nearest(const std::int32_t* codes, std::size_t few, double limit
     if (bound >= limit) continue;
     const Node& node = nodes_[at(index)];
     if (node.left < 0) {
-      const std::pair leaf{bound, node.begin};
-      found.insert(std::upper_bound(found.begin(), found.end(), leaf), leaf);
-      if (found.size() > few) found.pop_back();
-      if (found.size() == few) limit = found.back().first;
+      found.emplace_back(bound, node.begin);
+      std::push_heap(found.begin(), found.end());
+      if (found.size() > few) {
+        std::pop_heap(found.begin(), found.end());
+        found.pop_back();
+      }
+      if (found.size() == few) limit = found.front().first;
       continue;
     }
     std::pair near{reach(node.left, codes, limit), node.left};
@@ -76,6 +79,7 @@ void UnionTree::nearest(const std::int32_t* codes, std::size_t few, double limit
     if (far.first < limit) waiting.push_back(far);
     if (near.first < limit) waiting.push_back(near);
   }
+  std::sort_heap(found.begin(), found.end());
 }
 
 }  // namespace shoal

@@ -114,4 +114,23 @@ class Scattered {
   std::size_t n_, step_, now_ = 0;
 };
 
+// Goes once through the numbers 0 .. n - 1 in batches, each scattered over all of them: finds something for
+// each number of a batch, on all cores, and then acts on one after the other.
+template <typename Found, typename MakeFinder, typename Act>
+void in_batches(std::size_t n, std::size_t together, const MakeFinder& make_finder, const Act& act) {
+  Scattered scattered(n);
+  std::vector<std::int32_t> batch;
+  std::vector<Found> found;
+  for (std::size_t seen = 0; seen < n;) {
+    batch.clear();
+    for (; batch.size() < together && seen < n; ++seen)
+      batch.push_back(static_cast<std::int32_t>(scattered.next()));
+    found.resize(batch.size());
+    share(batch.size(), 4, [&] {
+      return [&, finder = make_finder()](std::size_t i) mutable { found[i] = finder(batch[i]); };
+    });
+    for (std::size_t i = 0; i < batch.size(); ++i) act(i == 0, batch[i], found[i]);
+  }
+}
+
 }  // namespace shoal

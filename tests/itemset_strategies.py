@@ -52,7 +52,9 @@ def weighted(one: Items, other: Items, weight: int, other_weight: int) -> int:
 def vote(records: Sequence[Items], row: Sequence[int]) -> tuple[Items, Items, list[int]]:
     """Return the base, the uncertain items and the distance of each record of one row."""
     often = Counter(item for record in row for item in records[record])
-    base = frozenset(item for item, count in often.items() if 2 * count > len(row))
+    most = frozenset(item for item, count in often.items() if 2 * count > len(row))
+    half = sorted(item for item, count in often.items() if 2 * count == len(row))
+    base = most | frozenset(half[sum(most) % 2 :: 2])
     uncertain = frozenset(item for item, count in often.items() if count < len(row))
     return base, uncertain, [len(base ^ records[record]) for record in row]
 

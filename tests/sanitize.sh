@@ -27,7 +27,7 @@ run() {  # folder, runtime of the sanitizer, arguments for pytest
   # Python's own allocator would hide reads beyond the end of an array; full capture, what the runtime says.
   (cd "$root" && SHOAL_NATIVE=$core PYTHONMALLOC=malloc LD_PRELOAD="$runtime $standard" \
     "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --capture=sys --hypothesis-profile=few \
-    tests/property/test_{kernels,box_tree,clustering_kernels,match_laws,link_laws,refinement,ring_kernels,sparse_assignment,worlds,itemset_kernels,itemset_graphs}.py \
+    tests/property/test_{kernels,box_tree,clustering_kernels,match_laws,link_laws,refinement,ring_kernels,sparse_assignment,worlds,itemset_kernels,itemset_graphs,own_rows,pattern_kernels,coloring}.py \
     tests/unit/test_assignment.py "${@:3}")
 }
 

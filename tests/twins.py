@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, chain, pairwise, permutations
 from typing import Any
 
-from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals, Subsets
+from shoal.kernels import RANGE, SET, TREE, Component, Geometry, Intervals, Subsets
 
 Row = tuple[int, ...]
 PATIENCE = 64
@@ -289,6 +289,20 @@ def box_cost(attributes: Sequence[Geometry], records: Sequence[Row]) -> float:
     return sum(a.weight * cost(a, set(column)) for a, column in zip(attributes, columns, strict=True))
 
 
+def covers(attributes: Sequence[Geometry], box: Sequence[Row], record: Row) -> bool:
+    """Return whether the closure of these records covers another."""
+    for a, code, *codes in zip(attributes, record, *box, strict=True):
+        present = set(codes)
+        mixed = a.kind == RANGE and len(present) > 1 and max(present) == a.size - 1 and a.table[-1] > 1
+        if code in present or mixed:
+            continue
+        if a.kind == SET or (a.kind == RANGE and not min(present) <= code <= max(present)):
+            return False
+        if a.kind == TREE and cost(a, {*present, code}) > cost(a, present):
+            return False
+    return True
+
+
 def entropy(attributes: Sequence[Geometry], counts: Sequence[Sequence[int]], records: Sequence[Row]) -> float:
     """Return the entropy of each attribute's value, given that it lies in the closure of these records."""
     bits = 0.0
@@ -392,3 +406,96 @@ def match_in_order(
             box_of[mover] = target
         free = set(range(n)) - set(box_of)
     return box_of, exchanged, dead_ends
+
+
+def norm(components: Sequence[Component], power: float, a: int, b: int) -> float:
+    """Return the weighted norm of the shares by which two values differ."""
+    shares = []
+    for part in components:
+        x, y = part.numbers[a], part.numbers[b]
+        if part.kind == TREE:
+            low, high = sorted((int(x), int(y)))
+            share = max(part.steps[low:high], default=0.0)
+        elif part.kind == SET or math.isnan(x) or math.isnan(y):
+            share = float(x != y and not (math.isnan(x) and math.isnan(y)))
+        elif part.diameter > 0:
+            share = min(abs(x - y) / part.diameter, 1.0)
+        else:
+            share = float(x != y)
+        shares.append(share)
+    if power == math.inf:
+        return max(shares)
+    weights = [part.weight for part in components]
+    terms = (w * share**power for w, share in zip(weights, shares, strict=True))
+    return float((sum(terms) / sum(weights)) ** (1 / power))
+
+
+def xcolor_step(
+    attributes: Sequence[Geometry],
+    rows: Sequence[Row],
+    near: Sequence[Sequence[bool]],
+    class_of: Sequence[int],
+    allowed: Sequence[int],
+) -> list[int] | None:
+    """Return the classes after the next exchange of Algorithm 2 of Wang and Liu, or None if there is none."""
+    n = len(rows)
+
+    def members(number: int) -> list[int]:
+        return [r for r in range(n) if class_of[r] == number]
+
+    def loss(records: Sequence[int]) -> float:
+        return box_cost(attributes, [rows[r] for r in records]) if records else 0.0
+
+    def degree(record: int, records: Sequence[int]) -> int:
+        return sum(near[record][other] for other in records)
+
+    def without(records: Sequence[int], *gone: int) -> list[int]:
+        return [r for r in records if r not in gone]
+
+    violations = [r for r in range(n) if degree(r, members(class_of[r])) > allowed[class_of[r]]]
+    departure = {}
+    for v in violations:
+        home = members(class_of[v])
+        departure[v] = (loss(without(home, v)) - loss(home) if len(home) > 1 else 0.0, v)
+    for v in sorted(violations, key=departure.__getitem__):
+        here, best = members(class_of[v]), None
+        for other in range(n):
+            there = members(class_of[other])
+            if class_of[other] == class_of[v] or degree(v, there) > allowed[class_of[other]]:
+                continue
+            new_here, new_there = [*without(here, v), other], [*without(there, other), v]
+            change = (
+                degree(v, without(there, other))
+                - degree(v, here)
+                + degree(other, without(here, v))
+                - degree(other, there)
+            )
+            if change >= 0:
+                continue
+            cost = len(here) * (loss(new_here) - loss(here)) + len(there) * (loss(new_there) - loss(there))
+            if best is None or (cost, other) < best:
+                best = (cost, other)
+        if best is not None:
+            moved = list(class_of)
+            moved[v], moved[best[1]] = class_of[best[1]], class_of[v]
+            return moved
+    return None
+
+
+def shown(attributes: Sequence[Geometry], records: Sequence[Row]) -> tuple[object, ...]:
+    """Return what a box around these records shows: sets, or all codes that cost nothing more."""
+    seen: list[object] = []
+    for attribute, column in zip(attributes, zip(*records, strict=True), strict=True):
+        codes = set(column)
+        if attribute.kind == RANGE:
+            low, high = min(codes), max(codes)
+            missing = attribute.table[-1] > 1 and high == attribute.size - 1 and low < high
+            seen.append((0 if missing else low, high))
+        elif attribute.kind == SET:
+            seen.append(frozenset(codes))
+        else:
+            alike = [
+                c for c in range(attribute.size) if cost(attribute, codes | {c}) == cost(attribute, codes)
+            ]
+            seen.append(frozenset(alike) if len(codes) > 1 else frozenset(codes))
+    return tuple(seen)

@@ -1,19 +1,36 @@
 """Shoal publishes a table so that nobody in it can be singled out among fewer than k records."""
 
+from shoal.advice import Advice, advise
 from shoal.audit import Audit, audit
 from shoal.engines import anonymize
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
 from shoal.measures import Loss
-from shoal.models import Freeform, KAnonymity, SetAnonymity, SetDiversity
+from shoal.models import (
+    KK,
+    Concealment,
+    Dissimilarity,
+    Freeform,
+    KAnonymity,
+    KOne,
+    OneK,
+    Patterned,
+    SetAnonymity,
+    SetDiversity,
+)
+from shoal.patterns import Pattern
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.transactions import collect_items
 
 __all__ = [
+    "KK",
+    "Advice",
     "Audit",
     "Column",
+    "Concealment",
+    "Dissimilarity",
     "Freeform",
     "Hierarchy",
     "InfeasibleError",
@@ -21,9 +38,13 @@ __all__ = [
     "InternalError",
     "Intervals",
     "KAnonymity",
+    "KOne",
     "Kind",
     "Loss",
     "Missing",
+    "OneK",
+    "Pattern",
+    "Patterned",
     "Prefixes",
     "PromiseError",
     "Release",
@@ -32,6 +53,7 @@ __all__ = [
     "SetAnonymity",
     "SetDiversity",
     "ShoalError",
+    "advise",
     "anonymize",
     "audit",
     "collect_items",

@@ -12,12 +12,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import InputError, Reason
+from shoal import kernels
+from shoal.domain import Sensitive
+from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.hierarchy import MISSING, Hierarchy
 from shoal.schema import Column, Kind
 
 Values = NDArray[np.integer[Any]]
 """Numbers of values, from 0, in any shape."""
+
+MOST_LISTED = 1 << 14
+"""So many values have their closeness listed at most: the list has a bit for each pair."""
+
+NORMS = {"l1": 1.0, "l2": 2.0, "linf": float("inf")}
+NAMES = ("absolute", "equality", "tree", *NORMS, "least")
+"""What a distance between sensitive values can be called; none of them is what suits the columns."""
 
 
 class Distance(ABC):
@@ -48,9 +57,69 @@ class Distance(ABC):
         """Return whether each pair is within `epsilon`, itself included."""
         return np.asarray(self.between(first, second) <= epsilon + self.rounding)
 
+    def degrees(self, counts: NDArray[np.integer[Any]], epsilon: float) -> NDArray[np.int64]:
+        """Return for each value how many others are within `epsilon` of one that has it.
+
+        Parameters
+        ----------
+        counts
+            How many have each value.
+        epsilon
+            What counts as close.
+        """
+        return self.closeness(epsilon).degrees(counts)
+
+    def clique(self, counts: NDArray[np.integer[Any]], epsilon: float) -> int:
+        """Return how many are known to be within `epsilon` of each other, all of them; there may be more."""
+        del epsilon
+        return int(counts.max())
+
+    def closeness(self, epsilon: float) -> kernels.Closeness:
+        """Return which values are within `epsilon`, for the kernels.
+
+        Raises
+        ------
+        InputError
+            If there are too many values for a list of all pairs, and the distance needs one.
+        """
+        size = len(self)
+        if size > MOST_LISTED:
+            raise InputError(
+                f"{size} different sensitive values are too many for a distance that must be asked about "
+                f"each pair; it can be {MOST_LISTED} at most",
+                reason=Reason.TOO_LARGE,
+            )
+        everything = np.arange(size)
+        rows = [
+            np.packbits(self.close(np.array([v]), everything, epsilon), bitorder="little") for v in everything
+        ]
+        return kernels.Closeness.listed(np.concatenate(rows), size)
+
 
 class LinearDistance(Distance):
     """A distance for which the values can be ranked so that the neighbours of each have adjacent ranks."""
+
+    def degrees(self, counts: NDArray[np.integer[Any]], epsilon: float) -> NDArray[np.int64]:
+        low, high = self.reach(epsilon)
+        before = self._before(counts)
+        return np.asarray(before[high + 1] - before[low] - 1)
+
+    def clique(self, counts: NDArray[np.integer[Any]], epsilon: float) -> int:
+        # Whoever lies between two that are close to each other is close to both.
+        high = self.reach(epsilon)[1]
+        before = self._before(counts)
+        return int((before[high + 1] - before[self.rank]).max())
+
+    def _before(self, counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return how many have a lower rank than each, and at last how many there are."""
+        return np.concatenate(([0], np.cumsum(counts[np.argsort(self.rank)], dtype=np.int64)))
+
+    def closeness(self, epsilon: float) -> kernels.Closeness:
+        return kernels.Closeness.ranked([(self.rank, *self.reach(epsilon))])
+
+    @abstractmethod
+    def component(self, weight: float, codes: Values) -> kernels.Component:
+        """Return the distance as a component of a norm over values with these codes here."""
 
     @property
     @abstractmethod
@@ -108,6 +177,9 @@ class Absolute(LinearDistance):
         high = np.concatenate((high, np.full(missing, len(self) - 1)))
         return low[self.rank], high[self.rank]
 
+    def component(self, weight: float, codes: Values) -> kernels.Component:
+        return kernels.Component(kernels.RANGE, weight, self.diameter, self.numbers[codes], np.empty(0))
+
     @cached_property
     def _known(self) -> NDArray[np.float64]:
         return np.sort(self.numbers[~np.isnan(self.numbers)])
@@ -144,6 +216,9 @@ class Equality(LinearDistance):
         if epsilon < 1:
             return self.rank, self.rank
         return np.zeros(self.size, dtype=np.int64), np.full(self.size, self.size - 1)
+
+    def component(self, weight: float, codes: Values) -> kernels.Component:
+        return kernels.Component(kernels.SET, weight, 1.0, codes.astype(np.float64), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +274,26 @@ class TreeDistance(LinearDistance):
         low = np.searchsorted(ordered, tree.first[chosen])
         return low, np.searchsorted(ordered, tree.last[chosen], side="right") - 1
 
+    def component(self, weight: float, codes: Values) -> kernels.Component:
+        ordered = np.sort(self.leaves)
+        steps = self._height[self.hierarchy.ancestor(ordered[:-1], ordered[1:])]
+        return kernels.Component(kernels.TREE, weight, 1.0, self.rank[codes].astype(np.float64), steps)
+
+    def moved(self, difference: NDArray[np.float64]) -> float:
+        """Return the earth mover's distance of two distributions with this difference, given by rank.
+
+        What children of a node have too much and others too little of meets there.
+        """
+        tree = self.hierarchy
+        by_leaf = np.zeros(len(tree.leaf_node))
+        by_leaf[np.sort(self.leaves)] = difference
+        before = np.concatenate(([0.0], np.cumsum(by_leaf)))
+        extra = before[tree.last + 1] - before[tree.first]
+        inner = np.zeros((2, len(extra)))
+        for sign, sums in zip((1, -1), inner, strict=True):
+            np.add.at(sums, tree.parent[1:], np.maximum(sign * extra[1:], 0.0))
+        return float((self._height * inner.min(axis=0)).sum())
+
     @cached_property
     def _height(self) -> NDArray[np.float64]:
         """The height of each node as a share of the root's."""
@@ -243,6 +338,14 @@ class Least(Distance):
         columns = zip(self.parts, self.codes.T, strict=True)
         near = [part.close(codes[first], codes[second], epsilon) for part, codes in columns]
         return np.asarray(np.logical_or.reduce(near))
+
+    def closeness(self, epsilon: float) -> kernels.Closeness:
+        ways = []
+        for part, codes in zip(self.parts, self.codes.T, strict=True):
+            if not isinstance(part, LinearDistance):
+                return super().closeness(epsilon)
+            ways.append(tuple(array[codes] for array in (part.rank, *part.reach(epsilon))))
+        return kernels.Closeness.ranked(ways)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,6 +403,21 @@ class Norm(Distance):
         terms = [w * share**self.power for w, share in zip(weights / weights.sum(), shares, strict=True)]
         return np.asarray(np.add.reduce(terms) ** (1 / self.power))
 
+    def clique(self, counts: NDArray[np.integer[Any]], epsilon: float) -> int:
+        # Two that are within half of epsilon of a third are within epsilon of each other.
+        half = (epsilon - self.rounding) / 2
+        known = super().clique(counts, epsilon)
+        return max(known, int(self.degrees(counts, half).max()) + 1) if half > 0 else known
+
+    def closeness(self, epsilon: float) -> kernels.Closeness:
+        components = []
+        weights = [1.0] * len(self.parts) if self.weights is None else self.weights
+        for part, weight, codes in zip(self.parts, weights, self.codes.T, strict=True):
+            if not isinstance(part, LinearDistance):
+                return super().closeness(epsilon)
+            components.append(part.component(weight, codes))
+        return kernels.Closeness.norm(components, self.power, epsilon + self.rounding)
+
     @property
     def diameter(self) -> float:
         return 1.0
@@ -308,6 +426,151 @@ class Norm(Distance):
     def rounding(self) -> float:
         # A norm moves no more than the component that moves most; sums and roots add the rest.
         return 1e-12 + max((p.rounding / p.diameter for p in self.parts if p.diameter > 0), default=0.0)
+
+
+class Asked(Distance):
+    """A distance that a function of two values tells.
+
+    Each pair is asked about in both directions, once in each call of `between`.
+
+    Parameters
+    ----------
+    function
+        Called with two values, or with two tuples of values where several columns are one composite value;
+        None stands for a missing value.
+    values
+        The different values.
+    """
+
+    def __init__(self, function: Callable[[Any, Any], float], values: Sequence[Any]) -> None:
+        self._function = function
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def between(self, first: Values, second: Values) -> NDArray[np.float64]:
+        first, second = np.broadcast_arrays(first, second)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        pairs, which = np.unique(low.astype(np.int64) * len(self) + high, return_inverse=True)
+        told = np.array([self._tell(*divmod(int(pair), len(self))) for pair in pairs], dtype=np.float64)
+        return told[which].reshape(first.shape)
+
+    def _tell(self, low: int, high: int) -> float:
+        try:
+            there = float(self._function(self._values[low], self._values[high]))
+            back = float(self._function(self._values[high], self._values[low]))
+        except Exception as error:
+            raise InputError(
+                f"the distance of two sensitive values could not be told: {type(error).__name__}: {error}",
+                reason=Reason.PARAMETER,
+            ) from error
+        for wrong, what in (
+            (np.isnan(there) or np.isnan(back), "is not a number (NaN)"),
+            (there != back, "is another one in the other direction: it must be symmetric"),
+            (there < 0, "is negative"),
+            (low == high and there != 0, "is not 0, although they are equal"),
+        ):
+            if wrong:
+                raise InputError(
+                    f"the distance of two sensitive values {what}; correct the function",
+                    reason=Reason.PARAMETER,
+                )
+        return there
+
+    @property
+    def diameter(self) -> float:
+        return float("inf")
+
+
+def distance_over(
+    sensitive: Sequence[Sensitive],
+    columns: Sequence[Column],
+    named: str | Callable[[Any, Any], float] | None = None,
+) -> tuple[NDArray[np.int32], Distance]:
+    """Return the values of one or several sensitive columns as one, and how far these are apart.
+
+    Parameters
+    ----------
+    sensitive
+        The columns; several are one composite value.
+    columns
+        What each of them is; their weights count in norms.
+    named
+        One of `NAMES`, or a function of two values; None for the distance that suits one column, and ``l1``
+        for several.
+
+    Returns
+    -------
+    tuple
+        For each record the number of its value, and the distance of these values.
+
+    Raises
+    ------
+    InputError
+        If there is no column, no distance of that name, or the columns do not suit it.
+    """
+    if not sensitive:
+        raise InputError(
+            "how close sensitive values are can be told only of sensitive columns, but none is named; name "
+            "them (--sensitive, or sensitive=[...])",
+            reason=Reason.NO_SENSITIVE,
+        )
+    if isinstance(named, str) and named not in NAMES:
+        raise InputError(
+            f"distance {named!r} is unknown{did_you_mean(named, NAMES)}; there is {listing(NAMES)}",
+            reason=Reason.PARAMETER,
+        )
+    if callable(named):
+        texts = [column.values.to_list() for column in sensitive]
+        if len(texts) == 1:
+            return sensitive[0].codes, Asked(named, texts[0])
+        numbers, codes = _composite([column.codes for column in sensitive])
+        rows = [tuple(t[i] for t, i in zip(texts, row, strict=True)) for row in codes.tolist()]
+        return numbers, Asked(named, rows)
+    if named in ("absolute", "equality", "tree"):
+        return _single(sensitive, columns, named)
+    parts = tuple(distance_of(s.values, c) for s, c in zip(sensitive, columns, strict=True))
+    if named is None and len(parts) == 1:
+        return sensitive[0].codes, parts[0]
+    # Numbered by rank, so that values with near numbers tend to be close.
+    numbers, ranks = _composite([p.rank[s.codes] for p, s in zip(parts, sensitive, strict=True)])
+    by_part = [np.argsort(p.rank)[column] for p, column in zip(parts, ranks.T, strict=True)]
+    components = np.column_stack(by_part).astype(np.int32)
+    if named == "least":
+        return numbers, Least(parts, components)
+    return numbers, Norm(parts, components, NORMS[named or "l1"], tuple(column.weight for column in columns))
+
+
+def _single(
+    sensitive: Sequence[Sensitive], columns: Sequence[Column], named: str
+) -> tuple[NDArray[np.int32], Distance]:
+    """Return the same for a distance that only one column can have."""
+    if len(sensitive) > 1 and named == "equality":
+        numbers, codes = _composite([column.codes for column in sensitive])
+        return numbers, Equality(len(codes))
+    if len(sensitive) > 1:
+        raise InputError(
+            f"distance {named!r} is for one sensitive column, not for {listing(c.name for c in sensitive)}; "
+            f"take {listing((*NORMS, 'least'))}",
+            reason=Reason.PARAMETER,
+        )
+    if named == "equality":
+        return sensitive[0].codes, Equality(len(sensitive[0]))
+    suits = distance_of(sensitive[0].values, columns[0])
+    if not isinstance(suits, Absolute if named == "absolute" else TreeDistance):
+        needs = "numbers, dates or ordered categories" if named == "absolute" else "a hierarchy"
+        raise InputError(
+            f"distance {named!r} needs {needs}, which column {columns[0].name!r} does not have",
+            reason=Reason.PARAMETER,
+        )
+    return sensitive[0].codes, suits
+
+
+def _composite(columns: Sequence[NDArray[np.integer[Any]]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the number of each row of several columns, and the different rows in ascending order."""
+    rows, numbers = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int32), rows
 
 
 def has_distance(column: Column) -> bool:

@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import stat
+import tomllib
 import zlib
 from collections import Counter
 from contextlib import suppress
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,7 @@ import polars as pl
 from shoal.errors import InputError, Reason, did_you_mean, listing
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Sequence
 
 _TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -164,6 +166,32 @@ def read_rows(path: str | Path) -> list[list[str]]:
     data, dialect = _load_text(path, None, None)
     records = [[cell.strip() for cell in record] for _, record in _records(path, data, dialect.delimiter)]
     return [record for record in records if not _is_blank(record)]
+
+
+def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    what
+        What it is, in the words of an error.
+
+    Raises
+    ------
+    InputError
+        If it is not there or is not TOML.
+    """
+    path = Path(path)
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no {what} {path}", reason=Reason.MISSING_FILE) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}", reason=Reason.MISSING_FILE) from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not a TOML file: {error}", reason=Reason.SCHEMA) from None
 
 
 def write_csv(frame: pl.DataFrame, path: str | Path) -> None:

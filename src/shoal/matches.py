@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InternalError
-from shoal.recoding import Generalized, Nodes, Ranges, Sets, Worlds
+from shoal.recoding import Generalized, Nodes, Ranges, Recoding, Sets, Worlds
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +136,12 @@ class Graph:
         row_type, first_row = kernels.group_rows(cells)
         attributes = tuple(_for_kernel(v) for v in values)
         return cls(codes[first_record], record_type, cells[first_row], row_type, attributes)
+
+    @classmethod
+    def of_recoding(cls, recoding: Recoding) -> Self:
+        """Return the graph of a table and the rows of a recoding of it."""
+        cells = np.column_stack([recoding.box] * len(recoding.values))
+        return cls.of(recoding.table.codes, cells, recoding.values)
 
     def degrees(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return with how many rows each record, and with how many records each row is consistent."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
 from typing import Any, Self
@@ -360,6 +361,66 @@ class Worlds(Generalized):
 
 
 @dataclass(frozen=True, eq=False)
+class Cells(Generalized):
+    """Single values and suppressed cells, of any kind of attribute.
+
+    Parameters
+    ----------
+    distinct
+        The generalized values of which there may be some: every single value, by its code, and at last all
+        of them.
+    shown
+        Which of these each is.
+    """
+
+    distinct: Generalized
+    shown: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, attribute: Attribute, codes: Codes, suppressed: NDArray[np.bool_]) -> Cells:
+        """Return each code as it is, or a suppressed cell."""
+        size = len(attribute.domain)
+        singles = np.arange(size, dtype=np.int32)
+        starts = np.append(np.arange(size + 1), 2 * size)
+        return cls(
+            closure(attribute, np.tile(singles, 2), starts),
+            np.where(suppressed, size, codes).astype(np.int32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+    def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
+        return self.distinct.covers(self.shown[index], codes)
+
+    def ncp(self) -> NDArray[np.float64]:
+        penalties = self.distinct.ncp()
+        penalties[-1] = 1.0  # also if the data has fewer values than were declared possible, or one
+        return penalties[self.shown]
+
+    def sizes(self) -> NDArray[np.int64]:
+        return self.distinct.sizes()[self.shown]
+
+    def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.distinct.entropies(counts)[self.shown]
+
+    def keys(self) -> list[NDArray[np.int32]]:
+        return [self.shown]
+
+    def texts(self) -> list[str]:
+        texts = [*self.distinct.texts()[:-1], written.SUPPRESSED]
+        return [texts[cell] for cell in self.shown]
+
+    def typed(self) -> pl.Series:
+        """Return what the attribute's kind returns; an interval of everything has no bounds."""
+        typed = self.distinct.typed()
+        if isinstance(typed.dtype, pl.Struct):
+            nothing = pl.Series(typed.name, [{"low": None, "high": None}], dtype=typed.dtype)
+            typed = typed.head(-1).append(nothing)
+        return typed.gather(self.shown)
+
+
+@dataclass(frozen=True, eq=False)
 class Recoding:
     """What is released for the quasi-identifiers: boxes of generalized values, and the box of each row.
 
@@ -373,9 +434,12 @@ class Recoding:
         For each released row, which box it shows. Where there are classes, row i shows record i's.
     graph
         For each released row, the records it was made to cover, equally many and each of them equally often;
-        None where classes of equal rows hide everybody.
+        None where classes of equal rows hide everybody, or nothing but what covers what.
     assignment
-        For each released row, the record whose other columns it has to carry; None where that is to be drawn.
+        For each released row, the record whose other columns it has to carry; None where that is to be drawn,
+        or, without a graph, where each record has a row of its own, in the order of the records.
+    account
+        What the method has to say of it, for the certificate; nothing about single records.
     """
 
     table: Table
@@ -383,6 +447,7 @@ class Recoding:
     box: NDArray[np.int32]
     graph: NDArray[np.int32] | None = None
     assignment: NDArray[np.int32] | None = None
+    account: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of_classes(cls, table: Table, classes: NDArray[np.int32]) -> Self:
@@ -391,6 +456,33 @@ class Recoding:
         starts = np.concatenate(([0], np.cumsum(np.bincount(classes))))
         values = tuple(closure(a, a.codes[order], starts) for a in table.attributes)
         return cls(table, values, classes)
+
+    @classmethod
+    def of_suppression(
+        cls,
+        table: Table,
+        suppressed: NDArray[np.bool_],
+        pattern: NDArray[np.int32],
+        account: Mapping[str, Any],
+    ) -> Self:
+        """Return the recoding in which records with the same pattern and the same kept values are a class.
+
+        Parameters
+        ----------
+        table, account
+            As for the recoding.
+        suppressed
+            Which columns each pattern suppresses.
+        pattern
+            The pattern of each record.
+        """
+        shown = np.where(suppressed[pattern], np.int32(-1), table.codes)
+        box, first = kernels.group_rows(shown)
+        values = tuple(
+            Cells.of(attribute, attribute.codes[first], suppressed[pattern[first], column])
+            for column, attribute in enumerate(table.attributes)
+        )
+        return cls(table, values, box, account=account)
 
     @classmethod
     def of_graph(
@@ -420,6 +512,41 @@ class Recoding:
         values = tuple(closure(a, a.codes[members], starts) for a in table.attributes)
         return cls(table, values, np.arange(n, dtype=np.int32), graph, assignment)
 
+    @classmethod
+    def of_rows(
+        cls, table: Table, starts: NDArray[np.int64], members: NDArray[np.int32], kept: NDArray[np.int64]
+    ) -> Self:
+        """Return the recoding in which each record that is kept has a row of its own.
+
+        Parameters
+        ----------
+        table
+            The table.
+        starts, members
+            The row of record i shows the closure of the records ``members[starts[i]:starts[i + 1]]``.
+        kept
+            The records whose rows are released, ascending.
+        """
+        sizes = np.diff(starts)[kept]
+        ends = np.cumsum(sizes)
+        which = np.arange(ends[-1]) - np.repeat(ends - sizes - starts[kept], sizes)
+        groups = np.concatenate(([0], ends))
+        values = tuple(closure(a, a.codes[members[which]], groups) for a in table.attributes)
+        box = np.arange(len(kept), dtype=np.int32)
+        return cls(table, values, box, assignment=kept.astype(np.int32))
+
+    @property
+    def withheld(self) -> int:
+        """How many records have no row."""
+        return len(self.table) - len(self.box)
+
+    @cached_property
+    def records(self) -> NDArray[np.int64]:
+        """The record that each row was made for; where that is drawn later, the one of the same number."""
+        if self.graph is None and self.assignment is not None:
+            return self.assignment.astype(np.int64)
+        return np.arange(len(self.box))
+
     @cached_property
     def types(self) -> NDArray[np.int32]:
         """The row type of each row: rows have the same if and only if they show the same values."""
@@ -428,9 +555,10 @@ class Recoding:
         return type_of_box[self.box]
 
     def covers(self) -> NDArray[np.bool_]:
-        """Return for each row whether it covers the record of the same number in every attribute."""
+        """Return for each row whether it covers its record (see `records`) in every attribute."""
         inside = [
-            v.covers(self.box, a.codes) for v, a in zip(self.values, self.table.attributes, strict=True)
+            v.covers(self.box, a.codes[self.records])
+            for v, a in zip(self.values, self.table.attributes, strict=True)
         ]
         return np.asarray(np.logical_and.reduce(inside))
 

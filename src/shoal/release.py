@@ -112,6 +112,7 @@ class Release:
             **self.circumstances,
             "rows": len(self.order),
             "left_out": table.left_out,
+            "withheld": self.recoding.withheld,
             "columns": [
                 {"name": c.name, "role": c.role.value}
                 | (
@@ -126,6 +127,7 @@ class Release:
                 )
                 for c in table.schema
             ],
+            **({"account": dict(self.recoding.account)} if self.recoding.account else {}),
             "loss": self.loss.as_dict(),
             "audit": self.audit.as_dict(),
         }
@@ -138,7 +140,9 @@ class Release:
     def _report(self, certificate: Mapping[str, Any]) -> Report:
         from shoal.report import Material, Report  # late: not everybody asks for one
 
-        return Report(Material(self.recoding, self.rows, self.model, self.loss, self.audit, certificate))
+        return Report(
+            Material(self.recoding, self.rows, self.order, self.model, self.loss, self.audit, certificate)
+        )
 
     def plot(self, name: str | None = None) -> Any:
         """Return charts of the report as Altair's: one of them, or all, side by side.
@@ -238,14 +242,15 @@ def publish(
         If the audit finds that the promise does not hold: a method is wrong, and nothing is released.
     """
     rows = randomness.permutation(len(recoding.box))
-    order = rows
+    order = recoding.records[rows]
     if recoding.graph is not None:
         assignment = recoding.assignment
         if assignment is None:
             assignment = random_assignment(recoding.graph, randomness)
         order = assignment[rows].astype(np.int64)
     found = _audited(recoding, published(recoding, rows, order), order, model)
-    return Release(recoding, rows, order, model, measure(recoding, model.crowd), found, circumstances)
+    loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
+    return Release(recoding, rows, order, model, loss, found, circumstances)
 
 
 def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model) -> Audit:

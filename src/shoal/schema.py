@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import math
 import os
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -19,6 +18,7 @@ import tomli_w
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
+from shoal.io import read_toml
 from shoal.markup import table_html
 from shoal.staging import staged_file
 
@@ -319,14 +319,7 @@ class Schema:
             If the file is not there, is not TOML, or says something that is not understood.
         """
         path = Path(path)
-        try:
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise InputError(f"there is no schema file {path}", reason=Reason.MISSING_FILE) from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path} cannot be read: {error}", reason=Reason.MISSING_FILE) from None
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{path} is not a TOML file: {error}", reason=Reason.SCHEMA) from None
+        data = read_toml(path, "schema file")
         columns = data.pop("columns", None)
         if not isinstance(columns, dict) or not columns or data:
             extra = f"; it also has {listing(data)}" if data else ""

@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal import Hierarchy, Schema
+from shoal import KK, Concealment, Hierarchy, KAnonymity, KOne, OneK, Schema, audit
 from shoal.audit.classes import classes_of
 from shoal.audit.consistency import consistency_of
 from shoal.audit.reading import read_release
 from shoal.matches import Graph, Matches
+from shoal.models import Model
 from shoal.schema import as_frame
 from shoal.table import Table
 
@@ -40,9 +41,16 @@ def judged(original: pl.DataFrame, released: pl.DataFrame, schema: Schema) -> tu
 
 def sets(records: Values, rows: Iterable[Iterable[int | str]]) -> tuple[dict[str, int], Matches]:
     """Judge a release of one attribute, whose rows are sets of values."""
+    return judged(*as_tables(records, rows))
+
+
+def as_tables(
+    records: Values, rows: Iterable[Iterable[int | str]]
+) -> tuple[pl.DataFrame, pl.DataFrame, Schema]:
+    """Return a table of one attribute, a release of it, whose rows are sets of values, and its schema."""
     original = pl.DataFrame({"value": [str(record) for record in records]})
     released = pl.DataFrame({"value": ["|".join(str(value) for value in row) for row in rows]})
-    return judged(original, released, Schema.infer(original, quasi=["value"], kinds={"value": "categorical"}))
+    return original, released, Schema.infer(original, quasi=["value"], kinds={"value": "categorical"})
 
 
 # --- Appendix A ---------------------------------------------------------------------------------------------
@@ -109,6 +117,34 @@ def test_each_region_of_figure_1(
         rows = [rows[i] for i in np.random.default_rng(k).permutation(len(rows))]
     levels, _ = sets(records, rows)
     assert {name for name, level in levels.items() if level >= k} == classes
+
+
+JUDGES: dict[str, type[Model]] = {
+    "k": KAnonymity,
+    "(1,k)": OneK,
+    "(k,1)": KOne,
+    "(k,k)": KK,
+    "concealment": Concealment,
+}
+
+
+@pytest.mark.parametrize(("made", "classes"), REGIONS)
+def test_each_model_is_judged_by_its_own_class(
+    made: Callable[[int], tuple[Values, list[Values]]], classes: set[str]
+) -> None:
+    records, rows = made(4)
+    original, released, schema = as_tables(records, rows)
+    held = {name for name, model in JUDGES.items() if audit(original, released, schema, model(k=4)).holds}
+    assert held == classes
+
+
+def test_two_sides_are_more_than_one() -> None:
+    original, released, schema = as_tables(*a_small_row(4))
+    assert audit(original, released, schema, Concealment(k=4)).holds
+    judged = audit(original, released, schema, Concealment(k=4, two_sided=True))
+    assert judged.findings == (
+        "1 released rows have fewer than k = 4 persons left once everybody must have one; the worst has 3",
+    )
 
 
 @pytest.mark.parametrize("k", [3, 4, 5, 6])

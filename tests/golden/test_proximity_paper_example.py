@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
+from shoal import Dissimilarity, Schema, anonymize, audit
 from shoal.audit.classes import Classes
 from shoal.audit.proximity import Proximity, proximity_of_classes
 from shoal.distances import Absolute, Least
@@ -65,3 +67,29 @@ def test_which_groups_are_breached(closest_component: Least) -> None:
 
 def test_a_group_of_one_is_lost(closest_component: Least) -> None:
     assert proximity(closest_component, [0, 0, 0, 0, 1]).risks[1] == 1
+
+
+def test_the_colouring_of_figure_2(closest_component: Least) -> None:
+    """Example 4: patients 1, 2 and 4 have one colour, 3 and 5 the other, and no two neighbours share one."""
+    coloured = proximity(closest_component, [0, 0, 1, 0, 1])
+    assert coloured.risks.tolist() == [0, 0]
+    everybody = np.arange(5)
+    edges = np.argwhere(closest_component.close(everybody[:, None], everybody, 0.1)) + 1
+    assert {(a, b) for a, b in edges.tolist() if a < b} == {(1, 3), (2, 3), (3, 4)}
+
+
+def test_xcolor_finds_such_a_colouring() -> None:
+    """Classes of k = 2 or 3 of the first group, in which nobody has a neighbour at all."""
+    frame = pl.DataFrame(
+        {
+            "age": [18, 22, 25, 28, 30],
+            **dict(zip(("allergy", "asthma", "myocarditis"), SYNDROMES[:5].T, strict=True)),
+        }
+    )
+    schema = Schema.infer(frame, quasi=["age"], sensitive=["allergy", "asthma", "myocarditis"])
+    model = Dissimilarity(k=2, epsilon=0.1, delta=1, distance="least")
+    for start in ("locality", "degree"):
+        release = anonymize(frame, schema, model, start=start)
+        assert release.audit.proximity[0].risk == 0
+        assert sorted(release.audit.classes.sizes) == [2, 3]
+    assert audit(frame, frame, schema, epsilon=0.1, distance="least").proximity[0].risk == 1

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from spaces import LARGE, records
 
-from shoal.kernels import RANGE, SET, TREE, BoxTree, Diversification, Geometry, Matching
+from shoal.kernels import RANGE, SET, BoxTree, Diversification, Geometry, Matching
 
 
 @st.composite
@@ -78,19 +78,10 @@ def covered_by(
     members: Sequence[Sequence[int]], attributes: list[Geometry], codes: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
     """Return whether the closure of each list of records (column) covers each record (row)."""
-    n = len(codes)
-    inside = np.ones((n, n), dtype=np.bool_)
-    for record, box in product(range(n), range(n)):
-        for c, a in enumerate(attributes):
-            code, present = int(codes[record, c]), set(codes[list(members[box]), c].tolist())
-            if a.kind == SET:
-                inside[record, box] &= code in present
-            elif a.kind == TREE:
-                inside[record, box] &= twins.cost(a, {*present, code}) == twins.cost(a, present)
-            else:
-                mixed = len(present) > 1 and max(present) == a.size - 1 and a.table[-1] > 1
-                inside[record, box] &= mixed or min(present) <= code <= max(present)
-    return inside
+    rows = [tuple(row) for row in codes.tolist()]
+    return np.array(
+        [[twins.covers(attributes, [rows[m] for m in box], record) for box in members] for record in rows]
+    )
 
 
 def some(data: st.DataObject, n: int) -> NDArray[np.int32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import polars as pl
@@ -81,6 +81,28 @@ def test_ranks_find_the_same_neighbours_as_pairs(distance: LinearDistance, data:
     low, high = distance.reach(epsilon)
     by_rank = (low[:, None] <= distance.rank) & (distance.rank <= high[:, None])
     assert by_rank.tolist() == distance.close(values[:, None], values[None, :], epsilon).tolist()
+
+
+@given(linear | composites(), st.data())
+def test_kernels_find_the_same_neighbours(distance: Distance, data: st.DataObject) -> None:
+    known = [float(each) for each in all_pairs(distance).ravel() if np.isfinite(each)]
+    epsilon = data.draw(st.sampled_from(known) | st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0, 7.0]))
+    values = np.arange(len(distance))
+    close = distance.close(values[:, None], values[None, :], epsilon)
+    alone = np.eye(len(values), dtype=np.int64)
+    for closeness in (distance.closeness(epsilon), Distance.closeness(distance, epsilon)):
+        assert (closeness.near(values, alone).T > 0).tolist() == close.tolist()
+    counts = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(values), max_size=len(values))))
+    assert distance.degrees(counts, epsilon).tolist() == (close @ counts - 1).tolist()
+    largest = max(
+        counts[list(chosen)].sum()
+        for size in range(1, len(values) + 1)
+        for chosen in combinations(values, size)
+        if close[np.ix_(chosen, chosen)].all()
+    )
+    found = distance.clique(counts, epsilon)
+    assert counts.max() <= found <= largest
+    assert found == largest or not isinstance(distance, LinearDistance)
 
 
 @given(st.lists(st.integers(-30, 30), min_size=1, max_size=10), st.integers(0, 20))

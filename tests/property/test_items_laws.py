@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal import InfeasibleError, Schema, SetAnonymity, SetDiversity, anonymize, audit
+from shoal import InfeasibleError, Prefixes, Schema, SetAnonymity, SetDiversity, anonymize, audit
 from shoal.measures import measure
 from shoal.measures.items import error_rate, query_error
 from shoal.methods import METHODS, Circumstances
@@ -203,3 +203,33 @@ def test_records_as_items_agree_where_they_are_equal(drawn: tuple[pl.DataFrame, 
             same = (table.codes[i] == table.codes[j]).all()
             if same:
                 assert items[i].tolist() == items[j].tolist()
+
+
+@pytest.mark.parametrize(("weight", "steps"), [(1.0, 3), (2.0, 6), (0.5, 2)])
+def test_other_columns_are_worth_as_many_items_as_they_weigh(weight: float, steps: int) -> None:
+    frame = pl.DataFrame(
+        {
+            "basket": [["a", "b", "c"]] * 4,
+            "age": [20, 40, 30, None],
+            "city": ["Rome", "Rome", "Oslo", "Bonn"],
+            "zip": ["11", "12", "21", "22"],
+        }
+    )
+    columns = ["age", "city", "zip"]
+    schema = Schema.infer(
+        frame,
+        quasi=["basket", *columns],
+        weights=dict.fromkeys(columns, weight),
+        hierarchies={"zip": Prefixes((1,))},
+    )
+    items, _ = as_items(Table.encode(frame, schema))
+    sets = [set(items[i].tolist()) for i in range(4)]
+    halfway = round(steps / 2)
+    city, leaf = (
+        max(halfway, 1),
+        max(steps // 2, 1),
+    )  # two steps lead from one city to all, or from leaf to root
+    assert len(sets[0] ^ sets[1]) == steps + 2 * leaf  # the other end of the scale; another leaf
+    assert len(sets[0] ^ sets[2]) == halfway + 2 * city + 4 * leaf  # another city, and another branch
+    # Missing is beyond the end of the scale.
+    assert len(sets[2] ^ sets[3]) == 2 * steps - halfway + 2 * city + 2 * leaf

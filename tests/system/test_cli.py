@@ -298,6 +298,32 @@ def test_clusters_by_either_measure(tmp_path: Path) -> None:
     assert json.loads(refused.stdout)["error"]["reason"] == "parameter"
 
 
+@pytest.mark.parametrize(
+    ("model", "options", "promised"),
+    [
+        ("concealment", ["--two-sided", "--p", "2"], {"two_sided": True, "p": 2}),
+        ("kk", ["--withhold", "0.1"], {"withhold": 0.1}),
+        ("k1", ["--withhold", "0.1"], {"withhold": 0.1}),
+        ("1k", [], {"withhold": 0.0}),
+    ],
+)
+def test_rows_of_their_own(
+    tmp_path: Path, model: str, options: list[str], promised: dict[str, object]
+) -> None:
+    (tmp_path / "t.csv").write_text("age,pay\n" + "".join(f"{age},{age % 2}\n" for age in range(20)))
+    roles = ["--quasi", "age", "--sensitive", "pay", "--model", model, "--k", "4", *options]
+    call = ["anonymize", "t.csv", *roles, "-o", "out", "--overwrite", "--json"]
+    made = json.loads(run(tmp_path, *call, "--measure", "em", "--effort", "fast").stdout)
+    assert made["options"] == {"measure": "em", "effort": "fast"}
+    assert promised.items() <= made["model"].items()
+    assert made["withheld"] == 20 - made["rows"] == (2 if promised.get("withhold") else 0)
+    run(tmp_path, "audit", "t.csv", "out/release.csv", *roles)
+    run(tmp_path, "audit", "t.csv", "out/release.csv", *roles, "--k", "21", code=1)
+    certain = run(tmp_path, *call, "--no-randomized")
+    assert json.loads(certain.stdout)["options"] == {"randomized": False}
+    assert "not randomized" in certain.stderr
+
+
 def test_a_scan_that_fails_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("visit_date\n2025-02-30\n2025-02-27\n")
     run(tmp_path, "scan", "t.csv", code=2)
@@ -337,3 +363,64 @@ def test_compare_refuses_what_it_cannot_mean_and_fails_if_all_do(tmp_path: Path)
     assert "unknown" in run(tmp_path, *about, "--model", "unheard-of", code=2).stderr
     failed = run(tmp_path, *about, "--k", "500", "--model", "freeform", "--method", "ring", code=1)
     assert "no release" in failed.stdout
+
+
+def test_patterns_of_suppressed_cells(clinic: Path, tmp_path: Path) -> None:
+    table, patterns = str(clinic / "patients.csv"), tmp_path / "patterns.toml"
+    patterns.write_text('never = ["sex"]\npriorities = [["age", "zip"]]\n[weights]\nage = 2\n')
+    model = (*ROLES, "--model", "patterned", "--patterns", "patterns.toml", "--k", "5")
+    shown = run(
+        tmp_path, "anonymize", table, *model, "--effort", "best", "--seconds", "5", "-o", "out"
+    ).stdout
+    for words in ("every cell is exact or suppressed", "never 'sex'", "suppressed", "proven"):
+        assert words in " ".join(shown.split())
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate["account"]["bound"] <= certificate["account"]["cost"]
+    assert sum(kind["rows"] for kind in certificate["audit"]["suppressions"]) == 1_000
+    assert not any("sex" in kind["suppress"] for kind in certificate["audit"]["suppressions"])
+    assert "What was suppressed" in (tmp_path / "out" / "report.html").read_text()
+    run(tmp_path, "audit", table, "out/release.csv", *model, "-q")
+    patterns.write_text("up_to = 0\nleftovers = 'refuse'\n")
+    assert (
+        "which no pattern allows" in run(tmp_path, "audit", table, "out/release.csv", *model, code=1).stdout
+    )
+    refused = run(tmp_path, "anonymize", table, *model, "-o", "other", "--json", code=1)
+    assert json.loads(refused.stdout)["error"]["reason"] == "infeasible"
+    patterns.write_text('never = ["sexe"]\n')
+    refused = run(tmp_path, "anonymize", table, *model, "-o", "other", "--json", code=2)
+    assert json.loads(refused.stdout)["error"]["reason"] == "unknown-column"
+
+
+def test_dissimilarity_from_advice_to_audit(tmp_path: Path) -> None:
+    rows = [(20 + i % 40, "fm"[i % 2], (i * 7919) % 100, "abcd"[i % 4]) for i in range(400)]
+    frame = pl.DataFrame(rows, schema=["age", "sex", "pay", "ill"], orient="row")
+    frame.write_csv(tmp_path / "table.csv")
+    roles = ("--quasi", "age,sex", "--sensitive", "pay")
+    advice = json.loads(run(tmp_path, "advise", "table.csv", *roles, "--epsilon", "5", "--json").stdout)
+    delta = next(point["guaranteed_delta"] for point in advice["frontier"] if point["k"] == 10)
+    shown = run(tmp_path, "advise", "table.csv", *roles, "--epsilon", "5", "--k", "5,10").stdout
+    assert "delta guaranteed" in shown
+    assert "# guaranteed" in shown
+    promise = ("--model", "dissimilarity", "--k", "10", "--epsilon", "5", "--delta", str(delta))
+    made = json.loads(run(tmp_path, "anonymize", "table.csv", *roles, *promise, "-o", "out", "--json").stdout)
+    assert "notes" not in made
+    assert made["audit"]["proximity"][0]["vulnerability"] == 0
+    audited = run(tmp_path, "audit", "table.csv", "out/release.csv", *roles, *promise).stdout
+    assert "The promise holds" in audited
+    assert "other principles" in audited
+    stricter = (*promise[:-1], "1")
+    refused = run(tmp_path, "audit", "table.csv", "out/release.csv", *roles, *stricter, code=1).stdout
+    assert "does not hold" in refused
+    run(tmp_path, "anonymize", "table.csv", *roles, *promise[:6], "-o", "none", code=2)  # no delta
+    run(tmp_path, "advise", "table.csv", *roles, "--epsilon", "-1", code=2)
+    run(tmp_path, "advise", "table.csv", *roles, "--epsilon", "1", "--k", "ten", code=2)
+    several = ("--quasi", "age,sex", "--sensitive", "pay,ill")
+    choices = ("--distance", "l2", "--start", "degree", "--effort", "fast")
+    limits = ("--model", "dissimilarity", "--k", "5", "--epsilon", "0.3", "--delta", "0.5")
+    shown = run(tmp_path, "anonymize", "table.csv", *several, *limits, *choices, "-o", "both").stdout
+    assert "pay and ill" in " ".join(shown.split())
+    impossible = (*promise[:-2], "--epsilon", "90", "--delta", "0.9")
+    assert (
+        "cannot be had"
+        in run(tmp_path, "anonymize", "table.csv", *roles, *impossible, "-o", "none", code=1).stderr
+    )

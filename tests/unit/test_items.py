@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from one_column import FLAVOURS, encoded, refused, values_of
+from one_column import FLAVOURS, encoded, frame_of, refused, values_of
 
 from shoal import (
     Freeform,
@@ -161,6 +161,16 @@ def test_awkward_names_come_back_from_files(tmp_path: Path, form: Any) -> None:
     )
     assert found.holds
     assert found.consistency.as_dict() == release.audit.consistency.as_dict()
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_releases_have_the_flavour_that_went_in(flavour: str) -> None:
+    frame = frame_of([*BASKETS, ["a"], ["c"]], flavour)
+    schema = Schema.infer(frame, quasi=["x"])
+    release = anonymize(frame, schema, SetAnonymity(k=2))
+    assert type(release.table) is type(frame)
+    assert as_frame(release.table).columns == ["x", "x_uncertain", "x_max_errors"]
+    assert audit(frame, release.table, schema, SetAnonymity(k=2), key=release.key).holds
 
 
 def test_names_are_written_and_read() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,21 +11,23 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.classes import classes_of, diversity_of
+from shoal.audit.classes import Classes, classes_of, diversity_of
 from shoal.audit.consistency import consistency_of, diversity_around, graph_of
 from shoal.audit.contribution import contributions_of
 from shoal.audit.judgement import broken
 from shoal.audit.outcome import Audit
 from shoal.audit.posterior import labels_of, posterior
+from shoal.audit.principles import Principles, principles_of
 from shoal.audit.proximity import proximity_of_classes, proximity_of_records
 from shoal.audit.reading import ReleasedColumn, read_release
 from shoal.audit.risks import consistency_with_population, risks_of
+from shoal.audit.suppression import suppressions_of
 from shoal.audit.uniqueness import uniqueness
-from shoal.distances import distance_of, has_distance
+from shoal.distances import Distance, Equality, LinearDistance, distance_of, distance_over, has_distance
 from shoal.encoding import sensitive as encode_sensitive
 from shoal.errors import InputError, Reason, listing
-from shoal.models import KAnonymity, Model
-from shoal.schema import Role, Schema, as_frame
+from shoal.models import Dissimilarity, KAnonymity, Model, Patterned
+from shoal.schema import Column, Role, Schema, as_frame
 from shoal.table import Table
 
 WORST_COMBINATIONS = 5
@@ -41,6 +44,7 @@ def audit(
     posterior_seconds: float | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
+    distance: str | Callable[[Any, Any], float] | None = None,
     population: Any = None,
 ) -> Audit:
     """Audit a release of any tool.
@@ -58,7 +62,7 @@ def audit(
         The secret of a release, if it is at hand: for each released row, the position (from 0) of its record
         in the original. Each row must then cover its own record, too.
     may_leave_out
-        Whether the release may have fewer rows than the original has records.
+        Whether the release may have fewer rows than the original has records, beyond what the promise says.
     posterior_seconds
         How long to sample how likely best guesses are; None leaves that out.
     epsilon
@@ -66,6 +70,9 @@ def audit(
         of each crowd carries nearly the same. None leaves that out.
     delta
         At most a share of 1 - delta of a crowd should be nearly the same; needs `epsilon`.
+    distance
+        How far apart sensitive values are, see `Dissimilarity`: all sensitive columns are then one composite
+        value. By default each has the distance that suits it. Needs `epsilon`.
     population
         A table of everybody who could be in the original, with its quasi-identifiers: tells how often an
         attacker is right who does not know who is in it.
@@ -80,8 +87,8 @@ def audit(
     InputError
         If the tables do not fit the schema, a released cell cannot be read, or a parameter is impossible.
     """
-    if delta is not None and epsilon is None:
-        raise InputError("delta says nothing without an epsilon", reason=Reason.PARAMETER)
+    if (delta is not None or distance is not None) and epsilon is None:
+        raise InputError("delta and distance say nothing without an epsilon", reason=Reason.PARAMETER)
     table = Table.encode(original, schema)
     found = audit_table(
         table,
@@ -93,7 +100,7 @@ def audit(
         posterior_seconds=posterior_seconds,
     )
     if epsilon is not None:
-        found = _with_proximity(found, table, released, epsilon, delta)
+        found = _with_proximity(found, table, released, epsilon, delta, distance)
     if population is not None:
         everybody = consistency_with_population(released, population, schema)
         risks = risks_of(found.classes, found.consistency, population=everybody)
@@ -139,15 +146,27 @@ def audit_table(
         risks_of(classes, consistency),
         diversity,
         model,
+        suppressions=suppressions_of(columns, table) if isinstance(model, Patterned) else (),
     )
     # Classes of equal rows say it already, unless somebody wants to know all.
-    asked = thorough or not isinstance(model, KAnonymity)
+    asked = thorough or not isinstance(model, KAnonymity | Patterned)
     if asked and consistency.rows_of_record.any():
         around = tuple(diversity_around(frame, column, graph) for column in sensitive)
         found = replace(found, diversity_around=around, diversity_consistent=around)
         if (matches.matches_of_record < consistency.rows_of_record).any():
             matched = tuple(diversity_around(frame, column, graph, matches) for column in sensitive)
             found = replace(found, diversity_around=matched)
+    if isinstance(model, Dissimilarity) and sensitive:
+        near = proximity_of_classes(
+            classes,
+            *_composite(frame, table.schema, model.distance),
+            epsilon=model.epsilon,
+            delta=model.delta,
+        )
+        found = replace(found, proximity=(near,))
+    if thorough and found.k > 1:
+        close = model.epsilon if isinstance(model, Dissimilarity) else None
+        found = replace(found, principles=_principles(frame, sensitive, classes, close))
     if thorough:
         names = [attribute.column.name for attribute in table.attributes]
         found = replace(
@@ -163,30 +182,65 @@ def audit_table(
         )
     findings = (
         *_leaks(frame, table.schema),
-        *_strangers(columns, found, may_leave_out),
+        *_strangers(columns, found, may_leave_out or (model is not None and model.may_leave_out)),
         *(() if model is None else broken(model, found, table.schema)),
     )
     return replace(found, findings=findings)
 
 
-def _with_proximity(found: Audit, table: Table, released: Any, epsilon: float, delta: float | None) -> Audit:
-    """Add the proximity risk of the sensitive columns that have a distance."""
+def _with_proximity(
+    found: Audit,
+    table: Table,
+    released: Any,
+    epsilon: float,
+    delta: float | None,
+    distance: str | Callable[[Any, Any], float] | None,
+) -> Audit:
+    """Add the proximity risk of the sensitive columns that have a distance, or of all as one by this one."""
     frame = as_frame(released)
     columns = read_release(frame, table)
-    in_classes, around = [], []
-    for column in table.schema.sensitive:
-        if column.name in frame.columns and has_distance(column):
-            shown = encode_sensitive(frame[column.name], column.missing_marks)
-            what = (column.name, shown.codes, distance_of(shown.values, column))
-            in_classes.append(proximity_of_classes(found.classes, *what, epsilon=epsilon, delta=delta))
-            around.append(proximity_of_records(columns, table, *what, epsilon=epsilon, delta=delta))
-    if not in_classes:
+    if distance is not None:
+        measured = [_composite(frame, table.schema, distance)]
+    else:
+        measured = [
+            _composite(frame, Schema((column,)), None)
+            for column in table.schema.sensitive
+            if column.name in frame.columns and has_distance(column)
+        ]
+    if not measured:
         raise InputError(
             "epsilon needs a sensitive column of the release that is numeric, a date, ordered or has a "
-            "hierarchy",
+            "hierarchy, or a distance",
             reason=Reason.NO_SENSITIVE,
         )
+    in_classes, around = [], []
+    for what in measured:
+        in_classes.append(proximity_of_classes(found.classes, *what, epsilon=epsilon, delta=delta))
+        around.append(proximity_of_records(columns, table, *what, epsilon=epsilon, delta=delta))
     return replace(found, proximity=tuple(in_classes), proximity_around=tuple(around))
+
+
+def _composite(
+    frame: nw.DataFrame[Any], schema: Schema, distance: str | Callable[[Any, Any], float] | None
+) -> tuple[str, NDArray[np.int32], Distance]:
+    """Return the sensitive columns of a release as one: its name, the value of each row, and the distance."""
+    columns = [column for column in schema.sensitive if column.name in frame.columns]
+    shown = [encode_sensitive(frame[column.name], column.missing_marks) for column in columns]
+    return " and ".join(column.name for column in columns), *distance_over(shown, columns, distance)
+
+
+def _principles(
+    frame: nw.DataFrame[Any], columns: Sequence[Column], classes: Classes, epsilon: float | None
+) -> tuple[Principles, ...]:
+    """Return what other principles say of sensitive columns, by the distance that suits each."""
+    found = []
+    for column in columns:
+        shown = encode_sensitive(frame[column.name], column.missing_marks)
+        distance: LinearDistance = Equality(len(shown))
+        with suppress(InputError):  # a release may hold other values than its schema says
+            distance = distance_of(shown.values, column)
+        found.append(principles_of(classes, column.name, shown.codes, distance, epsilon))
+    return tuple(found)
 
 
 def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) -> NDArray[np.int64]:

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import singledispatch
+
+import numpy as np
 
 from shoal.audit.classes import Diversity
 from shoal.audit.outcome import Audit
 from shoal.errors import listing
-from shoal.models import DiverseModel, Freeform, KAnonymity, Model, SetAnonymity, SetDiversity
+from shoal.models import (
+    KK,
+    Concealment,
+    ConsistentModel,
+    Dissimilarity,
+    DiverseModel,
+    Freeform,
+    KAnonymity,
+    KOne,
+    Model,
+    OneK,
+    Patterned,
+    SetAnonymity,
+    SetDiversity,
+)
 from shoal.schema import Schema
 
 _ROUNDING = 1e-9
+
+FITTING = "among the rows that some record fits"
+MATCHING = "among the matches of some record"
 
 
 @singledispatch
@@ -32,12 +52,7 @@ def broken(model: Model, found: Audit, schema: Schema) -> Iterator[str]:  # noqa
 
 @broken.register
 def _(model: KAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
-    if found.k < model.k:
-        small = found.classes.sizes[found.classes.sizes < model.k]
-        yield (
-            f"{len(small)} classes with {int(small.sum())} rows have fewer than k = {model.k} rows; "
-            f"the smallest has {found.k}"
-        )
+    yield from small_classes(found, model.k)
     yield from few_rows(found, model.k)
     yield from few_matches(found, model.k)
     yield from undiverse(model, schema, {"in some class": found.diversity})
@@ -49,8 +64,8 @@ def _(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
     yield from few_records(found, model.k)
     yield from few_matches(found, model.k)
     places = {
-        "among the rows that some record fits": found.diversity_consistent,
-        "among the matches of some record": found.diversity_around,
+        FITTING: found.diversity_consistent,
+        MATCHING: found.diversity_around,
     }
     yield from undiverse(model, schema, places)
 
@@ -63,6 +78,94 @@ def _(model: SetAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
 @broken.register
 def _(model: SetDiversity, found: Audit, schema: Schema) -> Iterator[str]:
     yield from broken(Freeform(k=model.l, p=model.l), found, schema)
+
+
+@broken.register
+def _(model: OneK, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from left_out(model, found)
+    yield from few_rows(found, model.k)
+    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+
+
+@broken.register
+def _(model: KOne, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from left_out(model, found)
+    yield from few_records(found, model.k)
+    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+
+
+@broken.register
+def _(model: KK, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from left_out(model, found)
+    yield from few_rows(found, model.k)
+    yield from few_records(found, model.k)
+    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+
+
+@broken.register
+def _(model: Concealment, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from few_rows(found, model.k)
+    yield from few_matches(found, model.k)
+    if model.two_sided:
+        least = int(found.matches.matches_of_row.min())
+        if least < model.k:
+            count = int((found.matches.matches_of_row < model.k).sum())
+            yield (
+                f"{count} released rows have fewer than k = {model.k} persons left once everybody must have "
+                f"one; the worst has {least}"
+            )
+    yield from undiverse(model, schema, {MATCHING: found.diversity_around})
+
+
+def left_out(model: ConsistentModel, found: Audit) -> Iterator[str]:
+    """Yield that more records are left out than were to be withheld, if so."""
+    missing = found.records - found.rows
+    withheld = math.ceil(model.withhold * found.records)
+    if withheld and missing > withheld:
+        yield f"{missing} records are left out, although only {withheld} were to be withheld"
+
+
+@broken.register
+def _(model: Patterned, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from small_classes(found, model.k)
+    yield from few_rows(found, model.k)
+    yield from few_matches(found, model.k)
+    mask = model.mask({column.name: column.weight for column in schema.quasi})
+    for kind in found.suppressions:
+        if kind.blurred:
+            yield f"{kind.rows} rows are neither exact nor suppressed in {listing(kind.blurred)}"
+        elif not mask.allows(np.isin(mask.columns, kind.suppressed), np.isin(mask.columns, kind.either)):
+            what = listing(kind.suppressed) or "nothing"
+            yield f"{kind.rows} rows suppress {what}, which no pattern allows"
+
+
+@broken.register
+def _(model: Dissimilarity, found: Audit, schema: Schema) -> Iterator[str]:
+    yield from small_classes(found, model.k)
+    yield from few_rows(found, model.k)
+    yield from few_matches(found, model.k)
+    present = {column.column for column in found.diversity}
+    absent = [column.name for column in schema.sensitive if column.name not in present]
+    if absent or not found.proximity:
+        what = f"{listing(absent)} are not in the release" if absent else "there are none"
+        yield f"a distance of sensitive values was promised, but of the sensitive columns {what}"
+        return
+    near = found.proximity[0]
+    if near.vulnerability:
+        yield (
+            f"in {near.vulnerability:.1%} of the classes, more than {1 - model.delta:.1%} of the other "
+            f"values of {near.column} are within {model.epsilon:g} of one; in the worst, {near.risk:.1%} are"
+        )
+
+
+def small_classes(found: Audit, k: int) -> Iterator[str]:
+    """Yield that some classes of equal rows are smaller than k, if so."""
+    if found.k < k:
+        small = found.classes.sizes[found.classes.sizes < k]
+        yield (
+            f"{len(small)} classes with {int(small.sum())} rows have fewer than k = {k} rows; "
+            f"the smallest has {found.k}"
+        )
 
 
 def few_rows(found: Audit, k: int) -> Iterator[str]:

@@ -9,13 +9,15 @@ from shoal.audit.classes import Classes, Diversity
 from shoal.audit.consistency import Consistency
 from shoal.audit.contribution import Contribution
 from shoal.audit.posterior import Posterior
+from shoal.audit.principles import Principles
 from shoal.audit.proximity import Proximity
 from shoal.audit.risks import Risks
+from shoal.audit.suppression import Suppression
 from shoal.audit.uniqueness import Combination
 from shoal.errors import PromiseError
 from shoal.markup import facts_html
 from shoal.matches import Matches
-from shoal.models import Model
+from shoal.models import Dissimilarity, Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,11 @@ class Audit:
         distance; empty if nobody asked.
     proximity_around
         The same among the rows that each record is consistent with.
+    suppressions
+        Which cells rows suppress, and how many rows do; found if patterns of them were promised.
+    principles
+        What other principles of the literature say of each sensitive column; empty if nobody asked, or if
+        some class has a single row.
     """
 
     records: int
@@ -76,6 +83,8 @@ class Audit:
     posterior: Posterior | None = None
     proximity: tuple[Proximity, ...] = ()
     proximity_around: tuple[Proximity, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    principles: tuple[Principles, ...] = ()
 
     @property
     def k(self) -> int:
@@ -121,7 +130,25 @@ class Audit:
         crowds = [("in each class", d) for d in self.diversity if self.k > 1]
         crowds += [("around records", d) for d in self.diversity_around]
         levels = "p = {0.p}, l = {0.l:.3g}, entropy l = {0.entropy_l:.3g}"
-        return facts + [(f"{d.column} {where}", levels.format(d)) for where, d in crowds]
+        facts += [(f"{d.column} {where}", levels.format(d)) for where, d in crowds]
+        if isinstance(self.promise, Dissimilarity):
+            facts += [
+                (
+                    f"within {risk.epsilon:g} of each other",
+                    f"at most {risk.risk:.1%} of a class, {risk.mean:.1%} on average, in {risk.column}",
+                )
+                for risk in self.proximity
+            ]
+        return facts + [
+            (
+                f"other principles, {each.column}",
+                f"alpha = {each.alpha:.3g}, t = {each.closeness:.3g}"
+                + ("" if each.m is None else f", m = {each.m}")
+                + ("" if each.variance is None else f", variance {each.variance:.4g}")
+                + ("" if each.extent is None else f", e = {each.extent:.4g}"),
+            )
+            for each in self.principles
+        ]
 
     def _repr_html_(self) -> str:
         return facts_html(self.verdict, self.facts())
@@ -161,4 +188,6 @@ class Audit:
             "posterior": None if self.posterior is None else self.posterior.as_dict(),
             "proximity": [each.as_dict() for each in self.proximity],
             "proximity_around": [each.as_dict() for each in self.proximity_around],
+            "suppressions": [each.as_dict() for each in self.suppressions],
+            "principles": [each.as_dict() for each in self.principles],
         }

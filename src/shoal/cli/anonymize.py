@@ -16,6 +16,9 @@ from shoal.release import RELEASE_FILES, Format, Release
 from shoal.staging import staged_folder
 from shoal.suggestion import warnings
 
+MOST_PATTERNS = 8
+"""So many combinations of suppressed cells are shown, those of most rows."""
+
 
 @options.takes_table
 def anonymize(
@@ -31,6 +34,12 @@ def anonymize(
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
+    two_sided: options.TwoSided = None,
+    withhold: options.Withhold = None,
+    patterns: options.PatternsFile = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    distance: options.Distance = None,
     method: Annotated[
         str | None, typer.Option("--method", help="Another way to keep it.", rich_help_panel="The promise")
     ] = None,
@@ -38,19 +47,29 @@ def anonymize(
         str | None,
         typer.Option(
             "--effort",
-            help="freeform: fast, balanced or best; chain: not best.",
+            help="fast, balanced or best; chain: not best; mondrian: none.",
+            rich_help_panel="The promise",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--start",
+            help="xcolor: locality, or degree as in the paper.",
             rich_help_panel="The promise",
         ),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", help="exact: how long the proof may take.", rich_help_panel="The promise"),
+        typer.Option(
+            "--seconds", help="exact, patterned: how long the proof may take.", rich_help_panel="The promise"
+        ),
     ] = None,
     measure: Annotated[
         str | None,
         typer.Option(
             "--measure",
-            help="agglomerative, forest: lm or em, what they lose least of.",
+            help="gcp, lm or em: what is to be lost least, by some methods.",
             rich_help_panel="The promise",
         ),
     ] = None,
@@ -60,6 +79,14 @@ def anonymize(
             "--relaxed", help="mondrian: may divide records of one value.", rich_help_panel="The promise"
         ),
     ] = False,
+    randomized: Annotated[
+        bool | None,
+        typer.Option(
+            "--randomized/--no-randomized",
+            help="concealment, kk, k1, 1k: rows are drawn; without it never to publish.",
+            rich_help_panel="The promise",
+        ),
+    ] = None,
     file_format: Annotated[
         Format, typer.Option("--format", help="csv (text) or parquet (typed).", rich_help_panel="Files")
     ] = "csv",
@@ -79,24 +106,40 @@ def anonymize(
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
         promised = options.promise(
-            model or options.default_model(described), k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l
+            model or options.default_model(described),
+            k=k,
+            l=diversity_l,
+            p=diversity_p,
+            entropy_l=entropy_l,
+            two_sided=two_sided,
+            withhold=withhold,
+            patterns_file=patterns,
+            epsilon=epsilon,
+            delta=delta,
+            distance=distance,
         )
         for warning in warnings(frame, described):
             warn(warning)
         choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
-        if effort is not None:
-            choices["effort"] = effort
-        if seconds is not None:
-            choices["seconds"] = seconds
-        if measure is not None:
-            choices["measure"] = measure
+        given = {
+            "effort": effort,
+            "start": start,
+            "seconds": seconds,
+            "measure": measure,
+            "randomized": randomized,
+        }
+        choices |= {name: value for name, value in given.items() if value is not None}
         with progress(quiet or as_json) as report:
             release = engines.anonymize(
                 frame, described, promised, method=method, seed=seed, progress=report, **choices
             )
         release.write_files(staging, form=file_format, keep_key=keep_key)
+    for note in release.circumstances.get("notes", ()):
+        warn(note)
     if seed is not None:
         warn("this release is seeded: whoever knows the seed can undo the shuffle; do not publish it")
+    if randomized is False:
+        warn("this release is not randomized: whoever knows everybody can find out who is who; an experiment")
     if keep_key:
         warn(f"{output / 'key.csv'} tells who is who; keep it apart from the release, or delete it")
     if as_json:
@@ -116,11 +159,13 @@ def show_release(release: Release, folder: Path) -> None:
             ("promised", release.model.sentence()),
             ("audit found", found.verdict),
             *_crowd(release),
+            *_suppressed(release),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *_items(loss),
             *([("left out", f"{left_out} records with missing values")] if left_out else []),
+            *([("withheld", f"{release.recoding.withheld} records")] if release.recoding.withheld else []),
             ("made by", f"{release.circumstances['method']} in {release.circumstances['seconds']:.1f} s"),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
@@ -139,6 +184,20 @@ def _items(loss: Loss) -> list[tuple[str, str]]:
     ]
 
 
+def _suppressed(release: Release) -> list[tuple[str, str]]:
+    """Return which cells how many rows suppress, and how far from the least that may be."""
+    kinds = [
+        f"{', '.join(kind.suppressed) or 'nothing'} ({kind.rows} rows)" for kind in release.audit.suppressions
+    ]
+    more = f" and {len(kinds) - MOST_PATTERNS} other combinations" if len(kinds) > MOST_PATTERNS else ""
+    account = release.recoding.account
+    gap = 1 - account["bound"] / account["cost"] if account.get("bound") else None
+    return [
+        *([("suppressed", "; ".join(kinds[:MOST_PATTERNS]) + more)] if kinds else []),
+        *([] if gap is None else [("proven", f"nobody could suppress more than {gap:.1%} less")]),
+    ]
+
+
 def _least(loss: Loss) -> list[tuple[str, str]]:
     """Return how much more was lost than had to be, as far as anybody can tell."""
     if loss.ratio is None:
@@ -151,7 +210,7 @@ def _least(loss: Loss) -> list[tuple[str, str]]:
 def _crowd(release: Release) -> list[tuple[str, str]]:
     """Return in what crowd people hide: classes of equal rows, or the rows that each of them fits."""
     found = release.audit
-    if release.recoding.graph is not None:
+    if release.recoding.graph is not None or release.recoding.assignment is not None:
         consistent = found.consistency
         return [
             ("each person fits", f"at least {consistent.rows_per_record} of {found.rows} rows"),
@@ -165,6 +224,13 @@ def _crowd(release: Release) -> list[tuple[str, str]]:
             ),
         ]
     return [
+        *(
+            (
+                f"within {near.epsilon:g} of each other",
+                f"at most {near.risk:.1%} of a class, {near.mean:.1%} on average, in {near.column}",
+            )
+            for near in found.proximity
+        ),
         ("smallest class", f"{found.k} rows; {len(found.classes.sizes)} classes, {found.rows} rows"),
         *(
             (

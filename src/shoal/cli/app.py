@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from shoal.cli.advise import advise
 from shoal.cli.anonymize import anonymize
 from shoal.cli.audit import audit
 from shoal.cli.compare import compare
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, scan, anonymize, audit, compare):
+for command in (demo, scan, advise, anonymize, audit, compare):
     app.command()(command)
 
 

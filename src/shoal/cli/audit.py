@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json
 from shoal.errors import InputError, Reason
 from shoal.io import read_table
-from shoal.models import SetDiversity
+from shoal.models import Dissimilarity, SetDiversity
 from shoal.release import read_key
 
 
@@ -28,6 +28,9 @@ def audit(
     diversity_l: options.DiversityL = None,
     diversity_p: options.DiversityP = None,
     entropy_l: options.EntropyL = None,
+    two_sided: options.TwoSided = None,
+    withhold: options.Withhold = None,
+    patterns: options.PatternsFile = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -51,22 +54,9 @@ def audit(
             rich_help_panel="The promise",
         ),
     ] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(
-            "--epsilon",
-            help="Sensitive values so far apart count as nearly the same.",
-            rich_help_panel="The promise",
-        ),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            "--delta",
-            help="At most a share of 1 - delta of a crowd should be nearly the same.",
-            rich_help_panel="The promise",
-        ),
-    ] = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    distance: options.Distance = None,
     population: Annotated[
         Path | None,
         typer.Option(
@@ -81,11 +71,21 @@ def audit(
     """Check a release against its original: exit code 1 if the promise does not hold."""
     frame, described = load()
     promised = None
+    near: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "distance": distance}
+    parameters: dict[str, Any] = {
+        "l": diversity_l,
+        "p": diversity_p,
+        "entropy_l": entropy_l,
+        "two_sided": two_sided,
+        "withhold": withhold,
+        "patterns_file": patterns,
+    }
+    if model == Dissimilarity.name:
+        parameters |= near
+        near = {}
     if k is not None or model == SetDiversity.name:
-        promised = options.promise(
-            model or options.default_model(described), k=k, l=diversity_l, p=diversity_p, entropy_l=entropy_l
-        )
-    elif (model, diversity_l, diversity_p, entropy_l) != (None, None, None, None):
+        promised = options.promise(model or options.default_model(described), k=k, **parameters)
+    elif model is not None or any(given is not None for given in parameters.values()):
         raise InputError(
             "a promise needs its --k; without one, the audit reports and judges nothing",
             reason=Reason.PARAMETER,
@@ -100,9 +100,8 @@ def audit(
         key=None if key is None else read_key(key),
         may_leave_out=may_leave_out,
         posterior_seconds=posterior,
-        epsilon=epsilon,
-        delta=delta,
         population=None if population is None else read_table(population),
+        **near,
     )
     if as_json:
         show_json(found.as_dict())

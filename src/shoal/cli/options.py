@@ -15,12 +15,36 @@ import typer
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import ITEMS, holds_transactions, read_table
-from shoal.models import Freeform, KAnonymity, Model, SetAnonymity, SetDiversity
+from shoal.models import (
+    KK,
+    Concealment,
+    Dissimilarity,
+    Freeform,
+    KAnonymity,
+    KOne,
+    Model,
+    OneK,
+    Patterned,
+    SetAnonymity,
+    SetDiversity,
+)
 from shoal.schema import Kind, Role, Schema
 from shoal.transactions import collect_items
 
 MODELS: dict[str, type[Model]] = {
-    model.name: model for model in (Freeform, KAnonymity, SetAnonymity, SetDiversity)
+    model.name: model
+    for model in (
+        Freeform,
+        KAnonymity,
+        SetAnonymity,
+        SetDiversity,
+        Concealment,
+        KK,
+        KOne,
+        OneK,
+        Patterned,
+        Dissimilarity,
+    )
 }
 DEFAULT_MODEL = Freeform.name
 
@@ -123,6 +147,50 @@ EntropyL = Annotated[
         "--entropy-l", help="Entropy of sensitive values at least log(l).", rich_help_panel=_PROMISE
     ),
 ]
+TwoSided = Annotated[
+    bool | None,
+    typer.Option(
+        "--two-sided", help="concealment: of rows, too, not only of records.", rich_help_panel=_PROMISE
+    ),
+]
+Withhold = Annotated[
+    float | None,
+    typer.Option(
+        "--withhold", help="kk, k1, 1k: share of records left out at random.", rich_help_panel=_PROMISE
+    ),
+]
+PatternsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--patterns",
+        help="patterned: a TOML file of what may be suppressed; all combinations if it is not given.",
+    ),
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon",
+        help="Sensitive values so far apart count as nearly the same.",
+        rich_help_panel=_PROMISE,
+    ),
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(
+        "--delta",
+        help="At most a share of 1 - delta of a crowd should be nearly the same.",
+        rich_help_panel=_PROMISE,
+    ),
+]
+Distance = Annotated[
+    str | None,
+    typer.Option(
+        "--distance",
+        help="How far apart sensitive values are: absolute, equality or tree; for several columns together "
+        "l1, l2, linf or least.",
+        rich_help_panel=_PROMISE,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Overwrite = Annotated[
@@ -221,7 +289,7 @@ def default_model(schema: Schema) -> str:
     return SetAnonymity.name if any(c.kind is Kind.ITEMS for c in schema.quasi) else DEFAULT_MODEL
 
 
-def promise(model: str, **parameters: Any) -> Model:
+def promise(model: str, *, patterns_file: Path | None = None, **parameters: Any) -> Model:
     """Return the model that the options describe; parameters that are None were not given.
 
     Raises
@@ -235,6 +303,8 @@ def promise(model: str, **parameters: Any) -> Model:
             reason=Reason.PARAMETER,
         )
     given = {name: value for name, value in parameters.items() if value is not None}
+    if patterns_file is not None:
+        given = {**Patterned.described(patterns_file), **given}
     known = {field.name: field for field in fields(MODELS[model])}
     for name in given:
         if name not in known:

@@ -63,9 +63,11 @@ def anonymize(
     progress("reading values", 0.0)
     table = Table.encode(frame, schema)
     randomness = Randomness(seed)
-    recoding = function(table, model, Circumstances(randomness, progress), **options)
+    circumstances = Circumstances(randomness, progress)
+    recoding = function(table, model, circumstances, **options)
     progress("auditing", 0.0)
-    made = {"method": name, "options": options, "seeded": seed is not None}
+    notes = {"notes": circumstances.notes} if circumstances.notes else {}
+    made = {"method": name, "options": options, "seeded": seed is not None, **notes}
     release = publish(recoding, model, randomness, made)
     progress("auditing", 1.0)
     return replace(release, circumstances={**made, "seconds": round(time.perf_counter() - started, 3)})

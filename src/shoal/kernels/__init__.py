@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -336,6 +336,190 @@ class Diversification:
     def grown(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Rows that grew, and around which records."""
         return self._native.grown()
+
+
+class OwnRows:
+    """Rows that generalize one record each and grow around others (Tassa, Mazza and Gionis 2012).
+
+    Row i is made for record i. Whoever has a turn in an order is given by the number of the record.
+
+    Parameters
+    ----------
+    codes, attributes
+        The records, and what it costs to cover several codes.
+    room
+        How many records rows are going to be made of at first.
+    entropies
+        If rows are to be measured by the entropy of the values in them: for each attribute how often each
+        code occurs; of a tree, the entropy below the lowest common ancestor of each code and the next.
+    withheld
+        Records without a row.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[Geometry],
+        room: int,
+        *,
+        entropies: Sequence[NDArray[np.float64]] = (),
+        withheld: NDArray[np.integer[Any]] | None = None,
+    ) -> None:
+        tables = [np.ascontiguousarray(table, dtype=np.float64) for table in entropies]
+        without = np.empty(0, np.int32) if withheld is None else withheld.astype(np.int32)
+        # Rows that have once been drawn at random may have to be made larger by one record.
+        self._rows = _native.OwnRows(codes, _specs(attributes), tables, without, room + 1)
+        self._order = self._rows.order()
+        self._place = np.empty_like(self._order)
+        self._place[self._order] = np.arange(len(self._order), dtype=np.int32)
+
+    @property
+    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The records around which each row is the smallest box, its own first.
+
+        Those of row i are ``records[starts[i]:starts[i + 1]]``: `starts` and `records`.
+        """
+        starts, places = self._rows.members()
+        sizes = np.diff(starts)[self._place]
+        ends = np.cumsum(sizes)
+        which = np.arange(len(places)) - np.repeat(ends - sizes - starts[self._place], sizes)
+        return np.concatenate(([0], ends)), self._order[places[which]]
+
+    def expand(self, k: int) -> None:
+        """Let each row take in the record that costs it least until it covers k (Algorithm 2); all cores."""
+        self._rows.expand(k)
+
+    def expand_at_random(self, k: int, keys: NDArray[np.uint64]) -> None:
+        """Let rows take in records as `expand` does, or k - 1 of the 2 (k - 1) nearest (Algorithm 6).
+
+        Parameters
+        ----------
+        k
+            How many records a row is made of.
+        keys
+            Four random words for each row: they decide which of the two, and which records.
+        """
+        self._rows.expand_at_random(k, np.ascontiguousarray(keys))
+
+    def expand_from_several(self, k: int, starts: int, keys: NDArray[np.uint64] | None = None) -> None:
+        """Let rows take in records as `expand` does, but several times, and keep what costs least.
+
+        Parameters
+        ----------
+        k
+            How many records a row covers.
+        starts
+            So many of its nearest records come first in turn.
+        keys
+            Four random words for each row, if a coin decides for each whether it is the best or one of the
+            next best.
+        """
+        words = np.empty(0, np.uint64) if keys is None else np.ascontiguousarray(keys)
+        self._rows.expand_from_several(k, starts, words)
+
+    def cover(self, order: NDArray[np.integer[Any]], k: int) -> int:
+        """Let rows grow around one record after the other until k rows cover it (Algorithm 3).
+
+        A record without a row of its own may also be covered by none. Returns how many rows grew.
+        """
+        return self._rows.cover(self._place[order], k)
+
+    def begin_tightening(self, k: int, *, keep_cores: bool) -> None:
+        """Take rows as they are now for their cores, before they grow further or are tightened.
+
+        Parameters
+        ----------
+        k
+            So many records rows cover, and by so many rows records are to be covered.
+        keep_cores
+            Whether rows have to stay around the records that they are made of now.
+        """
+        self._rows.begin_tightening(k, keep_cores)
+
+    def cover_dearest_first(self, widest: int) -> None:
+        """Let rows grow until k of them cover each record: first those whose own rows cost most.
+
+        Parameters
+        ----------
+        widest
+            Rows that cover so many records grow only if there is no other.
+        """
+        self._rows.cover_dearest_first(widest)
+
+    def relieve(self, order: NDArray[np.integer[Any]], together: int, widest: int) -> float:
+        """Let one row after the other leave to others what these take for less; return what was saved.
+
+        Each record that was covered by k rows still is, and each row still covers k records.
+
+        Parameters
+        ----------
+        order
+            In which order rows have their turns.
+        together
+            So many rows that are near each other try that at once.
+        widest
+            As for `cover_dearest_first`.
+        """
+        return self._rows.relieve(self._place[order], together, widest)
+
+    def join(self, components: NDArray[np.integer[Any]] | None) -> None:
+        """Say who is in a crowd from now on.
+
+        Parameters
+        ----------
+        components
+            For each record and its row a component 0, 1, 2, ...: only rows of the same component count, the
+            matches. None lets all rows count that cover a record.
+        """
+        none = np.empty(0, np.int32)
+        self._rows.join(none if components is None else components[self._order].astype(np.int32))
+
+    def hold_together(self) -> None:
+        """Let only matches count from now on when rows are tightened, so that nobody loses one too many.
+
+        Components stay connected: for that some records have to stay in some rows.
+        """
+        self._rows.hold_together(self._rows.components())
+
+    def conceal_records(self, order: NDArray[np.integer[Any]], k: int) -> int:
+        """Let the rows of records grow until each record has k matches (Algorithm 5); return how many did."""
+        return self._rows.conceal_records(self._place[order], k)
+
+    def conceal_cheapest_first(self, records: NDArray[np.integer[Any]], k: int) -> int:
+        """Let rows grow until each of some records has k matches, the cheapest first; return how many did."""
+        return self._rows.conceal_cheapest_first(self._place[records], k)
+
+    def conceal_rows(self, order: NDArray[np.integer[Any]], k: int) -> int:
+        """Let rows grow until each row is a match of k records; return how many did."""
+        return self._rows.conceal_rows(self._place[order], k)
+
+    def vary(
+        self,
+        order: NDArray[np.integer[Any]],
+        labels: Sequence[NDArray[np.int32]],
+        *,
+        frequency_l: float = 0.0,
+        distinct: int = 0,
+        entropy: float = 0.0,
+    ) -> int:
+        """Let rows grow until the labels in the crowd of each record are varied (Algorithm 7).
+
+        Parameters
+        ----------
+        order
+            In which order records have their turns.
+        labels
+            For each column, the label of each record, which its row carries.
+        frequency_l, distinct, entropy
+            As for `Diversification`.
+
+        Returns
+        -------
+        int
+            How many pairs of rows grew, or, if all rows that cover a record count, how many rows.
+        """
+        columns = [np.ascontiguousarray(column[self._order], dtype=np.int32) for column in labels]
+        return self._rows.vary(self._place[order], columns, frequency_l, distinct, entropy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -782,6 +966,207 @@ def unify(
     )
 
 
+class Closeness:
+    """Which values are close to each other, without a table of all pairs; see native/closeness.hpp."""
+
+    def __init__(self, native: _native.Closeness, size: int) -> None:
+        self._native = native
+        self._size = size
+
+    def __len__(self) -> int:
+        """Return how many values there are."""
+        return self._size
+
+    @classmethod
+    def ranked(cls, ways: Sequence[tuple[NDArray[np.integer[Any]], ...]]) -> Closeness:
+        """Return the closeness of values that are near in one of several ways.
+
+        Parameters
+        ----------
+        ways
+            In each of them, the rank of each value, and the lowest and the highest rank that is near to it.
+        """
+        specs = [tuple(np.ascontiguousarray(array, dtype=np.int32) for array in way) for way in ways]
+        return cls(_native.Closeness(cast(Any, specs)), len(ways[0][0]))
+
+    @classmethod
+    def norm(cls, components: Sequence[Component], power: float, limit: float) -> Closeness:
+        """Return the closeness of values whose weighted norm is at most the limit."""
+        specs = [
+            (c.kind, c.weight, c.diameter, np.ascontiguousarray(c.numbers), np.ascontiguousarray(c.steps))
+            for c in components
+        ]
+        return cls(_native.Closeness(specs, power, limit), len(components[0].numbers))
+
+    @classmethod
+    def listed(cls, close: NDArray[np.uint8], size: int) -> Closeness:
+        """Return the closeness that a matrix of bits lists; each row has whole bytes, low bits first."""
+        return cls(_native.Closeness(np.ascontiguousarray(close).ravel(), size), size)
+
+    def degrees(self, counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return how many others are close to one of each value, if so many have each. On all cores.
+
+        In proportion to the pairs of values.
+        """
+        return self._native.degrees(np.ascontiguousarray(counts, dtype=np.int64))
+
+    def near(self, values: NDArray[np.integer[Any]], counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return how many of each class are close to each of some values, those with the value included.
+
+        Parameters
+        ----------
+        values
+            The values, each once.
+        counts
+            How many of each class have each of them, a row for each class.
+        """
+        rows = np.ascontiguousarray(counts, dtype=np.int64)
+        return self._native.near(values.astype(np.int32), rows.ravel()).reshape(rows.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One component of a norm, in which values differ by a share from 0 to 1.
+
+    Parameters
+    ----------
+    kind
+        `RANGE`: by the difference of their numbers, as a share of the diameter; NaN is the missing value.
+        `TREE`: by the dearest step between their places. `SET`: wholly, if their numbers differ.
+    weight
+        How much it counts.
+    diameter
+        What no difference exceeds.
+    numbers
+        One for each value.
+    steps
+        In a tree, what it costs from each place to the next.
+    """
+
+    kind: int
+    weight: float
+    diameter: float
+    numbers: NDArray[np.float64]
+    steps: NDArray[np.float64]
+
+
+class Coloring:
+    """Classes in which no record may have too many neighbours: records whose sensitive value is close to its.
+
+    Parameters
+    ----------
+    codes, attributes
+        The records, and what it costs to cover several codes.
+    class_of
+        The class of each record, numbered 0, 1, 2, ...; near classes should have near numbers. Classes keep
+        their sizes.
+    closeness
+        Which sensitive values are close to each other.
+    values
+        The sensitive value of each record.
+    allowed
+        How many neighbours a record of each class may have there.
+    """
+
+    LOSS, POTENTIAL, CAREFUL, EXCESS = range(4)
+    """What exchanges are made for, as native/coloring.hpp numbers it."""
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[Geometry],
+        class_of: NDArray[np.integer[Any]],
+        closeness: Closeness,
+        values: NDArray[np.int32],
+        allowed: NDArray[np.integer[Any]],
+    ) -> None:
+        self._coloring = _native.Coloring(
+            np.ascontiguousarray(codes),
+            _specs(attributes),
+            class_of.astype(np.int32),
+            closeness._native,
+            np.ascontiguousarray(values, dtype=np.int32),
+            allowed.astype(np.int32),
+        )
+
+    @property
+    def cost(self) -> float:
+        """The cost of all classes, each times its size."""
+        return self._coloring.cost()
+
+    @property
+    def class_of(self) -> NDArray[np.int32]:
+        """The class of each record."""
+        return self._coloring.class_of()
+
+    @property
+    def neighbours(self) -> NDArray[np.int32]:
+        """How many neighbours each record has in its class."""
+        return self._coloring.neighbours()
+
+    @property
+    def potential(self) -> int:
+        """How many pairs of neighbours are in the same class."""
+        return self._coloring.potential()
+
+    @property
+    def excess(self) -> int:
+        """How many neighbours too many there are, over all records."""
+        return self._coloring.excess()
+
+    def mend(self, goal: int, few: int, *, cycles: bool = False, most: int = 1 << 62) -> int:
+        """Exchange records that have too many neighbours, as long as that serves the goal.
+
+        First the record whose class saves most without it, and each in the way that loses least.
+
+        Parameters
+        ----------
+        goal
+            `POTENTIAL`: there are fewer pairs of neighbours, and the record goes where it does not have too
+            many. `CAREFUL`: the same, but it may take the place of a neighbour, and the excess falls.
+            `EXCESS`: the excess falls.
+        few
+            At how many classes to look, those that fit a record best; at more if none is found, at last at
+            all, unless that was in vain many times in a row.
+        cycles
+            Whether to look also at cycles of three records, among the few classes.
+        most
+            So many exchanges are made at most.
+
+        Returns
+        -------
+        int
+            How many were made.
+        """
+        return self._coloring.mend(goal, few, cycles, most)
+
+    def sweep(self, few: int, *, cycles: bool = False) -> int:
+        """Go once through all records and exchange those that make classes cheaper; the excess never grows.
+
+        Parameters
+        ----------
+        few
+            At how many classes to look, those that fit a record best.
+        cycles
+            Whether to look also at cycles of three records, where no pair was found.
+
+        Returns
+        -------
+        int
+            How many exchanges were made. On all cores.
+        """
+        return self._coloring.sweep(few, cycles)
+
+    def part(self, classes: NDArray[np.integer[Any]], few: int) -> int:
+        """Make each of these classes show what no other does, by the exchange that costs least.
+
+        Classes that do so already stay as they are; the other one then shows what it did, or nothing that
+        others do. The excess never grows. Looks at the few classes that fit best first; returns how many were
+        changed.
+        """
+        return self._coloring.part(classes.astype(np.int32), few)
+
+
 class Ring:
     """A cyclic order of distinct records, and moves that lower the cost of its windows of k neighbours.
 
@@ -823,6 +1208,94 @@ class Ring:
         sweep are left alone.
         """
         return self._ring.sweep()
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Which pattern each row has.
+
+    Parameters
+    ----------
+    pattern_of
+        The number of the pattern; -1 for rows that are left over.
+    counted
+        How many rows were counted, over all patterns.
+    """
+
+    pattern_of: NDArray[np.int32]
+    counted: int
+
+
+def cover(codes: NDArray[np.int32], kept: NDArray[np.uint64], k: int, *, shared: bool = False) -> Cover:
+    """Give each row the first pattern under which it looks the same as enough others that have none yet.
+
+    Parameters
+    ----------
+    codes
+        One row for each record; at most 64 columns.
+    kept
+        The columns that each pattern keeps, as bits, in the order in which patterns take their turn.
+    k
+        How many rows look the same, at least.
+    shared
+        Whether rows that have a pattern still count for others: each row then has the first pattern that it
+        could have at all.
+
+    Returns
+    -------
+    Cover
+        O(patterns x rows x columns) at worst; rows that are too rare for a pattern on some of its columns
+        are not counted for it.
+    """
+    return Cover(*_native.cover(np.ascontiguousarray(codes), kept, k, shared))
+
+
+class PatternSearch:
+    """A cover by patterns, and moves of rows from class to class that lower its cost.
+
+    A class are rows with the same pattern that look the same under it.
+
+    Parameters
+    ----------
+    codes, kept, k
+        As for `cover`; the cheapest pattern is the first.
+    costs
+        What a row costs under each pattern.
+    beyond
+        What a row costs that is left over: more than under any pattern.
+    pattern_of
+        The pattern of each row at first, as of a `Cover`.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        kept: NDArray[np.uint64],
+        costs: NDArray[np.float64],
+        beyond: float,
+        k: int,
+        pattern_of: NDArray[np.int32],
+    ) -> None:
+        self._search = _native.PatternSearch(np.ascontiguousarray(codes), kept, costs, beyond, k, pattern_of)
+        self._patterns = len(kept)
+
+    @property
+    def cost(self) -> float:
+        """What all rows cost together."""
+        return self._search.cost()
+
+    @property
+    def pattern_of(self) -> NDArray[np.int32]:
+        """The pattern of each row; -1 for those that are left over."""
+        return self._search.pattern_of()
+
+    def sweep(self, begin: int = 0, end: int | None = None) -> int:
+        """Make classes, or let them grow, where that saves cost, under one pattern after the other.
+
+        Rows that gain come, and as many others as k asks for; who stays behind in too small a class goes to
+        the cheapest other one. Returns how often something was saved.
+        """
+        return self._search.sweep(begin, self._patterns if end is None else end)
 
 
 def chain(

@@ -76,7 +76,8 @@ class Voted:
     Parameters
     ----------
     base
-        The items that more than half of the row's records have.
+        The items that more than half of the row's records have, and every other one of those that exactly
+        half of them have.
     uncertain
         The items that some of them have and others do not.
     distances

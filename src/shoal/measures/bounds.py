@@ -33,7 +33,9 @@ class Bound:
     error: float
 
 
-def lower_bound(table: Table, k: int, *, sample: int | None = None) -> Bound:
+def lower_bound(
+    table: Table, k: int, *, sample: int | None = None, records: NDArray[np.int64] | None = None
+) -> Bound:
     """Return a lower bound of the GCP of every release in which each row fits its record and k - 1 others.
 
     k-anonymity promises that, with or without diversity, and so does freeform. *Proof.* The row that is made
@@ -56,13 +58,16 @@ def lower_bound(table: Table, k: int, *, sample: int | None = None) -> Bound:
     sample
         How many records are asked, two from each of half as many stretches of neighbours; if there are no
         more different ones with fewer than k copies, all. `SAMPLE` by default.
+    records
+        The records that have a row; all by default. The others can still be one of the k that a row fits.
     """
     if any(isinstance(attribute.domain, ItemsDomain) for attribute in table.attributes):
         return Bound(0.0, 0.0)
     groups, first = kernels.group_rows(table.codes)
     tree = kernels.BoxTree(table.codes[first], geometry(table), 1)
     copies = np.bincount(groups)[tree.order]
-    paying = np.flatnonzero(copies < k)  # the others hide among their copies
+    rows = copies if records is None else np.bincount(groups[records], minlength=len(first))[tree.order]
+    paying = np.flatnonzero((copies < k) & (rows > 0))  # the others hide among their copies
     horizon = 4 * k + 40
     steps = 20_000 // horizon  # the wider it looks, the dearer is each step
 
@@ -72,12 +77,12 @@ def lower_bound(table: Table, k: int, *, sample: int | None = None) -> Bound:
     if sample is None:
         sample = min(SAMPLE, max(100 * SAMPLE // k, 20))
     if sample >= len(paying):
-        return Bound(float(costs(paying) @ copies[paying]) / len(table), 0.0)
-    ends = np.cumsum(copies[paying])
+        return Bound(float(costs(paying) @ rows[paying]) / rows.sum(), 0.0)
+    ends = np.cumsum(rows[paying])
     edges = np.linspace(0, ends[-1], max(sample // 2, 1) + 1).astype(np.uint64)
     sizes = np.diff(edges)
     # Always the same sample, so that releases of one table are held against the same bound.
     drawn = edges[:-1] + Randomness(0).words(2 * len(sizes)).reshape(2, -1) % sizes
     asked, which = np.unique(np.searchsorted(ends, drawn, side="right"), return_inverse=True)
-    one, other = costs(paying[asked])[which.reshape(2, -1)] * (sizes / len(table))
+    one, other = costs(paying[asked])[which.reshape(2, -1)] * (sizes / rows.sum())
     return Bound(float((one + other).sum()) / 2, float(np.sqrt(((one - other) ** 2).sum())) / 2)

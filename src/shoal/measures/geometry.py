@@ -78,9 +78,7 @@ def geometry(table: Table) -> list[Geometry]:
             case SetDomain():
                 kind, costs = SET, np.array([domain.cardinality], dtype=np.float64)
             case TreeDomain():
-                leaves = np.arange(len(domain))
-                meetings = domain.hierarchy.ancestor(leaves[:-1], leaves[1:])
-                kind, costs = TREE, Nodes(domain, meetings).ncp()
+                kind, costs = TREE, _meetings(domain).ncp()
             case ItemsDomain():
                 raise InputError(
                     f"column {attribute.column.name!r} holds items, which only set-anonymity and "
@@ -92,3 +90,19 @@ def geometry(table: Table) -> list[Geometry]:
                 raise TypeError(f"unknown domain {type(domain).__name__}")
         described.append(Geometry(kind, float(weight), len(domain), costs))
     return described
+
+
+def entropies(table: Table) -> list[NDArray[np.float64]]:
+    """Return for each attribute how often each code occurs; of a tree, the entropy where neighbours meet."""
+    return [
+        _meetings(a.domain).entropies(a.counts)
+        if isinstance(a.domain, TreeDomain)
+        else a.counts.astype(np.float64)
+        for a in table.attributes
+    ]
+
+
+def _meetings(domain: TreeDomain) -> Nodes:
+    """Return the lowest common ancestor of each code and the next."""
+    leaves = np.arange(len(domain))
+    return Nodes(domain, domain.hierarchy.ancestor(leaves[:-1], leaves[1:]))

@@ -89,9 +89,20 @@ class RowTypes:
     largest: int
 
 
-def measure(recoding: Recoding, k: int) -> Loss:
-    """Return all figures of loss of a recoding that was made for `k`."""
-    bound = lower_bound(recoding.table, k)
+def measure(recoding: Recoding, k: int, *, records_per_row: int | None = None) -> Loss:
+    """Return all figures of loss of a recoding that was made for `k`.
+
+    Parameters
+    ----------
+    recoding
+        The recoding.
+    k
+        The size of a crowd.
+    records_per_row
+        How many records each row must fit, for the bound; `k` by default.
+    """
+    crowd = k if records_per_row is None else records_per_row
+    bound = lower_bound(recoding.table, crowd, records=recoding.records if recoding.withheld else None)
     return Loss(
         gcp=gcp(recoding),
         lm=lm(recoding),
@@ -138,20 +149,30 @@ def gcp_by_attribute(recoding: Recoding) -> dict[str, float]:
 
 def lm(recoding: Recoding) -> float:
     """Return the loss metric: the mean over rows and attributes of (|B| - 1) / (|A| - 1)."""
+    return float(lm_of_rows(recoding).mean())
+
+
+def lm_of_rows(recoding: Recoding) -> NDArray[np.float64]:
+    """Return the loss metric of each row."""
     shares = [
         np.maximum(values.sizes() - 1, 0) / max(attribute.domain.cardinality - 1, 1)
         for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)
     ]
-    return float(_weighted(recoding, shares).mean())
+    return _weighted(recoding, shares)
 
 
 def em(recoding: Recoding) -> float:
     """Return the entropy measure: the mean entropy of the original value given the generalized one."""
+    return float(em_of_rows(recoding).mean())
+
+
+def em_of_rows(recoding: Recoding) -> NDArray[np.float64]:
+    """Return the entropy measure of each row."""
     bits = [
         values.entropies(attribute.counts)
         for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)
     ]
-    return float(_weighted(recoding, bits).mean())
+    return _weighted(recoding, bits)
 
 
 def discernibility(recoding: Recoding) -> int:
@@ -183,7 +204,7 @@ def usefulness(recoding: Recoding) -> float:
     starts = np.concatenate(([0], np.cumsum(np.bincount(recoding.types))))
     attributes = recoding.table.attributes
     diversities = [
-        weight * len(attributes) * _diversity(attribute, attribute.codes[order], starts)
+        weight * len(attributes) * _diversity(attribute, attribute.codes[recoding.records[order]], starts)
         for attribute, weight in zip(attributes, recoding.table.weights, strict=True)
     ]
     return float(np.sum(diversities, axis=0).mean())

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.methods.chain import chain
 from shoal.methods.clustering import agglomerative, forest
+from shoal.methods.concealment import expansion, subsets
 from shoal.methods.contract import Circumstances, Method, Progress, silent
 from shoal.methods.exact import exact
 from shoal.methods.freeform import sort_greedy
@@ -14,7 +15,21 @@ from shoal.methods.matching import matching
 from shoal.methods.mondrian import mondrian
 from shoal.methods.ring import ring
 from shoal.methods.setring import set_groups, set_ring
-from shoal.models import Freeform, KAnonymity, Model, SetAnonymity, SetDiversity
+from shoal.methods.suppression import suppression
+from shoal.methods.xcolor import xcolor
+from shoal.models import (
+    KK,
+    Concealment,
+    Dissimilarity,
+    Freeform,
+    KAnonymity,
+    KOne,
+    Model,
+    OneK,
+    Patterned,
+    SetAnonymity,
+    SetDiversity,
+)
 
 METHODS: dict[type[Model], dict[str, Method]] = {
     KAnonymity: {"mondrian": mondrian, "chain": chain, "agglomerative": agglomerative, "forest": forest},
@@ -27,6 +42,12 @@ METHODS: dict[type[Model], dict[str, Method]] = {
     },
     SetAnonymity: {"ring": set_ring},
     SetDiversity: {"groups": set_groups},
+    OneK: {"expansion": expansion},
+    KOne: {"expansion": expansion, "subsets": subsets},
+    KK: {"expansion": expansion},
+    Concealment: {"expansion": expansion},
+    Patterned: {"suppression": suppression},
+    Dissimilarity: {"xcolor": xcolor},
 }
 """For each model, the methods that keep it; the first is the default."""
 

@@ -89,7 +89,7 @@ def cheap_order(table: Table, k: int, circumstances: Circumstances) -> NDArray[n
         elsewhere += CAUTION * weight * expected_cost(attribute, k)[column]
     linked = kernels.chain(codes, copies, elsewhere, attributes, k)
     ring = kernels.Ring(codes[linked], copies[linked], attributes, k)
-    _sweep(ring, "moving records along the ring", circumstances)
+    improve(ring, "moving records along the ring", circumstances)
     place = np.empty(len(first), dtype=np.int64)
     place[group[first[linked[ring.order]]]] = np.arange(len(first))
     return np.argsort(place[group], kind="stable")
@@ -125,7 +125,7 @@ def cheap_classes(
     if not moving:
         return numbers
     classes = kernels.Classes(codes, attributes, numbers, k)
-    _sweep(classes, "moving records between classes", circumstances)
+    improve(classes, "moving records between classes", circumstances)
     return classes.class_of
 
 
@@ -166,14 +166,16 @@ def _sum_of_powers(x: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     return np.where(certain, k - 1.0, (x - x**k) / np.where(certain, 1.0, 1 - x))
 
 
-class _Improvable(Protocol):
+class Improvable(Protocol):
+    """What sweeps make cheaper."""
+
     @property
     def cost(self) -> float: ...
 
     def sweep(self) -> int: ...
 
 
-def _sweep(improvable: _Improvable, stage: str, circumstances: Circumstances) -> None:
+def improve(improvable: Improvable, stage: str, circumstances: Circumstances) -> None:
     """Let records move as long as that pays."""
     for sweep in range(MOST_SWEEPS):
         circumstances.progress(stage, sweep / MOST_SWEEPS)

@@ -26,10 +26,13 @@ class Circumstances:
         The only source of random choices.
     progress
         Whom to tell how far the work is.
+    notes
+        Where to write, in plain words, what the user should know although the promise is kept.
     """
 
     randomness: Randomness = field(default_factory=Randomness)
     progress: Progress = silent
+    notes: list[str] = field(default_factory=list)
 
 
 Method = Callable[..., Recoding]

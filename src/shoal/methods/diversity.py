@@ -92,7 +92,7 @@ def _bridges(
     a match. Nothing is returned if everybody's matches are varied enough, or all rows that they fit.
     """
     table = recoding.table
-    graph = Graph.of(table.codes, np.column_stack([recoding.box] * len(recoding.values)), recoding.values)
+    graph = Graph.of_recoding(recoding)
     matches = graph.matches(assignment)
     records_of_row = graph.degrees()[1]
     first_record = np.unique(graph.record_type, return_index=True)[1]

@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.domain import Sensitive
 from shoal.errors import InfeasibleError, InputError, Reason
-from shoal.models import DiverseModel
+from shoal.models import CrowdModel, DiverseModel
 from shoal.table import Table
 
 
-def require_feasible(table: Table, model: DiverseModel) -> None:
+def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] | None = None) -> None:
     """Refuse a promise that no release of this table can keep.
+
+    Parameters
+    ----------
+    table, model
+        The table and the promise.
+    kept
+        The records that are going to have a row; all by default.
 
     Raises
     ------
@@ -23,11 +31,7 @@ def require_feasible(table: Table, model: DiverseModel) -> None:
         If a sensitive column is less diverse than promised even in the table as a whole; the message names
         the largest value that is possible.
     """
-    if model.k > len(table):
-        raise InputError(
-            f"k = {model.k} is above the {len(table)} records of the table; it can be {len(table)} at most",
-            reason=Reason.PARAMETER,
-        )
+    require_rows(table, model, kept)
     if model.diverse and not table.sensitive:
         raise InputError(
             "l, p and entropy_l are promises about sensitive columns, but none is named; name them "
@@ -35,11 +39,21 @@ def require_feasible(table: Table, model: DiverseModel) -> None:
             reason=Reason.NO_SENSITIVE,
         )
     for column in table.sensitive:
-        _require_diversity(column, model)
+        _require_diversity(column, column.codes if kept is None else column.codes[kept], model)
 
 
-def _require_diversity(column: Sensitive, model: DiverseModel) -> None:
-    shares = np.bincount(column.codes, minlength=len(column)) / len(column.codes)
+def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None = None) -> None:
+    """Refuse a k that is larger than the table, or than what is kept of it."""
+    rows = len(table) if kept is None else len(kept)
+    if model.k > rows:
+        which = "records of the table" if rows == len(table) else "records that are not withheld"
+        raise InputError(
+            f"k = {model.k} is above the {rows} {which}; it can be {rows} at most", reason=Reason.PARAMETER
+        )
+
+
+def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: DiverseModel) -> None:
+    shares = np.bincount(codes, minlength=len(column)) / len(codes)
     shares = shares[shares > 0]
     largest_l = 1.0 / float(shares.max())
     largest_entropy = math.exp(-float((shares * np.log(shares)).sum()))

@@ -71,7 +71,8 @@ def _scale(attribute: Attribute, steps: int) -> tuple[Lists, int]:
             nodes.append(node[below])
             node = np.where(below, tree.parent[node], 0)
         return _copied(codes, owners, nodes, copies), len(tree.labels) * copies
-    return _copied(codes, [codes], [codes], steps), len(domain) * steps
+    copies = max(round(steps / max(domain.cardinality - 1, 1)), 1)
+    return _copied(codes, [codes], [codes], copies), len(domain) * copies
 
 
 def _prefixes(heights: NDArray[np.int64]) -> Lists:

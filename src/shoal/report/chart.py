@@ -13,7 +13,6 @@ Spec = dict[str, Any]
 
 WIDTH = 330
 """How wide the plotting area and its labels may be together: a phone shows it without shrinking the text."""
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Chart:
         """Return the chart as an SVG element in the colours of the page it is put into."""
         import vl_convert  # late: it starts a JavaScript engine
 
-        drawn = vl_convert.vegalite_to_svg({"$schema": _SCHEMA, **self.spec, "config": configuration(PAGE)})
+        drawn = vl_convert.vegalite_to_svg({**self.spec, "config": configuration(PAGE)})
         return _for_page(drawn, self)
 
 

@@ -12,7 +12,6 @@ from shoal.report.panel import percent
 
 SHOWN = ("run", "model", "way", "k", "gcp", "concealment", "risk", "seconds")
 """What the chart knows of a run."""
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 
 def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title: str) -> str:
@@ -68,7 +67,6 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
     ]
     tip += [("risk", "highest risk", ".1%"), ("seconds", "seconds", ".1f")]
     return {
-        "$schema": _SCHEMA,
         "data": values([{name: row[name] for name in SHOWN} for row in made]),
         "width": "container",
         "height": 420,

@@ -112,7 +112,7 @@ def _links(recoding: Recoding, k: int) -> tuple[str, _Links]:
             lambda row: np.sort(graph[row]).astype(np.int64),
             lambda record: np.flatnonzero((graph == record).any(axis=1)),
         )
-    if np.bincount(types).min() >= k:
+    if recoding.assignment is None and np.bincount(types).min() >= k:
         return "classes", _Links(
             lambda row: np.flatnonzero(types == types[row]),
             lambda record: np.flatnonzero(types == types[record]),

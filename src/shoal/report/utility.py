@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.domain import Attribute
 from shoal.measures import Loss
-from shoal.recoding import Generalized, Nodes, Ranges, Sets
+from shoal.recoding import Cells, Generalized, Nodes, Ranges, Sets
 from shoal.report.chart import WIDTH, Chart, axis, values
 from shoal.report.grouping import Groups, groups_of
 from shoal.report.panel import Grid, Material, Panel, number, percent
@@ -33,10 +33,9 @@ def loss(material: Material) -> Panel:
         "loss",
         "What was lost",
         paragraphs=(
-            f"On average, a released value leaves open {percent(lost.gcp)} of what the column could say (the "
-            "global "
-            "certainty penalty, GCP): 0% would be the original, 100% a table of stars. Columns that are not "
-            "quasi-identifiers are released as they were.",
+            f"On average, a released value leaves open {percent(lost.gcp)} of what the column could say "
+            "(the global certainty penalty, GCP): 0% would be the original, 100% a table of stars. Columns "
+            "that are not quasi-identifiers are released as they were.",
         ),
         facts=(
             ("lost in all (GCP)", percent(lost.gcp)),
@@ -81,9 +80,8 @@ def distributions(material: Material) -> Panel | None:
         "Columns before and after",
         paragraphs=(
             "How often values occur in the original, and how often somebody would expect them who has only "
-            "the "
-            "release and takes every value that a cell allows for equally likely. "
-            f"Groups have at least {least} records each; rarer values are put together.",
+            "the release and takes every value that a cell allows for equally likely. Groups have at least "
+            f"{least} records each; rarer values are put together.",
         ),
         charts=tuple(charts),
         data=data,
@@ -131,6 +129,8 @@ def _expected(
             possible = generalized.domain.possible
             inside = np.maximum(generalized.sizes(), 1)
             return _covered(often / inside, generalized.low, generalized.high + 1, len(possible)) * possible
+        case Cells():
+            return _expected(attribute, generalized.distinct, generalized.shown[box])
     return None
 
 
@@ -264,7 +264,7 @@ def _grid(material: Material, spread: dict[str, list[float]]) -> Grid:
         rows.append(
             [
                 name,
-                _kind(attribute),
+                _kind(attribute, generalized),
                 percent(material.loss.by_attribute[name]),
                 percent(spread[name][0]),
                 percent(spread[name][-1]),
@@ -282,7 +282,9 @@ def _grid(material: Material, spread: dict[str, list[float]]) -> Grid:
     return Grid("What became of each quasi-identifier", head, rows)
 
 
-def _kind(attribute: Attribute) -> str:
+def _kind(attribute: Attribute, generalized: Generalized) -> str:
+    if isinstance(generalized, Cells):
+        return "exact or suppressed"
     if attribute.column.hierarchy is not None:
         return "nodes of a hierarchy"
     if attribute.column.kind is Kind.ITEMS:

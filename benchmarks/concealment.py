@@ -1,0 +1,212 @@
+"""Concealment and its relatives: against freeform and classes on Adult, and the paper's Figures 5 to 10.
+
+`python -m benchmarks concealment --only table --k 10` measures some cells only; a run without options writes
+the page from what was measured at this commit, and measures the rest. The figures need the paper's data sets
+and its two rivals; where these are not at hand, the page has the table alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import importlib.util
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+
+from benchmarks.freeform import RIVAL
+from benchmarks.harness import (
+    adult,
+    adult_schema,
+    line_chart,
+    markdown_table,
+    remembered,
+    timed,
+    write_page,
+)
+from shoal import KK, Concealment, Freeform, KAnonymity, anonymize
+from shoal.methods import METHODS
+from shoal.models import Model
+
+FLOOR = {5: 0.0105, 10: 0.0193, 50: 0.0678}
+"""What rows lose on average that take in their nearest records one by one until they cover k."""
+
+TABLE: dict[str, tuple[type[Model], dict[str, Any]]] = {
+    "mondrian": (KAnonymity, {"method": "mondrian"}),
+    "freeform, best": (Freeform, {"effort": "best"}),
+    "concealment, the paper's": (Concealment, {"effort": "fast", "randomized": False}),
+    "the same, randomized": (Concealment, {"effort": "fast"}),
+    "(k,k), balanced": (KK, {"randomized": False}),
+    "(k,k), balanced, randomized": (KK, {}),
+    "(k,k), best": (KK, {"effort": "best", "randomized": False}),
+    "concealment, balanced": (Concealment, {"randomized": False}),
+    "concealment, balanced, randomized": (Concealment, {}),
+    "concealment, best": (Concealment, {"effort": "best", "randomized": False}),
+    "concealment, best, randomized": (Concealment, {"effort": "best"}),
+}
+"""What is compared on the task of the freeform benchmark."""
+
+FIGURES: dict[str, tuple[type[Model], dict[str, Any]]] = {
+    "forest": (KAnonymity, {"method": "forest"}),
+    "agglomerative": (KAnonymity, {"method": "agglomerative"}),
+    "concealment": (Concealment, {"effort": "fast", "randomized": False}),
+    "randomized": (Concealment, {"effort": "fast"}),
+    "balanced, randomized": (Concealment, {}),
+}
+"""What the paper compares, and what is published by default."""
+
+KS = (10, 25, 50, 75, 100)
+DIVERSE = {"adult": 1.1, "nursery": 2.0}
+"""The l of Figure 10."""
+
+
+def work(part: str, how: str, k: int, measure: str = "gcp", l: float | None = None) -> dict[str, Any]:  # noqa: E741
+    """Anonymize Adult, or one of the paper's data sets, end to end after start-up."""
+    model, options = (TABLE if part == "table" else FIGURES)[how]
+    if part == "table":
+        frame = adult()
+        schema = adult_schema(frame)
+    else:
+        frame, schema = _data()[part]()
+        options = {**options, "measure": measure}
+    parameters = {"k": k} if l is None else {"k": k, "l": l}
+    release, seconds = timed(anonymize, frame, schema, model(**parameters), **options)
+    loss, found = release.loss, release.audit
+    return {
+        **{name: loss[name] for name in ("gcp", "lm", "em")},
+        "widest": int(found.consistency.records_of_row.max()),
+        "seconds": seconds,
+    }
+
+
+cell = functools.partial(remembered, "concealment")
+
+
+def main(options: Sequence[str] = ()) -> None:
+    """Measure and write the results page, or measure some cells only."""
+    parser = argparse.ArgumentParser(prog="benchmarks concealment")
+    parser.add_argument("--only", help="measure this part only: table, or a data set")
+    parser.add_argument("--k", type=int, help="only for this k")
+    parser.add_argument("--how", help="measure this way only")
+    parser.add_argument("--measure", help="figures: by this measure only")
+    chosen = parser.parse_args(options)
+    if options:
+        for arguments in _cells():
+            asked = {"part": chosen.only, "k": chosen.k, "how": chosen.how, "measure": chosen.measure}
+            if all(value in (None, arguments.get(name)) for name, value in asked.items()):
+                print(arguments, cell(**arguments), flush=True)
+        return
+    sections = [_introduction(), *(_table(k) for k in FLOOR)]
+    charts = {}
+    if _data():
+        for part in _data():
+            for measure in ("lm", "em"):
+                points = list(_points(part, measure, None))
+                sections.append(_section(part, measure, None, points))
+                charts[f"{part}-{measure}"] = line_chart(
+                    points, f"{part}, {measure}", "k", "loss", alt.Scale(zero=True)
+                )
+        for part, l in DIVERSE.items():  # noqa: E741
+            points = list(_points(part, "lm", l))
+            sections.append(_section(part, "lm", l, points))
+            charts[f"{part}-diverse"] = line_chart(
+                points, f"{part}, l = {l:g}", "k", "loss", alt.Scale(zero=True)
+            )
+    write_page("concealment", "\n\n".join(sections), charts)
+
+
+def _cells() -> Iterator[dict[str, Any]]:
+    """Yield the arguments of everything there is to measure."""
+    for k in FLOOR:
+        yield from ({"part": "table", "how": how, "k": k} for how in TABLE)
+    for part in _data():
+        for k in KS:
+            for how in _ways():
+                yield from ({"part": part, "how": how, "k": k, "measure": m} for m in ("lm", "em"))
+                if part in DIVERSE:
+                    yield {"part": part, "how": how, "k": k, "measure": "lm", "l": DIVERSE[part]}
+
+
+def _data() -> dict[str, Any]:
+    """Return the paper's data sets, if they are at hand."""
+    if importlib.util.find_spec("benchmarks.concealment_data") is None:
+        return {}
+    data: dict[str, Any] = importlib.import_module("benchmarks.concealment_data").DATA
+    return data
+
+
+def _ways() -> list[str]:
+    """Return what of the figures can be measured: the rivals need their methods."""
+    known = {how: METHODS[model] for how, (model, _) in FIGURES.items()}
+    return [how for how, (_, options) in FIGURES.items() if options.get("method", "expansion") in known[how]]
+
+
+def _introduction() -> str:
+    return "\n\n".join(
+        (
+            "# Concealment",
+            "k-concealment and its relatives (Tassa, Mazza and Gionis 2012), beside freeform releases and "
+            "classes of equal rows. *The paper's* is effort `fast`; *randomized* ones may be published, the "
+            "others are experiments.",
+            "## Adult, as in the freeform benchmark",
+            "30,162 complete training records, eight quasi-identifiers (age numeric, the others categories "
+            "without hierarchies). The floor is what rows lose that take in their nearest records one by one "
+            "until they cover k, without being there for anybody else. *Widest* is how many people the row "
+            "fits that fits most: rows that fit very many hide nobody, and are cheap. Time is end to end, "
+            "with the audit.",
+        )
+    )
+
+
+def _table(k: int) -> str:
+    rival, lost = RIVAL[k]
+    rows: list[Sequence[object]] = [(rival, f"{lost:.4f}", f"{lost / FLOOR[k]:.2f}", "", "")]
+    for how in TABLE:
+        found = cell(part="table", how=how, k=k)
+        rows.append(
+            (
+                how,
+                f"{found['gcp']:.4f}",
+                f"{found['gcp'] / FLOOR[k]:.2f}",
+                found["widest"],
+                f"{found['seconds']:.1f}",
+            )
+        )
+    head = ("release", "GCP", "times the floor", "widest", "seconds")
+    return f"### k = {k}\n\nThe floor is {FLOOR[k]}.\n\n{markdown_table(head, rows)}"
+
+
+def _points(part: str, measure: str, l: float | None) -> Iterator[dict[str, Any]]:  # noqa: E741
+    for how in _ways():
+        for k in KS:
+            arguments = {"part": part, "how": how, "k": k, "measure": measure}
+            found = cell(**arguments) if l is None else cell(**arguments, l=l)
+            yield {"method": how, "k": k, "loss": found[measure], "seconds": found["seconds"]}
+
+
+def _section(part: str, measure: str, l: float | None, points: list[dict[str, Any]]) -> str:  # noqa: E741
+    """Return a table of losses, and where the order of the paper's figures does not hold."""
+    lost = {(point["method"], point["k"]): point["loss"] for point in points}
+    rows = [(how, *(f"{lost[how, k]:.4f}" for k in KS)) for how in _ways()]
+    worse = [
+        f"at k = {k} {better} loses {lost[better, k] / lost[other, k]:.2f} times as much as {other}"
+        for better, other in (
+            ("concealment", "agglomerative"),
+            ("agglomerative", "forest"),
+            ("randomized", "agglomerative"),
+        )
+        for k in KS
+        if {better, other} <= set(_ways()) and lost[better, k] >= lost[other, k]
+    ]
+    verdict = "; ".join(worse) if worse else "at every k the order is the paper's"
+    diverse = "" if l is None else f", l = {l:g}"
+    name = f"{part}-diverse" if l is not None else f"{part}-{measure}"
+    return "\n\n".join(
+        (
+            f"## {part.capitalize()}, {measure.upper()}{diverse}",
+            markdown_table(("method", *(f"k = {k}" for k in KS)), rows),
+            f"Order: {verdict}.",
+            f"![Loss against k](concealment-{name}.svg)",
+        )
+    )

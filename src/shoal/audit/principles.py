@@ -1,0 +1,160 @@
+"""What other principles would say of a release: figures for readers who know them from the literature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.audit.classes import Classes
+from shoal.audit.crowds import Histograms, crowds_of_classes
+from shoal.audit.proximity import proximity_of_classes
+from shoal.distances import Absolute, LinearDistance, TreeDistance
+
+
+@dataclass(frozen=True, eq=False)
+class Principles:
+    """How far the classes of a release keep principles about one sensitive column.
+
+    Each figure is that of the worst class.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    k
+        The size of the smallest class.
+    alpha
+        The largest share of one value: (alpha, k)-anonymity (Wong et al. 2006).
+    epsilon
+        What counts as close; None if nobody asked.
+    m
+        At most 1/m of a class lies within epsilon of one of its values, that value included: (epsilon,
+        m)-anonymity (Li, Tao and Xiao 2008); None without an epsilon.
+    distinct
+        The least number of different values.
+    extent
+        The least distance of the lowest and the highest value, with `distinct` (k, e)-anonymity (Zhang et al.
+        2007); None if there are no numbers.
+    variance
+        The least variance: variance control (LeFevre et al. 2006); None if there are no numbers.
+    closeness
+        The largest distance of the values of a class from those of the whole release: t-closeness (Li, Li and
+        Venkatasubramanian 2007), by ranks for numbers, by heights in a hierarchy, else by equality.
+    """
+
+    column: str
+    k: int
+    alpha: float
+    epsilon: float | None
+    m: int | None
+    distinct: int
+    extent: float | None
+    variance: float | None
+    closeness: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {
+            "column": self.column,
+            "k": self.k,
+            "alpha": self.alpha,
+            "epsilon": self.epsilon,
+            "m": self.m,
+            "distinct": self.distinct,
+            "extent": self.extent,
+            "variance": self.variance,
+            "t_closeness": self.closeness,
+        }
+
+
+def principles_of(
+    classes: Classes,
+    column: str,
+    values: NDArray[np.int32],
+    distance: LinearDistance,
+    epsilon: float | None = None,
+) -> Principles:
+    """Return how far the classes of a release keep other principles.
+
+    Parameters
+    ----------
+    classes
+        The classes.
+    column
+        The name of the sensitive column.
+    values
+        For each row, the number of the value it carries.
+    distance
+        The distance that suits the column.
+    epsilon
+        What counts as close, if anything does.
+
+    Returns
+    -------
+    Principles
+        In O(n log n), and for the closeness of numbers O(classes x values) time, but O(values) memory.
+    """
+    crowds = crowds_of_classes(classes, distance.rank[values])
+    first = np.flatnonzero(np.diff(crowds.crowd, prepend=-1))
+    shares = crowds.count / crowds.sizes[crowds.crowd]
+    extent = variance = None
+    if isinstance(distance, Absolute):
+        extent, variance = _spread(crowds, first, np.sort(distance.numbers))
+    m = None
+    if epsilon is not None:
+        risks = proximity_of_classes(classes, column, values, distance, epsilon=epsilon).risks
+        m = int(1 / float(((risks * (classes.sizes - 1) + 1) / classes.sizes).max()) + 1e-9)
+    return Principles(
+        column,
+        int(crowds.sizes.min()),
+        float(shares.max()),
+        epsilon,
+        m,
+        int(np.diff(np.append(first, len(shares))).min()),
+        extent,
+        variance,
+        _closeness(crowds, first, distance),
+    )
+
+
+def _spread(
+    crowds: Histograms, first: NDArray[np.int64], numbers: NDArray[np.float64]
+) -> tuple[float | None, float | None]:
+    """Return the least extent and the least variance of the numbers in a class, missing ones left out."""
+    known = ~np.isnan(numbers[crowds.value])
+    if not known.any():
+        return None, None
+    number, count = np.where(known, numbers[crowds.value], 0.0), np.where(known, crowds.count, 0)
+    size = np.maximum(np.add.reduceat(count, first), 1)
+    mean = np.add.reduceat(number * count, first) / size
+    which = np.cumsum(np.diff(crowds.crowd, prepend=-1) > 0) - 1
+    squares = np.add.reduceat(np.where(known, (number - mean[which]) ** 2, 0.0) * count, first) / size
+    high = np.maximum.reduceat(np.where(known, number, -np.inf), first)
+    low = np.minimum.reduceat(np.where(known, number, np.inf), first)
+    return float(np.maximum(high - low, 0.0).min()), float(squares.min())
+
+
+def _closeness(crowds: Histograms, first: NDArray[np.int64], distance: LinearDistance) -> float:
+    """Return the largest earth mover's distance between a class and the whole."""
+    values = len(distance)
+    whole = np.bincount(crowds.value, crowds.count, values).astype(np.float64) / crowds.count.sum()
+    ends = np.append(first[1:], len(crowds.value))
+    worst = 0.0
+    for begin, end in zip(first, ends, strict=True):
+        difference = -whole
+        count = crowds.count[begin:end]
+        difference[crowds.value[begin:end]] += count / count.sum()
+        worst = max(worst, _moved(difference, distance))
+    return worst
+
+
+def _moved(difference: NDArray[np.float64], distance: LinearDistance) -> float:
+    """Return how much must be moved how far, so that nothing is left of a difference of shares by rank."""
+    if isinstance(distance, Absolute):
+        return float(np.abs(np.cumsum(difference)[:-1]).sum() / max(len(difference) - 1, 1))
+    if isinstance(distance, TreeDistance):
+        return distance.moved(difference)
+    return float(np.abs(difference).sum() / 2)

@@ -1,0 +1,218 @@
+"""Count queries: how far off a release is, if its readers ask how many people have certain values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.domain import Sensitive, TreeDomain
+from shoal.errors import InputError, Reason
+from shoal.randomness import Randomness
+from shoal.recoding import Cells, Generalized, Nodes, Ranges, Recoding, Sets
+from shoal.table import Table
+
+MOST_DRAWS = 1000
+"""So many times as many queries are drawn as are wanted, before those without an answer are too many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """How many records have values from a first to a last one in each of some columns?
+
+    Parameters
+    ----------
+    quasi
+        For each quasi-identifier that is asked about, its place in the table, the first and the last code.
+    sensitive
+        The same for sensitive columns, with ranks in the order of `ranks_of`.
+    answer
+        How many records of the original do; at least 1.
+    """
+
+    quasi: tuple[tuple[int, int, int], ...]
+    sensitive: tuple[tuple[int, int, int], ...]
+    answer: int
+
+
+@dataclass(frozen=True, eq=False)
+class QueryError:
+    """How far off the answers to some queries are.
+
+    Parameters
+    ----------
+    errors
+        For each query, the difference of the release's answer and the true one, as a share of the true one.
+    """
+
+    errors: NDArray[np.float64]
+
+    @property
+    def mean(self) -> float:
+        """The average error."""
+        return float(self.errors.mean())
+
+    @property
+    def median(self) -> float:
+        """The error that half of the queries do not exceed."""
+        return float(np.median(self.errors))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {"queries": len(self.errors), "mean": self.mean, "median": self.median}
+
+
+def draw_queries(
+    table: Table,
+    count: int,
+    randomness: Randomness,
+    *,
+    selectivity: float = 0.1,
+    quasi: int = 2,
+    sensitive: int = 2,
+) -> tuple[Query, ...]:
+    """Draw random range queries (Wang and Liu 2010, Section VI-B).
+
+    Each asks about random columns. In each of q columns it asks for a random stretch of the domain, which has
+    a share of selectivity^(1/q) of its values. Queries that no record answers are drawn again.
+
+    Parameters
+    ----------
+    table
+        The table.
+    count
+        How many queries.
+    randomness
+        Where they come from.
+    selectivity
+        Which share of the domain a query asks for in all; above 0, up to 1.
+    quasi
+        About how many quasi-identifiers each asks: the query dimensionality.
+    sensitive
+        About how many sensitive columns, at most as many as there are.
+
+    Raises
+    ------
+    InputError
+        If a parameter is impossible, or hardly any query has an answer.
+    """
+    available = len(table.attributes)
+    sensitive = min(sensitive, len(table.sensitive))
+    if not (count >= 1 and 0 < selectivity <= 1 and 1 <= quasi <= available and sensitive >= 0):
+        raise InputError(
+            f"{count} queries with selectivity {selectivity!r} about {quasi} of {available} "
+            "quasi-identifiers are not possible; give 1 or more, a share above 0, and as many columns as "
+            "there are",
+            reason=Reason.PARAMETER,
+        )
+    generator = np.random.default_rng(randomness.words(4))
+    share = selectivity ** (1 / (quasi + sensitive))
+    ranks = [ranks_of(column) for column in table.sensitive]
+    queries: list[Query] = []
+    for _ in range(MOST_DRAWS * count):
+        asked = generator.choice(available, quasi, replace=False)
+        carried = generator.choice(len(ranks), sensitive, replace=False) if sensitive else ()
+        about = tuple(_stretch(generator, int(a), len(table.attributes[a].domain), share) for a in asked)
+        values = tuple(_stretch(generator, int(s), len(table.sensitive[s]), share) for s in carried)
+        fits = _carrying(values, table.sensitive, ranks, len(table))
+        for place, first, last in about:
+            codes = table.attributes[place].codes
+            fits = fits & (first <= codes) & (codes <= last)
+        if fits.any():
+            queries.append(Query(about, values, int(fits.sum())))
+            if len(queries) == count:
+                return tuple(queries)
+    raise InputError(
+        "hardly any query has an answer; choose a larger selectivity or fewer columns",
+        reason=Reason.PARAMETER,
+    )
+
+
+def query_error(
+    recoding: Recoding,
+    queries: Sequence[Query],
+    *,
+    rows: NDArray[np.integer[Any]] | None = None,
+    records: NDArray[np.integer[Any]] | None = None,
+) -> QueryError:
+    """Return how far off a release's answers are, if values are spread evenly over generalized ones.
+
+    Parameters
+    ----------
+    recoding
+        What is released for the quasi-identifiers.
+    queries
+        Drawn from the same table.
+    rows, records
+        For each released row, the row of the recoding it shows and the record whose sensitive values it
+        carries, as `Release.rows` and `Release.order` say. By default each row carries the values of its own
+        record, which is true of classes.
+
+    Returns
+    -------
+    QueryError
+        O(rows) time for each query.
+    """
+    table = recoding.table
+    shown = recoding.box if rows is None else recoding.box[rows]
+    carrier = np.arange(len(table)) if records is None else records
+    ranks = [ranks_of(column) for column in table.sensitive]
+    domains = [attribute.domain for attribute in table.attributes]
+    possible = [d.possible if isinstance(d, TreeDomain) else np.ones(len(d), np.bool_) for d in domains]
+    sizes = [_sizes(v, p, 0, len(p) - 1) for v, p in zip(recoding.values, possible, strict=True)]
+    errors = np.empty(len(queries))
+    for i, query in enumerate(queries):
+        inside = np.ones(len(recoding.values[0]))
+        for place, first, last in query.quasi:
+            part = _sizes(recoding.values[place], possible[place], first, last)
+            inside *= part / np.maximum(sizes[place], 1)
+        carries = _carrying(query.sensitive, table.sensitive, ranks, len(table))[carrier]
+        errors[i] = abs(inside[shown[carries]].sum() - query.answer) / query.answer
+    return QueryError(errors)
+
+
+def ranks_of(column: Sensitive) -> NDArray[np.int64]:
+    """Return the rank of each value of a sensitive column, a missing one last."""
+    ranks = np.empty(len(column), dtype=np.int64)
+    ranks[column.values.arg_sort(nulls_last=True).to_numpy()] = np.arange(len(column))
+    return ranks
+
+
+def _stretch(generator: np.random.Generator, place: int, domain: int, share: float) -> tuple[int, int, int]:
+    """Return a random stretch of a domain: the place of its column, and the first and the last code."""
+    length = min(max(round(domain * share), 1), domain)
+    first = int(generator.integers(0, domain - length + 1))
+    return place, first, first + length - 1
+
+
+def _carrying(
+    asked: Sequence[tuple[int, int, int]],
+    columns: Sequence[Sensitive],
+    ranks: Sequence[NDArray[np.int64]],
+    records: int,
+) -> NDArray[np.bool_]:
+    """Return which records have the sensitive values that are asked for."""
+    fits = np.ones(records, dtype=np.bool_)
+    for place, first, last in asked:
+        wanted = (first <= ranks[place]) & (ranks[place] <= last)
+        fits &= wanted[columns[place].codes]
+    return fits
+
+
+def _sizes(values: Generalized, possible: NDArray[np.bool_], first: int, last: int) -> NDArray[np.int64]:
+    """Return how many possible values from first to last each generalized value contains."""
+    match values:
+        case Ranges() | Nodes():
+            before = np.concatenate(([0], np.cumsum(possible)))
+            low, high = np.maximum(values.low, first), np.minimum(values.high, last)
+            return np.where(low <= high, before[np.maximum(high, low) + 1] - before[low], 0)
+        case Sets():
+            wanted = (first <= values.members) & (values.members <= last)
+            before = np.concatenate(([0], np.cumsum(wanted)))
+            return np.asarray(before[values.starts[1:]] - before[values.starts[:-1]])
+        case Cells():
+            return _sizes(values.distinct, possible, first, last)[values.shown]
+    raise TypeError(f"nobody can ask about {type(values).__name__}")

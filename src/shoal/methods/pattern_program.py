@@ -1,0 +1,168 @@
+"""The optimum of pattern-guided k-anonymity by integer programming (Bredereck et al. 2013)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+
+MOST_PAIRS = 400_000
+"""How many pairs of a row type and a class that it fits a program may have."""
+MOST_COMPARED = 128
+"""Up to so many patterns, each is compared with all others to find classes that nobody needs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Which classes to open, and how many rows of which row type go where.
+
+    Parameters
+    ----------
+    kind
+        The row type of each row: rows of one type are equal in all columns.
+    copies
+        How many rows each row type has.
+    row_type, class_of
+        The pairs of a row type and a class that it fits, by row type.
+    pattern, cost
+        The pattern of each class, and what a row costs in it.
+    """
+
+    kind: NDArray[np.int32]
+    copies: NDArray[np.int64]
+    row_type: NDArray[np.int64]
+    class_of: NDArray[np.int64]
+    pattern: NDArray[np.int32]
+    cost: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, codes: NDArray[np.int32], suppressed: NDArray[np.bool_], costs: NDArray[np.float64], k: int
+    ) -> Program | None:
+        """Return the program of a table, without classes that nobody needs; None if it is too large.
+
+        Parameters
+        ----------
+        codes
+            One row for each record.
+        suppressed, costs
+            The columns that each pattern suppresses, and what a row costs under it; the cheapest first.
+        k
+            How many rows a class has, at least.
+        """
+        kind, first = kernels.group_rows(codes)
+        copies = np.bincount(kind)
+        classes = np.full((len(costs), len(copies)), -1, dtype=np.int32)  # of each pattern and row type
+        pairs = 0
+        for turn, blank in enumerate(suppressed):
+            group, _ = kernels.group_rows(np.where(blank, np.int32(-1), codes[first]))
+            large = np.bincount(group, weights=copies)[group] >= k
+            classes[turn, large] = group[large]
+            pairs += int(large.sum())
+            if pairs > MOST_PAIRS:
+                return None
+        if len(costs) <= MOST_COMPARED:
+            classes = _needed(classes, costs, copies)
+        row_type, pattern_of_pair = np.nonzero(classes.T >= 0)
+        place = classes[pattern_of_pair, row_type].astype(np.int64) + pattern_of_pair * np.int64(len(copies))
+        places, class_of = np.unique(place, return_inverse=True)
+        pattern = (places // len(copies)).astype(np.int32)
+        return cls(kind, copies, row_type, class_of, pattern, costs[pattern])
+
+    def spread(self, often: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the pattern of each row, if so many rows of each pair go there; all rows do."""
+        patterns = np.repeat(self.pattern[self.class_of], often)
+        found = np.empty(len(self.kind), dtype=np.int32)
+        found[np.argsort(self.kind, kind="stable")] = patterns
+        return found
+
+
+def _needed(
+    classes: NDArray[np.int32], costs: NDArray[np.float64], copies: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Return the classes without those within a class of another pattern that costs no more.
+
+    Whatever rows such a class has could as well be in the other one. Of two equal ones, the first stays.
+    """
+    kept = classes.copy()
+    for pattern, own in enumerate(classes):
+        member = np.flatnonzero(own >= 0)
+        if not len(member):
+            continue
+        member = member[np.argsort(own[member], kind="stable")]
+        starts = np.flatnonzero(np.diff(own[member], prepend=-1))
+        rows = np.add.reduceat(copies[member], starts)
+        needless = np.zeros(len(starts), dtype=np.bool_)
+        for other in np.flatnonzero(costs <= costs[pattern]):
+            there = classes[other, member]
+            one = there[starts]
+            within = (one >= 0) & (np.minimum.reduceat(there, starts) == np.maximum.reduceat(there, starts))
+            if other >= pattern:
+                sizes = np.bincount(classes[other] + 1, weights=copies)[one + 1]
+                within &= sizes > rows
+            needless |= within
+        kept[pattern, member[np.repeat(needless, np.diff(np.append(starts, len(member))))]] = -1
+    return kept
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What the search for the optimum came to.
+
+    Parameters
+    ----------
+    pattern_of
+        The pattern of each row in the best solution that was found, if any.
+    bound
+        What every solution costs at least, as far as it is known.
+    """
+
+    pattern_of: NDArray[np.int32] | None
+    bound: float
+
+
+def solve(program: Program, k: int, seconds: float) -> Solution:
+    """Return the best solution that HiGHS finds in so many seconds.
+
+    The program is that of Equations 1 to 4 there, but every pair is linked to its class by itself, which
+    bounds the cost better than all pairs of a class together.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # late: only this method needs it
+    from scipy.sparse import csr_array, eye_array, hstack
+
+    pairs, classes = len(program.row_type), len(program.pattern)
+    pair, often = np.arange(pairs), program.copies[program.row_type].astype(np.float64)
+    by_type = csr_array((np.ones(pairs), (program.row_type, pair)))
+    by_class = csr_array((np.ones(pairs), (program.class_of, pair)), shape=(classes, pairs))
+    opened = csr_array((often, (pair, program.class_of)), shape=(pairs, classes))
+    costs = np.concatenate([program.cost[program.class_of], np.zeros(classes)])
+    everybody = LinearConstraint(
+        hstack([by_type, csr_array((len(program.copies), classes))]), program.copies, program.copies
+    )
+    only_open = LinearConstraint(hstack([eye_array(pairs), -opened]), -np.inf, 0)
+    large = LinearConstraint(hstack([by_class, -k * eye_array(classes)]), 0, np.inf)
+    most = np.concatenate([often, np.ones(classes)])
+    # Only the choice of classes has to be whole. Once it is made, rows flow from row types to classes, and
+    # a flow in a corner of all flows is whole: the simplex method ends in one.
+    chosen = milp(
+        costs,
+        integrality=np.repeat([0, 1], [pairs, classes]),
+        bounds=Bounds(0, most),
+        constraints=[everybody, only_open, large],
+        options={"time_limit": seconds, "mip_rel_gap": 0.0},
+    )
+    bound = 0.0 if chosen.mip_dual_bound is None else float(chosen.mip_dual_bound)
+    if chosen.x is None:
+        return Solution(None, bound)
+    whole = np.round(chosen.x[pairs:])
+    flow = milp(
+        costs,
+        bounds=Bounds(np.concatenate([np.zeros(pairs), whole]), np.concatenate([often, whole])),
+        constraints=[everybody, only_open, large],
+    )
+    if flow.x is None:
+        return Solution(None, bound)
+    return Solution(program.spread(np.round(flow.x[:pairs]).astype(np.int64)), bound)

@@ -1,0 +1,194 @@
+"""Pattern-guided k-anonymity (Bredereck, Nichterlein and Niedermeier 2013): blank cells, and exact ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.errors import InfeasibleError, InputError, Reason, listing
+from shoal.measures.geometry import geometry
+from shoal.methods.contract import Circumstances
+from shoal.methods.feasibility import require_rows
+from shoal.methods.pattern_program import Program, solve
+from shoal.methods.refinement import effort_named
+from shoal.models import Patterned
+from shoal.patterns import Mask
+from shoal.recoding import Recoding
+from shoal.table import Table
+
+WORTHWHILE = 1e-3
+"""The local search ends when a sweep over all patterns saves less than this share of the cost."""
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """The patterns that rows may have, the cheapest first.
+
+    Parameters
+    ----------
+    suppressed
+        Which columns each suppresses.
+    costs
+        What a row costs under each.
+    """
+
+    suppressed: NDArray[np.bool_]
+    costs: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, mask: Mask) -> Patterns:
+        """Return all that a mask allows."""
+        suppressed = mask.patterns()
+        return cls(suppressed, mask.costs(suppressed))
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    @cached_property
+    def kept(self) -> NDArray[np.uint64]:
+        """The columns that each keeps, as bits."""
+        bits = np.uint64(1) << np.arange(self.suppressed.shape[1], dtype=np.uint64)
+        return np.asarray(np.where(self.suppressed, np.uint64(0), bits).sum(axis=1, dtype=np.uint64))
+
+    @property
+    def coarsest(self) -> bool:
+        """Whether the last one suppresses whatever any other does."""
+        return bool((self.suppressed[-1] >= self.suppressed.any(axis=0)).all())
+
+
+def suppression(
+    table: Table,
+    model: Patterned,
+    circumstances: Circumstances,
+    /,
+    *,
+    effort: str = "balanced",
+    seconds: float = 60.0,
+) -> Recoding:
+    """Return rows in which every cell is exact or suppressed, by patterns that the model allows.
+
+    The greedy heuristic (Algorithm 1 there) gives each row the cheapest pattern under which it looks the same
+    as enough others that have none yet. Rows that are left over at the end are joined by the cheapest others,
+    until they are k. Deterministic, unless an integer program runs out of time.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+    effort
+        ``fast`` is the heuristic alone; ``balanced`` lets rows change from class to class as long as that
+        saves cost; ``best`` also solves an integer program, if it is not too large.
+    seconds
+        How long that program may take.
+
+    Raises
+    ------
+    InputError
+        If the patterns name other columns, contradict each other, or are too many.
+    InfeasibleError
+        If they cannot hold every row.
+    """
+    effort_named(effort)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+        raise InputError(
+            f"seconds = {seconds!r} is not possible; it must be a number above 0", reason=Reason.PARAMETER
+        )
+    require_rows(table, model)
+    geometry(table)  # refuses columns of items, which are never exact or suppressed as a whole
+    patterns = Patterns.of(model.mask({a.column.name: a.column.weight for a in table.attributes}))
+    _require_room(table, model, patterns)
+    circumstances.progress("giving rows their patterns", 0.0)
+    pattern_of = heuristic(table.codes, patterns, model.k, search=effort != "fast")
+    account: dict[str, float] = {"patterns": len(patterns)}
+    if effort == "best":
+        circumstances.progress("proving the optimum", 0.0)
+        pattern_of, bound = improved(table.codes, patterns, model.k, pattern_of, float(seconds))
+        account["bound"] = bound
+    account["cost"] = float(patterns.costs[pattern_of].sum())
+    circumstances.progress("giving rows their patterns", 1.0)
+    return Recoding.of_suppression(table, patterns.suppressed, pattern_of, account)
+
+
+def heuristic(codes: NDArray[np.int32], patterns: Patterns, k: int, *, search: bool) -> NDArray[np.int32]:
+    """Return the pattern of each row by the greedy heuristic, and by local search if that is wanted.
+
+    Raises
+    ------
+    InfeasibleError
+        If some rows do not find one.
+    """
+    pattern_of = kernels.cover(codes, patterns.kept, k).pattern_of
+    if not search and (pattern_of >= 0).all():
+        return pattern_of
+    # Nobody is left over to save others a little: not even if all of them had to pay for it.
+    beyond = (len(codes) + 1.0) * float(patterns.costs[-1] + 1.0)
+    found = kernels.PatternSearch(codes, patterns.kept, patterns.costs, beyond, k, pattern_of)
+    if patterns.coarsest:
+        found.sweep(len(patterns) - 1)
+    going = search or bool((found.pattern_of < 0).any())
+    while going:
+        before = found.cost
+        found.sweep()
+        going = before - found.cost > WORTHWHILE * found.cost
+    pattern_of = found.pattern_of
+    if (pattern_of < 0).any():
+        raise InfeasibleError(
+            f"no way was found to give each of {int((pattern_of < 0).sum())} records a pattern together with "
+            f"k = {k} records; allow more patterns, or let leftovers be suppressed"
+        )
+    return pattern_of
+
+
+def lower_bound(codes: NDArray[np.int32], patterns: Patterns, k: int) -> float:
+    """Return what all rows cost at least: each has the cheapest pattern that it could have at all."""
+    return float(patterns.costs[kernels.cover(codes, patterns.kept, k, shared=True).pattern_of].sum())
+
+
+def improved(
+    codes: NDArray[np.int32], patterns: Patterns, k: int, known: NDArray[np.int32], seconds: float
+) -> tuple[NDArray[np.int32], float]:
+    """Return the best patterns that are found in time, and what any others cost at least."""
+    bound = lower_bound(codes, patterns, k)
+    cost = float(patterns.costs[known].sum())
+    program = Program.of(codes, patterns.suppressed, patterns.costs, k) if bound < cost - ROUNDING else None
+    if program is None:
+        return known, bound
+    solution = solve(program, k, seconds)
+    if solution.pattern_of is not None and patterns.costs[solution.pattern_of].sum() < cost - ROUNDING:
+        known = solution.pattern_of
+    return known, min(max(bound, solution.bound), float(patterns.costs[known].sum()))
+
+
+def _require_room(table: Table, model: Patterned, patterns: Patterns) -> None:
+    """Refuse patterns that cannot hold every row.
+
+    Raises
+    ------
+    InfeasibleError
+        If some rows are too rare for each of them; the message says what could be had.
+    """
+    if not patterns.coarsest:
+        found = kernels.cover(table.codes, patterns.kept, model.k, shared=True).pattern_of
+        if (found < 0).any():
+            raise InfeasibleError(
+                f"no pattern can hold {int((found < 0).sum())} records: fewer than k = {model.k} look the "
+                "same under each of them; allow more patterns, or let leftovers be suppressed"
+            )
+        return
+    shown = np.flatnonzero(~patterns.suppressed[-1])
+    if not len(shown):
+        return
+    group, _ = kernels.group_rows(table.codes[:, shown])
+    sizes = np.bincount(group)
+    if sizes.min() < model.k:
+        names = [table.attributes[column].column.name for column in shown]
+        raise InfeasibleError(
+            f"no pattern can hold {int(sizes[sizes < model.k].sum())} records: fewer than k = {model.k} have "
+            f"their values in {listing(names)}, which none may suppress; allow that, or take k = "
+            f"{sizes.min()} at most"
+        )

@@ -1,0 +1,47 @@
+"""Which cells were suppressed, in how many rows."""
+
+from __future__ import annotations
+
+from shoal.report.panel import Grid, Material, Panel, number, percent, plural
+
+MOST = 20
+"""So many combinations of columns are listed, those of most rows."""
+
+
+def suppressed(material: Material) -> Panel | None:
+    """Return the panel on patterns; None if the promise is not about any."""
+    kinds = material.audit.suppressions
+    if not kinds:
+        return None
+    account, rows = material.recoding.account, material.audit.rows
+    columns = len(material.recoding.table.attributes)
+    cells = sum(len(kind.suppressed) * kind.rows for kind in kinds)
+    blank = sum(kind.rows for kind in kinds if len(kind.suppressed) == columns)
+    more = f", the {MOST} of most rows" if len(kinds) > MOST else ""
+    facts = [
+        ("suppressed cells", f"{cells:,}, {percent(cells / (rows * columns))} of all"),
+        ("rows that show nothing", f"{blank:,}"),
+        ("cost, by the weights of columns", number(account["cost"])),
+    ]
+    if "bound" in account:
+        facts.append(("cost at least, whatever one does", number(account["bound"])))
+    return Panel(
+        "suppressed",
+        "What was suppressed",
+        paragraphs=(
+            "Every cell shows the true value or nothing. Rows suppress "
+            f"{plural(len(kinds), 'combination')} of columns, of {plural(account['patterns'], 'pattern')} "
+            "that were allowed.",
+        ),
+        facts=tuple(facts),
+        grids=(
+            Grid(
+                f"Combinations of suppressed columns{more}",
+                ("suppressed", "rows", "share"),
+                [
+                    (", ".join(kind.suppressed) or "nothing", f"{kind.rows:,}", percent(kind.rows / rows))
+                    for kind in kinds[:MOST]
+                ],
+            ),
+        ),
+    )
