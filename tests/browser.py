@@ -45,10 +45,12 @@ class Browser:
     def __init__(self, driver: Any) -> None:
         self.driver = driver
 
-    def open(self, page: Path, *, width: int = 1100, dark: bool = False) -> None:
-        """Open a page from disk, in a window of some width, light or dark."""
+    def open(self, page: Path, *, width: int = 1100, dark: bool = False, printed: bool = False) -> None:
+        """Open a page from disk, in a window of some width, light or dark, or as it is printed."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"media": "print" if printed else "", "features": [scheme]}
+        )
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         self.driver.get_log("browser")

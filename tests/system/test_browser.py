@@ -66,6 +66,13 @@ def test_the_report_shows_every_chart(
     assert browser.requests() == []
 
 
+def test_the_report_is_printed_on_white(browser: Browser, page: Path) -> None:
+    browser.open(page, dark=True, printed=True)
+    assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    fill = browser.run("return getComputedStyle(document.querySelector('svg .mark-rect path')).fill")
+    assert fill == "rgb(15, 118, 110)"
+
+
 def test_the_comparison_can_be_pointed_at(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "compare.html"
     rows = [

@@ -136,7 +136,10 @@ def _chance_chart(chances: dict[str, list[float]], link: Distribution | None, k:
     }
     if len(series) > 1:
         who = axis("who", "nominal", "the adversary", sort=series)
-        encoding |= {"color": who, "strokeDash": {**who, "scale": {"range": [[1, 0], [5, 2], [2, 2]]}}}
+        encoding |= {
+            "color": who,
+            "strokeDash": {**who, "legend": None, "scale": {"range": [[1, 0], [5, 2], [2, 2]]}},
+        }
     line = {"data": values(rows), "mark": {"type": "line", "interpolate": "step-after"}, "encoding": encoding}
     first = chances[KNOWS_ONE]
     return Chart(
