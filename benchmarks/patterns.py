@@ -50,6 +50,7 @@ PAPER = {  # usefulness and seconds of the heuristic, and of Mondrian, on other 
     75: (4.873, 144.5, 7.339, 93.6),
     100: (5.151, 163.6, 7.805, 76.0),
 }
+TABLES = ("CMC", "Adult-2")
 EXACT_KS = (2, 5, 10, 25, 50, 100)
 COUNTS = (10, 20, 50)
 SEEDS = (1, 2, 3)
@@ -163,7 +164,7 @@ def table_1() -> tuple[str, list[dict[str, Any]]]:
 def gaps() -> tuple[str, list[dict[str, Any]]]:
     """Return the section on distances to the optimum, and its points."""
     parts, points = [], []
-    for name, count in product(("CMC", "Adult-2"), COUNTS):
+    for name, count in product(TABLES, COUNTS):
         rows = []
         for k in EXACT_KS:
             cell_of = {"what": "exact", "table": name, "count": count, "k": k}

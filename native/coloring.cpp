@@ -15,9 +15,10 @@ namespace {
 constexpr double kPatience = 2.0;  // another class may grow by so many times what is saved
 constexpr double kWorth = 1e-9;    // a change of less is rounding
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::size_t kWider = 8;  // so many times as many classes, if the first few were not enough
-constexpr std::size_t kWidest = kWider * kWider;  // before all are looked at
-constexpr std::size_t kWays = 3;                  // in which a cycle of three goes on from the second class
+constexpr std::size_t kWider = 8;      // so many times as many classes, if the first few were not enough
+constexpr std::int64_t kStretch = 64;  // classes on each side that are looked at
+constexpr std::int64_t kFarther = 4;   // so many times farther apart each time
+constexpr std::size_t kWays = 3;       // in which a cycle of three goes on from the second class
 constexpr std::size_t kBatch = 64;     // one of so many classes has a record that looks at the same time
 constexpr std::int64_t kInVain = 256;  // looks at all classes in a row; where Lemma 2 holds, none is in vain
 
@@ -158,6 +159,7 @@ Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope s
   const std::int32_t from = class_of(record);
   const std::int32_t* codes = classes_.codes(record);
   const auto [few, cycles, everywhere] = scope;
+  const auto count = static_cast<std::int64_t>(classes_.count());
   Change best{kNever};
   double limit = kNever;
   if (goal == Goal::loss) {
@@ -166,17 +168,25 @@ Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope s
     limit = kPatience * saved;
     if (saved <= kWorth) return best;
   }
-  const std::size_t widest = goal == Goal::loss ? few : std::min(few * kWidest, classes_.count());
-  for (std::size_t width = few; !best.found() && width <= widest; width *= kWider) {
+  const auto look_near = [&, codes = codes](std::size_t width) {
     classes_.tree().nearest(codes, width + 1, limit, own.nearby);
     for (const auto& [extra, to] : own.nearby.found)
       if (to != from) try_pairs(record, to, goal, best);
-    if (!cycles || best.found() || width > few) continue;
+  };
+  look_near(few);
+  if (cycles && !best.found())
     for (const auto& [extra, to] : own.nearby.found)
       if (to != from) try_cycles(record, to, goal, few, own, best);
-  }
-  if (goal != Goal::loss && everywhere && !best.found())
-    for (std::int32_t to = 0; at(to) < classes_.count(); ++to)
+  if (best.found() || goal == Goal::loss) return best;
+  if (few < classes_.count()) look_near(few * kWider);
+  // Where a whole neighbourhood is full, it takes long to look at all of it. Some classes of ever wider
+  // stretches on both sides are enough.
+  for (std::int64_t stride = 1; !best.found() && stride * kStretch < count; stride *= kFarther)
+    for (std::int64_t step = -kStretch; step <= kStretch; ++step)
+      if (step != 0)
+        try_pairs(record, static_cast<std::int32_t>((from + step * stride + count) % count), goal, best);
+  if (everywhere && !best.found())
+    for (std::int32_t to = 0; to < count; ++to)
       if (to != from) try_pairs(record, to, goal, best);
   return best;
 }

@@ -45,10 +45,12 @@ class Browser:
     def __init__(self, driver: Any) -> None:
         self.driver = driver
 
-    def open(self, page: Path, *, width: int = 1100, dark: bool = False) -> None:
-        """Open a page from disk, in a window of some width, light or dark."""
+    def open(self, page: Path, *, width: int = 1100, dark: bool = False, printed: bool = False) -> None:
+        """Open a page from disk, in a window of some width, light or dark, or as it is printed."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"media": "print" if printed else "", "features": [scheme]}
+        )
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         self.driver.get_log("browser")
@@ -58,6 +60,18 @@ class Browser:
     def run(self, script: str) -> Any:
         """Return what a script returns."""
         return self.driver.execute_script(script)
+
+    def wait(self, script: str) -> None:
+        """Wait until a script returns something true, for half a minute at most."""
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        WebDriverWait(self.driver, 30).until(lambda driver: driver.execute_script(script))
+
+    def click(self, selector: str) -> None:
+        """Click on the first element that a selector finds."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver).click(self.driver.find_element("css selector", selector)).perform()
 
     def complaints(self) -> list[str]:
         """Return what stands in the console since the page was opened."""

@@ -90,6 +90,9 @@ class Release:
             f"gcp={self.loss.gcp:.4f})"
         )
 
+    def _repr_html_(self) -> str:
+        return self.report.summary()
+
     @cached_property
     def table(self) -> Any:
         """The table to publish, a frame of the flavour that went in.
@@ -137,7 +140,9 @@ class Release:
     def _report(self, certificate: Mapping[str, Any]) -> Report:
         from shoal.report import Material, Report  # late: not everybody asks for one
 
-        return Report(Material(self.recoding, self.rows, self.model, self.loss, self.audit, certificate))
+        return Report(
+            Material(self.recoding, self.rows, self.order, self.model, self.loss, self.audit, certificate)
+        )
 
     def plot(self, name: str | None = None) -> Any:
         """Return charts of the report as Altair's: one of them, or all, side by side.

@@ -19,6 +19,7 @@ import tomli_w
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
 from shoal.io import read_toml
+from shoal.markup import table_html
 from shoal.staging import staged_file
 
 
@@ -173,6 +174,18 @@ class Schema:
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
+
+    def _repr_html_(self) -> str:
+        return table_html(
+            f"Schema of {len(self)} columns",
+            ("column", "role", "kind", "hierarchy", "weight", "missing values"),
+            [
+                (c.name, c.role, c.kind, "yes" if c.hierarchy is not None else "", f"{c.weight:g}", c.missing)
+                if c.role is Role.QUASI
+                else (c.name, c.role, "", "", "", "")
+                for c in self.columns
+            ],
+        )
 
     def __len__(self) -> int:
         return len(self.columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -327,6 +328,41 @@ def test_a_scan_that_fails_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("visit_date\n2025-02-30\n2025-02-27\n")
     run(tmp_path, "scan", "t.csv", code=2)
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_compare_shows_every_way_and_how_to_repeat_it(tmp_path: Path) -> None:
+    hospital(150).write_csv(tmp_path / "table.csv")
+    about = ("compare", "table.csv", *ROLES, "--seed", "3")
+    ways = ("--k", "2,500", "--method", "mondrian,ring", "--effort", "fast")
+    told = json.loads(run(tmp_path, *about, *ways, "--json").stdout)
+    assert [(r["model"], r["method"], r["k"]) for r in told["runs"]] == [
+        ("freeform", "ring", 2),
+        ("freeform", "ring", 500),
+        ("k-anonymity", "mondrian", 2),
+        ("k-anonymity", "mondrian", 500),
+    ]
+    made = [r for r in told["runs"] if r["gcp"] is not None]
+    assert len(made) == 2
+    assert told["chosen"] == min(made, key=lambda r: r["gcp"])["run"]
+    assert {r["reason"] for r in told["runs"] if r["gcp"] is None} == {"parameter"}
+    for row in made:
+        again = run(tmp_path, *shlex.split(row["command"])[1:], "--json")
+        assert json.loads(again.stdout)["loss"]["gcp"] == row["gcp"]
+    assert (tmp_path / "compare.html").stat().st_size < 5_000_000
+    shown = run(tmp_path, *about, *ways, "--overwrite").stdout
+    assert all(row["command"] in shown for row in told["runs"])
+
+
+def test_compare_refuses_what_it_cannot_mean_and_fails_if_all_do(tmp_path: Path) -> None:
+    hospital(120).write_csv(tmp_path / "table.csv")
+    about = ("compare", "table.csv", *ROLES)
+    refused = run(tmp_path, *about, "--method", "mondrain", code=2)
+    assert "did you mean 'mondrian'" in " ".join(refused.stderr.split())
+    assert "whole numbers" in run(tmp_path, *about, "--k", "2;5", code=2).stderr
+    assert not (tmp_path / "compare.html").exists()
+    assert "unknown" in run(tmp_path, *about, "--model", "unheard-of", code=2).stderr
+    failed = run(tmp_path, *about, "--k", "500", "--model", "freeform", "--method", "ring", code=1)
+    assert "no release" in failed.stdout
 
 
 def test_patterns_of_suppressed_cells(clinic: Path, tmp_path: Path) -> None:

@@ -56,6 +56,13 @@ def test_numbers_are_the_same_everywhere(release: Release, tmp_path: Path) -> No
         assert sum(people) == N
 
 
+def test_answers_are_off_by_what_the_measure_says(release: Release) -> None:
+    told = release.report.as_dict()["queries"]
+    assert told["queries"] == 200
+    assert 0 < told["median"] <= told["error_of_share"][-1]
+    assert f"off by at most {percent(told['median'])}" in release.report.charts["queries"].title
+
+
 def test_every_chart_has_a_title_and_a_text_alternative(release: Release) -> None:
     page = release.report.html()
     charts = release.report.charts

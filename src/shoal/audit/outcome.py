@@ -15,8 +15,9 @@ from shoal.audit.risks import Risks
 from shoal.audit.suppression import Suppression
 from shoal.audit.uniqueness import Combination
 from shoal.errors import PromiseError
+from shoal.markup import facts_html
 from shoal.matches import Matches
-from shoal.models import Model
+from shoal.models import Dissimilarity, Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +110,48 @@ class Audit:
             crowd = f"at least {self.concealment} released rows"
             return f"Each person hides among {crowd}; no promise was asked for."
         return f"The promise holds: {self.promise.sentence()}."
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the levels that were found: names, and what there is to say about them."""
+        consistent = self.consistency
+        facts = [
+            ("rows", f"{self.rows} released of {self.records} records"),
+            ("classes of equal rows", f"{len(self.classes.sizes)}; size of the smallest: {self.k}"),
+            ("each record fits", f"at least {consistent.rows_per_record} of the released rows"),
+            ("each row fits", f"at least {int(consistent.records_of_row.min())} of the records"),
+            (
+                "the strongest adversary",
+                f"is left with at least {self.concealment} of the rows for each record",
+            ),
+            ("a random pick is right", f"{self.risks.marketer:.1%} of the time on average"),
+        ]
+        if consistent.strayed is not None:
+            facts.append(("rows beside their record", f"{consistent.strayed}"))
+        crowds = [("in each class", d) for d in self.diversity if self.k > 1]
+        crowds += [("around records", d) for d in self.diversity_around]
+        levels = "p = {0.p}, l = {0.l:.3g}, entropy l = {0.entropy_l:.3g}"
+        facts += [(f"{d.column} {where}", levels.format(d)) for where, d in crowds]
+        if isinstance(self.promise, Dissimilarity):
+            facts += [
+                (
+                    f"within {risk.epsilon:g} of each other",
+                    f"at most {risk.risk:.1%} of a class, {risk.mean:.1%} on average, in {risk.column}",
+                )
+                for risk in self.proximity
+            ]
+        return facts + [
+            (
+                f"other principles, {each.column}",
+                f"alpha = {each.alpha:.3g}, t = {each.closeness:.3g}"
+                + ("" if each.m is None else f", m = {each.m}")
+                + ("" if each.variance is None else f", variance {each.variance:.4g}")
+                + ("" if each.extent is None else f", e = {each.extent:.4g}"),
+            )
+            for each in self.principles
+        ]
+
+    def _repr_html_(self) -> str:
+        return facts_html(self.verdict, self.facts())
 
     def require(self) -> None:
         """Raise an error if anything was found, for pipelines that must stop there.

@@ -14,6 +14,7 @@ import typer
 from shoal.cli.advise import advise
 from shoal.cli.anonymize import anonymize
 from shoal.cli.audit import audit
+from shoal.cli.compare import compare
 from shoal.cli.demo import demo
 from shoal.cli.output import fail
 from shoal.cli.scan import scan
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, scan, advise, anonymize, audit):
+for command in (demo, scan, advise, anonymize, audit, compare):
     app.command()(command)
 
 

@@ -106,49 +106,7 @@ def audit(
     if as_json:
         show_json(found.as_dict())
     elif not quiet:
-        consistent = found.consistency
-        show_facts(
-            "Audit",
-            [
-                ("rows", f"{found.rows} released of {found.records} records"),
-                ("classes of equal rows", f"{len(found.classes.sizes)}; size of the smallest: {found.k}"),
-                ("each record fits", f"at least {consistent.rows_per_record} of the released rows"),
-                ("each row fits", f"at least {int(consistent.records_of_row.min())} of the records"),
-                (
-                    "the strongest adversary",
-                    f"is left with at least {found.concealment} of the rows for each record",
-                ),
-                ("a random pick is right", f"{found.risks.marketer:.1%} of the time on average"),
-                *([] if consistent.strayed is None else [("rows beside their record", consistent.strayed)]),
-                *(
-                    (f"{d.column} in each class", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
-                    for d in found.diversity
-                    if found.k > 1
-                ),
-                *(
-                    (
-                        f"within {risk.epsilon:g} of each other",
-                        f"at most {risk.risk:.1%} of a class, {risk.mean:.1%} on average, in {risk.column}",
-                    )
-                    for risk in found.proximity
-                    if isinstance(promised, Dissimilarity)
-                ),
-                *(
-                    (
-                        f"other principles, {each.column}",
-                        f"alpha = {each.alpha:.3g}, t = {each.closeness:.3g}"
-                        + ("" if each.m is None else f", m = {each.m}")
-                        + ("" if each.variance is None else f", variance {each.variance:.4g}")
-                        + ("" if each.extent is None else f", e = {each.extent:.4g}"),
-                    )
-                    for each in found.principles
-                ),
-                *(
-                    (f"{d.column} around records", f"p = {d.p}, l = {d.l:.3g}, entropy l = {d.entropy_l:.3g}")
-                    for d in found.diversity_around
-                ),
-            ],
-        )
+        show_facts("Audit", found.facts())
         show_facts("Adversary", _adversary(found))
         out.print(found.verdict, style="green" if found.holds else "bold red", markup=False, highlight=False)
     if not found.holds:

@@ -270,8 +270,18 @@ def takes_table(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-Loading = Callable[[], tuple[pl.DataFrame, Schema]]
+Loading = partial[tuple[pl.DataFrame, Schema]]
 """What `takes_table` hands to a command: reads the table and its schema."""
+
+
+def words_of(load: Loading) -> list[str]:
+    """Return the words of a command line that describe the same table."""
+    words = [str(load.keywords["table"])]
+    for name, given in load.keywords.items():
+        if name != "table" and given is not None:
+            values = given if isinstance(given, list) else [given]
+            words += [word for value in values for word in (_option(name), str(value))]
+    return words
 
 
 def default_model(schema: Schema) -> str:

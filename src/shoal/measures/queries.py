@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.domain import Sensitive, TreeDomain
 from shoal.errors import InputError, Reason
 from shoal.randomness import Randomness
-from shoal.recoding import Generalized, Nodes, Ranges, Recoding, Sets
+from shoal.recoding import Cells, Generalized, Nodes, Ranges, Recoding, Sets
 from shoal.table import Table
 
 MOST_DRAWS = 1000
@@ -213,4 +213,6 @@ def _sizes(values: Generalized, possible: NDArray[np.bool_], first: int, last: i
             wanted = (first <= values.members) & (values.members <= last)
             before = np.concatenate(([0], np.cumsum(wanted)))
             return np.asarray(before[values.starts[1:]] - before[values.starts[:-1]])
+        case Cells():
+            return _sizes(values.distinct, possible, first, last)[values.shown]
     raise TypeError(f"nobody can ask about {type(values).__name__}")

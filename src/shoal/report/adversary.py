@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.posterior import Distribution
 from shoal.report.chart import WIDTH, Chart, Spec, axis, promised, values
-from shoal.report.panel import Grid, Material, Panel, number, percent, plural
+from shoal.report.panel import Grid, Material, Panel, number, percent
 
 KNOWS_ONE = "knows one person"
 KNOWS_ALL = "knows everybody"
@@ -41,21 +41,7 @@ def adversary(material: Material) -> Panel:
                 "for each there is a way to give everybody a row."
             ),
         ),
-        facts=(
-            (
-                "each person fits",
-                f"at least {plural(found.consistency.rows_per_record, 'row')} of {found.rows:,}",
-            ),
-            (
-                "each row fits",
-                f"at least {plural(int(found.consistency.records_of_row.min()), 'person', 'people')}",
-            ),
-            (
-                "against the strongest adversary",
-                f"at least {plural(found.concealment, 'row')} are left for each person",
-            ),
-            ("a random pick is right", f"{percent(found.risks.marketer)} of the time on average"),
-        ),
+        facts=tuple(found.facts()),
         charts=(_crowd_chart(bins, counts, k), _chance_chart(chances, link, k)),
         grids=(_attackers(material),),
         data={
@@ -150,7 +136,10 @@ def _chance_chart(chances: dict[str, list[float]], link: Distribution | None, k:
     }
     if len(series) > 1:
         who = axis("who", "nominal", "the adversary", sort=series)
-        encoding |= {"color": who, "strokeDash": {**who, "scale": {"range": [[1, 0], [5, 2], [2, 2]]}}}
+        encoding |= {
+            "color": who,
+            "strokeDash": {**who, "legend": None, "scale": {"range": [[1, 0], [5, 2], [2, 2]]}},
+        }
     line = {"data": values(rows), "mark": {"type": "line", "interpolate": "step-after"}, "encoding": encoding}
     first = chances[KNOWS_ONE]
     return Chart(

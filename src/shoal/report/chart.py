@@ -13,7 +13,6 @@ Spec = dict[str, Any]
 
 WIDTH = 330
 """How wide the plotting area and its labels may be together: a phone shows it without shrinking the text."""
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 
 @dataclass(frozen=True)
@@ -22,8 +21,8 @@ class Palette:
 
     Parameters
     ----------
-    ink, muted, grid
-        Of text, of axes and of lines behind the data.
+    page, ink, muted, grid
+        Of the ground, of text, of axes and of lines behind the data.
     series
         To tell series apart, the most important one first.
     steps
@@ -32,6 +31,7 @@ class Palette:
         For what was promised, and for what breaks it.
     """
 
+    page: str
     ink: str
     muted: str
     grid: str
@@ -41,6 +41,7 @@ class Palette:
 
 
 PAPER = Palette(
+    page="#ffffff",
     ink="#1b2a2f",
     muted="#56676d",
     grid="#dde5e7",
@@ -67,6 +68,7 @@ def named(palette: Palette) -> Palette:
     """Return the palette that asks the page's CSS variables, so that light and dark are the page's choice."""
     names = {name: f"var(--{name})" for name in variables(palette)}
     return Palette(
+        page="transparent",
         ink=names["ink"],
         muted=names["muted"],
         grid=names["grid"],
@@ -105,7 +107,7 @@ class Chart:
         """Return the chart as an SVG element in the colours of the page it is put into."""
         import vl_convert  # late: it starts a JavaScript engine
 
-        drawn = vl_convert.vegalite_to_svg({"$schema": _SCHEMA, **self.spec, "config": configuration(PAGE)})
+        drawn = vl_convert.vegalite_to_svg({**self.spec, "config": configuration(PAGE)})
         return _for_page(drawn, self)
 
 
@@ -125,7 +127,7 @@ def configuration(palette: Palette) -> Spec:
     """Return how all charts look; marks are coloured by their style, series and steps by their order."""
     text = {"labelColor": palette.ink, "titleColor": palette.muted}
     return {
-        "background": "transparent",
+        "background": palette.page,
         "aria": False,  # the whole has a text alternative, its parts need none
         "font": "system-ui, sans-serif",
         "view": {"stroke": None},
@@ -149,6 +151,7 @@ def configuration(palette: Palette) -> Spec:
             "titleFontWeight": "normal",
             "orient": "bottom",
             "symbolType": "square",
+            "symbolOpacity": 1,
             "columns": 1,
             "offset": 10,
             "labelLimit": 200,
@@ -217,7 +220,7 @@ def _for_page(svg: str, chart: Chart) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-label="{label}"{wide}>{rest}'
 
 
-def _lines(title: str, most: int = 60) -> list[str]:
+def _lines(title: str, most: int = 42) -> list[str]:
     """Return a title in lines that a chart has room for."""
     lines = [""]
     for word in title.split():

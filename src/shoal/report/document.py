@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.markup import facts_html, table_html
 from shoal.report.adversary import adversary
+from shoal.report.answers import answers
 from shoal.report.chart import PAPER, Chart, plot, variables
 from shoal.report.excerpt import hiding
 from shoal.report.panel import Material, Panel, number, percent
@@ -17,7 +19,7 @@ from shoal.report.suppression import suppressed
 from shoal.report.utility import distributions, loss
 from shoal.report.words import limits, making, promise
 
-PANELS = (promise, adversary, sensitive, hiding, suppressed, loss, distributions, making, limits)
+PANELS = (promise, adversary, sensitive, hiding, suppressed, loss, distributions, answers, making, limits)
 """All panels, in the order in which they stand; each is a function of the material, and may return None."""
 
 DARK = {
@@ -99,14 +101,25 @@ class Report:
 
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""
+        return page("report.html", report=self, found=self.material.audit)
+
+    @property
+    def tiles(self) -> tuple[tuple[str, str], ...]:
+        """The figures that matter most, and what they are."""
         found, lost, k = self.material.audit, self.material.loss, self.material.model.crowd
-        tiles = (
+        return (
             (number(found.rows), "released rows"),
             (f"{found.concealment:,}", f"rows or more hide each person; promised: {k:,}"),
             (percent(found.risks.prosecutor.highest), "highest chance that a guess is right"),
             (percent(lost.gcp), "of the precision was lost"),
         )
-        return page("report.html", report=self, found=found, tiles=tiles)
+
+    def summary(self) -> str:
+        """Return the figures that matter most as a piece of HTML, for notebooks."""
+        (grid,) = loss(self.material).grids
+        return facts_html(self.material.audit.verdict, self.tiles) + table_html(
+            grid.title, grid.head, grid.rows
+        )
 
 
 def page(template: str, **content: Any) -> str:

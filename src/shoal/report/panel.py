@@ -26,6 +26,8 @@ class Material:
         The generalized values.
     rows
         The row of the recoding that each released row shows.
+    order
+        The record whose other columns each released row carries: the secret key, for sums only.
     model, loss, audit
         What was promised, lost and found.
     certificate
@@ -34,6 +36,7 @@ class Material:
 
     recoding: Recoding
     rows: NDArray[np.int64]
+    order: NDArray[np.int64]
     model: Model
     loss: Loss
     audit: Audit

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.classes import Diversity
 from shoal.audit.proximity import Proximity
+from shoal.models import DiverseModel
 from shoal.report.chart import WIDTH, Chart, axis, promised, values
 from shoal.report.panel import Grid, Material, Panel, number, percent
 
@@ -32,13 +33,18 @@ def sensitive(material: Material) -> Panel | None:
         "Sensitive values",
         paragraphs=(
             "Nobody has to find a row to learn something: if most rows that could be a person's carry the "
-            "same "
-            "sensitive value, the person probably has it."
+            "same sensitive value, the person probably has it."
             + ("" if model.diverse else " Nothing was promised about this."),
         ),
         charts=(
             *(
-                _chart(column, of_bins, overall.get(column.column, 0.0), getattr(model, "l", None), crowd)
+                _chart(
+                    column,
+                    of_bins,
+                    overall.get(column.column, 0.0),
+                    model.l if isinstance(model, DiverseModel) else None,
+                    crowd,
+                )
                 for column, of_bins in zip(columns, shares, strict=True)
             ),
             *(
@@ -84,10 +90,8 @@ def _chart(
         if worst < 1
         else f"For some people, all have the same {column.column} in {crowd}",
         f"Bars of the share that the most frequent value has among {crowd}. For {percent(of_bins[likely])} "
-        "of the "
-        f"people it is {percent(EDGES[likely])} to {percent(EDGES[likely + 1])}; in the worst case "
-        f"{percent(worst)}. "
-        f"In the whole table it is {percent(overall)}.",
+        f"of the people it is {percent(EDGES[likely])} to {percent(EDGES[likely + 1])}; in the worst case "
+        f"{percent(worst)}. In the whole table it is {percent(overall)}.",
         {"layer": layers, "width": WIDTH - 60, "height": 170},
     )
 
@@ -101,9 +105,8 @@ def _proximity_chart(near: Proximity, of_bins: NDArray[np.float64]) -> Chart:
     return Chart(
         f"proximity-{near.column}",
         f"At most {percent(near.risk)} of the rows that a person fits have nearly the same {near.column}",
-        f"Bars of the largest share of rows whose {near.column} lies within {number(near.epsilon)} of one of "
-        "them. "
-        f"On average it is {percent(near.mean)}, in the worst case {percent(near.risk)}.",
+        f"Bars of the largest share of rows whose {near.column} lies within {number(near.epsilon)} of one "
+        f"of them. On average it is {percent(near.mean)}, in the worst case {percent(near.risk)}.",
         {"layer": layers, "width": WIDTH - 60, "height": 170},
     )
 

@@ -33,10 +33,9 @@ def loss(material: Material) -> Panel:
         "loss",
         "What was lost",
         paragraphs=(
-            f"On average, a released value leaves open {percent(lost.gcp)} of what the column could say (the "
-            "global "
-            "certainty penalty, GCP): 0% would be the original, 100% a table of stars. Columns that are not "
-            "quasi-identifiers are released as they were.",
+            f"On average, a released value leaves open {percent(lost.gcp)} of what the column could say "
+            "(the global certainty penalty, GCP): 0% would be the original, 100% a table of stars. Columns "
+            "that are not quasi-identifiers are released as they were.",
         ),
         facts=(
             ("lost in all (GCP)", percent(lost.gcp)),
@@ -81,9 +80,8 @@ def distributions(material: Material) -> Panel | None:
         "Columns before and after",
         paragraphs=(
             "How often values occur in the original, and how often somebody would expect them who has only "
-            "the "
-            "release and takes every value that a cell allows for equally likely. "
-            f"Groups have at least {least} records each; rarer values are put together.",
+            "the release and takes every value that a cell allows for equally likely. Groups have at least "
+            f"{least} records each; rarer values are put together.",
         ),
         charts=tuple(charts),
         data=data,
@@ -107,7 +105,7 @@ def _widths(generalized: Generalized, box: NDArray[np.int32]) -> list[float]:
     """Return the share of rows whose value spans so much of its domain, for each of `WIDTHS`."""
     spans = generalized.ncp()
     kind = 1 + np.searchsorted(_UPPER, spans - 1e-12)
-    kind = np.where(generalized.sizes() <= 1, 0, np.where(spans >= 1.0, len(WIDTHS) - 1, kind))
+    kind = np.where(spans <= 0.0, 0, np.where(spans >= 1.0, len(WIDTHS) - 1, kind))
     return (np.bincount(kind[box], minlength=len(WIDTHS)) / len(box)).tolist()  # type: ignore[no-any-return]
 
 
@@ -289,6 +287,8 @@ def _kind(attribute: Attribute, generalized: Generalized) -> str:
         return "exact or suppressed"
     if attribute.column.hierarchy is not None:
         return "nodes of a hierarchy"
+    if attribute.column.kind is Kind.ITEMS:
+        return "items, some of them uncertain"
     return "intervals" if attribute.column.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL) else "sets"
 
 

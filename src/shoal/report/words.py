@@ -24,8 +24,7 @@ def promise(material: Material) -> Panel:
         paragraphs=(
             "To everybody in the table, this release promises: " + model.sentence().rstrip(".") + ".",
             "The auditor did not take the method's word for it: from the original and the released table "
-            "alone it "
-            "worked out which row could be whose"
+            "alone it worked out which row could be whose"
             + (", and found nothing against the promise." if found.holds else "."),
         ),
         facts=(
@@ -77,40 +76,33 @@ def _limits(material: Material) -> list[str]:
     model, schema, made = material.model, material.recoding.table.schema, material.certificate
     points = [
         "The promise is about people who know quasi-identifiers and nothing else. Whoever knows more about "
-        "somebody "
-        "may be able to tell rows apart.",
+        "somebody may be able to tell rows apart.",
         "It does not hide who is in the table, and it is not differential privacy.",
         "Two releases about the same people can give away together what neither does alone: before you "
-        "publish "
-        "another one, think about both.",
+        "publish another one, think about both.",
     ]
     other = [column.name for column in schema.having(Role.OTHER)]
     if other:
         points.append(
             f"The columns {listing(other)} are released as they are. If others may know them, or look them "
-            "up, they "
-            "belong to the quasi-identifiers."
+            "up, they belong to the quasi-identifiers."
         )
     sensitive = [column.name for column in schema.sensitive]
     if sensitive and not model.diverse:
         points.append(
             f"Nothing is promised about how varied {listing(sensitive)} are in a crowd: where all rows that "
-            "fit "
-            "somebody have the same value, it is known without finding the row."
+            "fit somebody have the same value, it is known without finding the row."
         )
     if sensitive and model.diverse:
         points.append(
             "Varied sensitive values can still be close to each other, or differ from what is usual in the "
-            "table: "
-            "either tells something about everybody in the crowd."
+            "table: either tells something about everybody in the crowd."
         )
     if material.recoding.graph is not None or material.recoding.assignment is not None:
         points.append(
             f"Everybody fits at least {model.crowd} rows, but not every way to match people and rows is "
-            "equally "
-            "plausible to somebody who knows everybody and weighs them all; `shoal audit --posterior` "
-            "estimates how "
-            "strongly such a person may believe in one of them."
+            "equally plausible to somebody who knows everybody and weighs them all; `shoal audit "
+            "--posterior` estimates how strongly such a person may believe in one of them."
         )
     if made["left_out"]:
         points.append(
@@ -128,7 +120,6 @@ def _limits(material: Material) -> list[str]:
         )
     points.append(
         f"An average loss of {percent(material.loss.gcp)} says little about a single question: try what you "
-        "mean to "
-        "do with the release before you rely on it."
+        "mean to do with the release before you rely on it."
     )
     return points

@@ -1,0 +1,230 @@
+"""`shoal compare`: models, methods and k side by side on one table: loss, risk, time."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from shoal.cli import options
+from shoal.cli.output import out, progress, show_json, show_table, warn
+from shoal.engines.compare import Outcome, Run, options_for
+from shoal.engines.compare import compare as compare_runs
+from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
+from shoal.methods import METHODS
+from shoal.models import Freeform, KAnonymity
+from shoal.report.comparison import comparison_page
+from shoal.report.panel import percent
+from shoal.staging import staged_file
+from shoal.suggestion import warnings
+
+PROVERS = ("exact",)
+"""Methods for small tables, compared only if they are named."""
+
+
+@options.takes_table
+def compare(
+    load: options.Loading,
+    k: Annotated[
+        str, typer.Option("--k", help="Several k, comma-separated.", rich_help_panel="The promise")
+    ] = "2,5,10,50",
+    model: Annotated[
+        str | None,
+        typer.Option("--model", help="Several models, comma-separated.", rich_help_panel="The promise"),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method", help="Several methods; all, if none is named.", rich_help_panel="The promise"
+        ),
+    ] = None,
+    diversity_l: options.DiversityL = None,
+    diversity_p: options.DiversityP = None,
+    entropy_l: options.EntropyL = None,
+    effort: Annotated[
+        str | None,
+        typer.Option("--effort", help="For the methods that have one.", rich_help_panel="The promise"),
+    ] = None,
+    choose: Annotated[
+        int | None,
+        typer.Option("--choose", metavar="K", help="The k whose best run is highlighted; else the largest."),
+    ] = None,
+    limit: Annotated[
+        float | None, typer.Option("--limit", metavar="SECONDS", help="How long a run may take.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="How many run at a time; else one for each core.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the page.", rich_help_panel="Files")
+    ] = Path("compare.html"),
+    overwrite: options.Overwrite = False,
+    seed: Annotated[int | None, typer.Option("--seed", help="Makes runs repeatable.")] = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Try several models, methods and k on one table: what each loses, how well it hides, its time."""
+    with staged_file(output, overwrite=overwrite) as staged:
+        frame, described = load()
+        for warning in warnings(frame, described):
+            warn(warning)
+        parameters = {"l": diversity_l, "p": diversity_p, "entropy_l": entropy_l}
+        models = _words(model) or _usual_models(options.default_model(described))
+        ways = _ways(models, _words(method), _numbers(k))
+        plans = [_planned(way, parameters, {} if effort is None else {"effort": effort}) for way in ways]
+        runs = [plan for plan in plans if isinstance(plan, Run)]
+        with progress(quiet or as_json) as report:
+            made = compare_runs(frame, described, runs, seed=seed, limit=limit, jobs=jobs, progress=report)
+        rest = iter(made)
+        outcomes = [next(rest) if isinstance(plan, Run) else plan for plan in plans]
+        table = options.words_of(load)
+        rows = [
+            _row(number, way, outcome, [*table, *_given({**parameters, **_options(plan), "seed": seed})])
+            for number, (way, plan, outcome) in enumerate(zip(ways, plans, outcomes, strict=True), start=1)
+        ]
+        chosen = _chosen(rows, choose)
+        title = f"{len(rows)} ways to publish {Path(load.keywords['table']).name}"
+        staged.write_text(comparison_page(rows, chosen, title), encoding="utf-8")
+    if as_json:
+        show_json({"chosen": chosen, "runs": rows})
+    elif not quiet:
+        _show(rows, chosen, output)
+    if chosen is None:
+        raise typer.Exit(1)
+
+
+class _Way(NamedTuple):
+    """A model and a method by name, and k."""
+
+    model: str
+    method: str
+    k: int
+
+
+def _usual_models(usual: str) -> list[str]:
+    """Return the models that are compared if none is named."""
+    return [usual, KAnonymity.name] if usual == Freeform.name else [usual]
+
+
+def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> list[_Way]:
+    """Return all ways that are asked for; methods go with the models that they keep."""
+    for name in models:
+        if name not in options.MODELS:
+            raise InputError(
+                f"model {name!r} is unknown{did_you_mean(name, options.MODELS)}; "
+                f"there is {listing(options.MODELS)}",
+                reason=Reason.PARAMETER,
+            )
+    known = {name: METHODS[options.MODELS[name]] for name in models}
+    every = [method for of_model in known.values() for method in of_model]
+    for method in methods:
+        if method not in every:
+            raise InputError(
+                f"no method {method!r} keeps any of these models{did_you_mean(method, every)}; "
+                f"there is {listing(every)}",
+                reason=Reason.PARAMETER,
+            )
+    return [
+        _Way(model, method, k)
+        for model, of_model in known.items()
+        for method in of_model
+        for k in ks
+        if (method in methods if methods else method not in PROVERS)
+    ]
+
+
+def _planned(way: _Way, parameters: dict[str, Any], wanted: dict[str, Any]) -> Run | Outcome:
+    """Return the run of a way, or why there cannot be one."""
+    try:
+        model = options.promise(way.model, k=way.k, **parameters)
+        return Run(model, way.method, options_for(model, way.method, wanted))
+    except ShoalError as error:
+        return Outcome(None, error.reason.value, str(error), 0.0)
+
+
+def _options(plan: Run | Outcome) -> dict[str, Any]:
+    return dict(plan.options) if isinstance(plan, Run) else {}
+
+
+def _row(number: int, way: _Way, outcome: Outcome, words: Sequence[str]) -> dict[str, Any]:
+    """Return what there is to say about a run, and the command that repeats it."""
+    found = outcome.certificate
+    folder = "-".join(("out", *map(str, way)))
+    named = ["--model", way.model, "--method", way.method, "--k", str(way.k)]
+    return {
+        "run": number,
+        **way._asdict(),
+        "way": f"{way.model}, {way.method}",
+        "gcp": None if found is None else found["loss"]["gcp"],
+        "concealment": None if found is None else found["audit"]["concealment"],
+        "risk": None if found is None else found["audit"]["risks"]["prosecutor"]["highest"],
+        "seconds": outcome.seconds if found is None else found["seconds"],
+        "reason": outcome.reason,
+        "message": outcome.message,
+        "command": shlex.join(["shoal", "anonymize", *words, *named, "-o", folder]),
+        "certificate": found,
+    }
+
+
+def _chosen(rows: Sequence[dict[str, Any]], k: int | None) -> int | None:
+    """Return the run that loses least for some k, the largest if none is named; None if all failed."""
+    made = [row for row in rows if row["gcp"] is not None]
+    if not made:
+        return None
+    wanted = max(row["k"] for row in made) if k is None else k
+    at_k = [row for row in made if row["k"] == wanted] or made
+    return int(min(at_k, key=lambda row: row["gcp"])["run"])
+
+
+def _show(rows: Sequence[dict[str, Any]], chosen: int | None, output: Path) -> None:
+    show_table(
+        f"{len(rows)} ways to publish this table",
+        ("", "model", "method", "k", "loss (GCP)", "rows left", "highest risk", "seconds"),
+        [
+            (
+                f"{row['run']}{' *' if row['run'] == chosen else ''}",
+                *(row[name] for name in ("model", "method", "k")),
+                *(
+                    ("no release", "", "", "")
+                    if row["gcp"] is None
+                    else (
+                        f"{row['gcp']:.2%}",
+                        row["concealment"],
+                        percent(row["risk"]),
+                        f"{row['seconds']:.1f}",
+                    )
+                ),
+            )
+            for row in rows
+        ],
+    )
+    for row in rows:
+        what = row["command"] if row["gcp"] is not None else f"{row['message']} ({row['command']})"
+        out.print(f"{row['run']:>3}  {what}", markup=False, highlight=False, soft_wrap=True)
+    out.print(f"\nThe same with a chart to point at: {output}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _words(given: str | None) -> list[str]:
+    return [word.strip() for word in (given or "").split(",") if word.strip()]
+
+
+def _numbers(given: str) -> list[int]:
+    try:
+        return [int(word) for word in _words(given)]
+    except ValueError:
+        raise InputError(
+            f"--k {given!r} must be whole numbers with commas", reason=Reason.PARAMETER
+        ) from None
+
+
+def _given(parameters: dict[str, Any]) -> list[str]:
+    """Return the words of a command line for parameters that were given."""
+    return [
+        word
+        for name, value in parameters.items()
+        if value is not None
+        for word in (f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value))
+    ]

@@ -1,0 +1,120 @@
+"""Several releases of one table on one page: a table of them, and a chart to point at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.report.chart import PAGE, Spec, axis, configuration, values
+from shoal.report.document import page
+from shoal.report.panel import percent
+
+SHOWN = ("run", "model", "way", "k", "gcp", "concealment", "risk", "seconds")
+"""What the chart knows of a run."""
+
+
+def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title: str) -> str:
+    """Return a page that shows all runs, and lets readers choose one in the chart or in the table.
+
+    Parameters
+    ----------
+    rows
+        For each run its number (``run``), ``model``, ``method``, promise (``k``), ``gcp``, ``concealment``,
+        ``risk``, ``seconds``, ``command``, and the ``message`` of one that failed, which has none of the
+        figures.
+    chosen
+        The number of the run that is highlighted at first.
+    title
+        What was compared.
+    """
+    import vl_convert  # late: it bundles the libraries of the chart
+
+    made = [row for row in rows if row["gcp"] is not None]
+    return page(
+        "compare.html",
+        title=title,
+        rows=rows,
+        made=len(made),
+        chosen=chosen,
+        description=_words(made),
+        facts=_in_script({"runs": [_plain(row) for row in rows], "chosen": chosen}),
+        chart=_in_script(comparison_chart(made, chosen)),
+        libraries=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;") if made else "",
+        percent=percent,
+    )
+
+
+def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> Spec:
+    """Return the risk-utility chart of some runs: loss against promise, time as size."""
+    ways = list(dict.fromkeys(row["way"] for row in made))
+    ks = sorted({row["k"] for row in made})
+    x = axis(
+        "k",
+        "quantitative",
+        "promise: everybody hides among k rows",
+        scale={"type": "log", "padding": 24, "nice": False},
+    )
+    x["axis"] = {"values": ks, "format": "d", "grid": False}
+    y = axis("gcp", "quantitative", "loss (GCP)", axis={"format": "~%", "tickCount": 6}, scale={"zero": True})
+    color = axis("way", "nominal", None, sort=ways)
+    when = {"param": "chosen", "empty": False}
+    tip = [
+        ("way", "method", None),
+        ("k", "k", None),
+        ("gcp", "loss", ".2%"),
+        ("concealment", "rows left", None),
+    ]
+    tip += [("risk", "highest risk", ".1%"), ("seconds", "seconds", ".1f")]
+    return {
+        "data": values([{name: row[name] for name in SHOWN} for row in made]),
+        "width": "container",
+        "height": 420,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "encoding": {"x": x, "y": y, "color": color},
+        "layer": [
+            {"mark": {"type": "line", "strokeWidth": 1, "opacity": 0.5}},
+            {
+                "params": [
+                    {
+                        "name": "chosen",
+                        "select": {"type": "point", "fields": ["run"], "on": "click", "clear": False},
+                        "value": [] if chosen is None else [{"run": chosen}],
+                    }
+                ],
+                "mark": {"type": "point", "filled": True, "cursor": "pointer"},
+                "encoding": {
+                    "size": axis("seconds", "quantitative", None, scale={"range": [50, 450]}, legend=None),
+                    "shape": axis("model", "nominal", None, legend=None),
+                    "opacity": {"condition": {**when, "value": 1}, "value": 0.75},
+                    "stroke": {"condition": {**when, "value": PAGE.ink}, "value": "transparent"},
+                    "strokeWidth": {"condition": {**when, "value": 3}, "value": 0},
+                    "tooltip": [
+                        {"field": name, "title": words, **({"format": form} if form else {})}
+                        for name, words, form in tip
+                    ],
+                },
+            },
+        ],
+        "config": configuration(PAGE),
+    }
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "certificate"}
+
+
+def _words(made: Sequence[Mapping[str, Any]]) -> str:
+    """Return the chart in words: the least loss for each promise."""
+    best = {
+        k: min((r for r in made if r["k"] == k), key=lambda r: r["gcp"])
+        for k in sorted({r["k"] for r in made})
+    }
+    return "The least loss: " + "; ".join(
+        f"for k = {k}, {percent(row['gcp'])} by {row['way']}" for k, row in best.items()
+    )
+
+
+def _in_script(data: Any) -> str:
+    """Return data as JSON that may stand in a script of a page."""
+    return json.dumps(data).replace("<", "\\u003c")

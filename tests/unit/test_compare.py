@@ -1,0 +1,82 @@
+"""Comparing: every way is a row, those that fail with their reason, and each can be repeated."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from shoal import Freeform, KAnonymity, Schema, anonymize
+from shoal.engines.compare import Run, compare, options_for
+from shoal.report.comparison import comparison_page
+from shoal.samples import hospital
+
+FRAME = hospital(120)
+SCHEMA = Schema.infer(FRAME, quasi=["age", "sex"], sensitive=["diagnosis"], drop=["patient", "name"])
+
+
+def test_runs_that_fail_are_outcomes_like_others() -> None:
+    runs = [
+        Run(KAnonymity(k=3), "mondrian"),
+        Run(KAnonymity(k=3), "no-such-method"),
+        Run(KAnonymity(k=3, p=100), "mondrian"),
+        Run(KAnonymity(k=3), "mondrian", {"relaxed": True}),
+    ]
+    told: list[tuple[str, float]] = []
+    good, unknown, infeasible, relaxed = compare(
+        FRAME, SCHEMA, runs, seed=4, jobs=2, progress=lambda stage, share: told.append((stage, share))
+    )
+    assert (unknown.reason, infeasible.reason) == ("parameter", "infeasible")
+    assert infeasible.certificate is None
+    assert infeasible.message is not None
+    assert "100" in infeasible.message
+    for run, outcome in ((runs[0], good), (runs[3], relaxed)):
+        again = anonymize(FRAME, SCHEMA, run.model, method=run.method, seed=4, **run.options)
+        assert outcome.certificate is not None
+        assert outcome.certificate["loss"] == json.loads(json.dumps(again.certificate["loss"]))
+        assert outcome.certificate["audit"] == json.loads(json.dumps(again.certificate["audit"]))
+    assert told[-1] == ("4 of 4 runs", 1.0)
+
+
+def test_a_run_that_takes_too_long_is_ended() -> None:
+    (outcome,) = compare(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")], limit=0.01)
+    assert (outcome.reason, outcome.certificate) == ("too-slow", None)
+
+
+def test_a_run_that_dies_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.engines.compare._WORKER", "import os; os.abort()")
+    (outcome,) = compare(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")])
+    assert outcome.reason == "bug"
+    assert outcome.message == "the process died: signal 6"
+
+
+def test_progress_may_end_all_runs() -> None:
+    def stop(stage: str, share: float) -> None:
+        raise KeyboardInterrupt(stage, share)
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")] * 20, jobs=1, progress=stop)
+
+
+def test_methods_get_only_options_that_they_know() -> None:
+    wanted = {"effort": "fast", "relaxed": True}
+    assert options_for(KAnonymity(k=2), "mondrian", wanted) == {"relaxed": True}
+    assert options_for(Freeform(k=2), "matching", wanted) == {"effort": "fast"}
+
+
+def test_names_of_files_and_messages_cannot_break_out_of_the_page() -> None:
+    evil = "</script><script>alert(1)</script>"
+    row = dict.fromkeys(("gcp", "concealment", "risk", "certificate")) | {
+        "run": 1,
+        "model": evil,
+        "method": evil,
+        "way": evil,
+        "k": 2,
+        "seconds": 1.0,
+        "message": evil,
+        "reason": "bug",
+        "command": evil,
+    }
+    page = comparison_page([row], None, evil)
+    assert evil not in page
+    assert "alert(1)" in page
