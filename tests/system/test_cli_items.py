@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from test_cli import run
 
+ITEMS = ("--quasi", "basket", "--kind", "basket=items")
 NAMES = ["milk", "red wine", "bread", "eggs, large", "*"]
 
 
@@ -94,7 +95,15 @@ def test_labels_are_varied_around_everybody(
     ],
 )
 def test_methods_and_efforts_are_certified(shop: Path, tmp_path: Path, call: tuple[str, ...]) -> None:
-    original = (str(shop / "texts.csv"), "--separator", "basket=|", "--quasi", "basket", "--sensitive", "label")
+    original = (
+        str(shop / "texts.csv"),
+        "--separator",
+        "basket=|",
+        "--quasi",
+        "basket",
+        "--sensitive",
+        "label",
+    )
     certificate = json.loads(run(tmp_path, "anonymize", *original, *call, "-o", "out", "--json").stdout)
     option, value = call[-2:]
     if option == "--method":
@@ -107,7 +116,7 @@ def test_methods_and_efforts_are_certified(shop: Path, tmp_path: Path, call: tup
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (("anonymize", "texts.csv", "--quasi", "basket", "--kind", "basket=items"), "needs --k"),
+        (("anonymize", "texts.csv", *ITEMS), "needs --k"),
         (("anonymize", "texts.csv", "--quasi", "basket", "--long", "who"), "RECORD,ITEM"),
         (
             ("anonymize", "long.csv", "--long", "whom,what", "--quasi", "what", "--k", "2"),
@@ -115,7 +124,7 @@ def test_methods_and_efforts_are_certified(shop: Path, tmp_path: Path, call: tup
         ),
         (("anonymize", "texts.csv", "--separator", "basket", "--k", "2"), "COLUMN=VALUE"),
         (
-            ("anonymize", "texts.csv", "--quasi", "basket", "--kind", "basket=items", "--k", "2", "--l", "2"),
+            ("anonymize", "texts.csv", *ITEMS, "--k", "2", "--l", "2"),
             "has no --l",
         ),
         (
@@ -123,13 +132,11 @@ def test_methods_and_efforts_are_certified(shop: Path, tmp_path: Path, call: tup
             "whole number",
         ),
         (
-            ("anonymize", "texts.csv", "--quasi", "basket", "--kind", "basket=items", "--k", "2")
-            + ("--method", "rings"),
+            ("anonymize", "texts.csv", *ITEMS, "--k", "2", "--method", "rings"),
             "did you mean 'ring'",
         ),
         (
-            ("anonymize", "texts.csv", "--quasi", "basket", "--kind", "basket=items", "--k", "2")
-            + ("--method", "ring", "--effort", "best"),
+            ("anonymize", "texts.csv", *ITEMS, "--k", "2", "--method", "ring", "--effort", "best"),
             "has no option 'effort'",
         ),
     ],

@@ -276,22 +276,6 @@ def cahd(sets: Subsets, labels: NDArray[np.integer[Any]], different: int) -> NDA
     return itemsets.cahd(sets, gray_order(sets), labels, different, REACH * different)
 
 
-def group_error_rate(sets: Subsets, groups: NDArray[np.int32]) -> float:
-    """Return the error rate if the records of each group vote together on what is published of all of them.
-
-    Parameters
-    ----------
-    sets
-        The items of each record.
-    groups
-        The group of each, numbered from 0.
-    """
-    members = np.argsort(groups, kind="stable").astype(np.int32)
-    starts = np.append(0, np.cumsum(np.bincount(groups)))
-    distances = itemsets.vote(sets, starts, members).distances
-    return float((distances / np.maximum(np.diff(sets.starts), 1)[members]).mean())
-
-
 def _own_first(graph: NDArray[np.int32], assignment: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows with the record they were assigned in the first place."""
     own = graph == assignment[:, None]

@@ -131,44 +131,6 @@ def _refined(
     return search.graph if search.cost < least else best
 
 
-@dataclass(frozen=True, eq=False)
-class Published:
-    """What is published of the records of each row.
-
-    Parameters
-    ----------
-    base
-        The items that more than half of them have, and every other one of those that exactly half have.
-    uncertain
-        The items in which at least one of them differs from the base.
-    thresholds
-        In how many items one of them differs at most.
-    errors
-        In how many each of them does, as the records stand in the graph.
-    """
-
-    base: Subsets
-    uncertain: Subsets
-    thresholds: NDArray[np.int32]
-    errors: NDArray[np.int32]
-
-
-def published(sets: Subsets, graph: NDArray[np.int32]) -> Published:
-    """Return what the records of each row vote for, and how far they are from it (Section 4, fifth step).
-
-    Parameters
-    ----------
-    sets
-        The items of each record.
-    graph
-        The records of each row.
-    """
-    rows, k = graph.shape
-    voted = itemsets.vote(sets, np.arange(0, rows * k + 1, k), graph.ravel())
-    errors = voted.distances.reshape(graph.shape)
-    return Published(voted.base, voted.uncertain, errors.max(axis=1), errors)
-
-
 def error_rate(
     sets: Subsets, graph: NDArray[np.int32], assignment: NDArray[np.integer[Any]] | None = None
 ) -> float:
@@ -184,7 +146,7 @@ def error_rate(
         The record of each row. Without it the average is over all that can be drawn, each record of a row
         being equally likely.
     """
-    rates = published(sets, graph).errors / _sizes(sets)[graph]
+    rates = _rates(sets, graph)
     if assignment is not None:
         rates = rates[graph == assignment[:, None]]
     return float(rates.mean())
@@ -196,9 +158,12 @@ def _ring(order: NDArray[np.integer[Any]], k: int) -> NDArray[np.int32]:
 
 def _errors_along(sets: Subsets, order: NDArray[np.int32], k: int) -> NDArray[np.float64]:
     """Return what the rows of a ring err, relative to the sizes of records, as they stand in the order."""
-    graph = _ring(order, k)[order]
-    return np.asarray((published(sets, graph).errors / _sizes(sets)[graph]).sum(axis=1))
+    return np.asarray(_rates(sets, _ring(order, k)[order]).sum(axis=1))
 
 
-def _sizes(sets: Subsets) -> NDArray[np.int64]:
-    return np.maximum(np.diff(sets.starts), 1)
+def _rates(sets: Subsets, graph: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return in how many items each record of a row differs from its base, for each that it has."""
+    rows, k = graph.shape
+    voted = itemsets.vote(sets, np.arange(0, rows * k + 1, k), graph.ravel())
+    sizes = np.maximum(np.diff(sets.starts), 1)
+    return np.asarray(voted.distances.reshape(graph.shape) / sizes[graph])
