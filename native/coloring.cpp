@@ -15,7 +15,8 @@ namespace {
 constexpr double kPatience = 2.0;  // another class may grow by so many times what is saved
 constexpr double kWorth = 1e-9;    // a change of less is rounding
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::size_t kWider = 8;      // so many times as many classes, if the first few were not enough
+constexpr std::size_t kWider = 6;      // so many times as many classes, if the first few were not enough
+constexpr std::size_t kWidest = 1024;  // no more than so many in this way
 constexpr std::int64_t kStretch = 64;  // classes on each side that are looked at
 constexpr std::int64_t kFarther = 4;   // so many times farther apart each time
 constexpr std::size_t kWays = 3;       // in which a cycle of three goes on from the second class
@@ -178,10 +179,13 @@ Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope s
     for (const auto& [extra, to] : own.nearby.found)
       if (to != from) try_cycles(record, to, goal, few, own, best);
   if (best.found() || goal == Goal::loss) return best;
-  if (few < classes_.count()) look_near(few * kWider);
+  for (std::size_t width = few * kWider; !best.found() && width <= kWidest; width *= kWider) {
+    if (width / kWider >= classes_.count()) break;
+    look_near(width);
+  }
   // Where a whole neighbourhood is full, it takes long to look at all of it. Some classes of ever wider
   // stretches on both sides are enough.
-  for (std::int64_t stride = 1; !best.found() && stride * kStretch < count; stride *= kFarther)
+  for (std::int64_t stride = kFarther; !best.found() && stride * kStretch < count; stride *= kFarther)
     for (std::int64_t step = -kStretch; step <= kStretch; ++step)
       if (step != 0)
         try_pairs(record, static_cast<std::int32_t>((from + step * stride + count) % count), goal, best);
