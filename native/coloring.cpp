@@ -318,9 +318,10 @@ std::int64_t Coloring::part(std::span<const std::int32_t> classes, std::size_t f
             const std::int32_t* come = classes_.codes(other);
             const Change change{growth(number, record, other) + growth(to, other, record),
                                 {record, other, -1}};
-            if (change.cost >= best.cost || !alone(classes_.shown(number, gone, come))) continue;
+            if (change.cost >= best.cost) continue;
+            const std::uint64_t own = classes_.shown(number, gone, come);
             const std::uint64_t then = classes_.shown(to, come, gone);
-            if (then != shown[at(to)] && !alone(then)) continue;
+            if (!alone(own) || then == own || (then != shown[at(to)] && !alone(then))) continue;
             if (effect(number, record, other).excess + effect(to, other, record).excess <= 0) best = change;
           }
         }

@@ -203,6 +203,22 @@ def test_classes_are_told_apart(drawn: Any, close: NDArray[np.bool_], data: st.D
         assert after[other] == before[other] or after.count(after[other]) == 1
 
 
+def test_two_classes_do_not_come_to_show_the_same() -> None:
+    """An exchange of 1 and 2 between {2} and {1} would make both {1, 2}."""
+    rows = np.array([[2], [2], [2], [1], [2], [1], [2], [1], [1], [1], [1]], dtype=np.int32)
+    classes = np.array([0, 1, 0, 3, 0, 2, 1, 2, 3, 4, 4])
+    coloring = Coloring(
+        rows,
+        [Geometry(SET, 1.0, 3, np.array([2.0]))],
+        classes,
+        listed(np.ones((1, 1), dtype=np.bool_)),
+        np.zeros(11, dtype=np.int32),
+        np.zeros(5),
+    )
+    assert coloring.part(np.array([0]), 3) == 0
+    assert coloring.class_of.tolist() == classes.tolist()
+
+
 def test_cycles_help_where_pairs_do_not() -> None:
     """Records 0 and 3 are close and in one class, and no exchange of two leaves fewer such pairs."""
     close = np.eye(6, dtype=np.bool_)
