@@ -27,7 +27,7 @@ LEVELS = 50
 DATA = ("acs", "adult")
 DEFAULTS = {
     "acs": {"epsilon": 0.1, "delta": 0.8, "k": 10, "s": 0.1},
-    "adult": {"epsilon": 0.1, "delta": 0.6, "k": 10, "s": 0.1},
+    "adult": {"epsilon": 0.1, "delta": 0.4, "k": 10, "s": 0.1},
 }
 """What is not varied; Adult knows only two incomes, and so cannot have the paper's delta."""
 VARIED = {
@@ -39,7 +39,7 @@ VARIED = {
     },
     "adult": {
         "epsilon": (0.05, 0.1, 0.15),
-        "delta": (0.3, 0.4, 0.5, 0.6, 0.7),
+        "delta": (0.2, 0.3, 0.4, 0.5, 0.6),
         "k": (5, 10, 15, 20, 25),
         "s": (0.05, 0.1, 0.15, 0.2, 0.25),
     },
