@@ -263,7 +263,7 @@ def main() -> None:
     charts: dict[str, Any] = {}
     parts = [
         "# Proximity",
-        "After Wang and Liu, *XColor*, Figures 4 to 6. Their table SAL cannot be had; two others are "
+        "After the paper on *XColor*, Figures 4 to 6. Their table SAL cannot be had; two others are "
         "prepared like it: age, sex, marital status and race are known; education, industry and income (in "
         f"{LEVELS} levels) of the NIST excerpt of the American Community Survey, or education, class of work "
         "and income (two levels) of Adult are one composite sensitive value, by the normalized L1 norm with "
