@@ -1,4 +1,4 @@
-"""Proximity: Figures 4 to 6 of Wang and Liu, on Adult and the NIST excerpt prepared like their SAL."""
+"""Proximity: Figures 4 to 6 of the paper on XColor, on Adult and the NIST excerpt prepared like their SAL."""
 
 from __future__ import annotations
 

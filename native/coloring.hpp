@@ -18,7 +18,7 @@ class Coloring {
   enum class Goal : std::uint8_t {
     loss = 0,  // classes lose less, and records that have too many neighbours do not get more of them
     potential =
-        1,        // fewer pairs of neighbours; the record goes where it does not have too many (Wang and Liu)
+        1,        // fewer pairs of neighbours; the record goes where it does not have too many
     careful = 2,  // the same, but it may take a neighbour\'s place; and fewer neighbours too many
     excess = 3,   // fewer neighbours too many
   };

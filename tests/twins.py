@@ -437,7 +437,7 @@ def xcolor_step(
     class_of: Sequence[int],
     allowed: Sequence[int],
 ) -> list[int] | None:
-    """Return the classes after the next exchange of Algorithm 2 of Wang and Liu, or None if there is none."""
+    """Return the classes after the next exchange of XColor's Algorithm 2, or None if there is none."""
     n = len(rows)
 
     def members(number: int) -> list[int]:

@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Advice:
-    """How much dissimilarity a table can promise (Wang and Liu 2010, Section V-A).
+    """How much dissimilarity a table can promise (the paper on XColor, Section V-A).
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def draw_queries(
     quasi: int = 2,
     sensitive: int = 2,
 ) -> tuple[Query, ...]:
-    """Draw random range queries (Wang and Liu 2010, Section VI-B).
+    """Draw random range queries (the paper on XColor, Section VI-B).
 
     Each asks about random columns. In each of q columns it asks for a random stretch of the domain, which has
     a share of selectivity^(1/q) of its values. Queries that no record answers are drawn again.

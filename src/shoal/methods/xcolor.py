@@ -1,4 +1,4 @@
-"""XColor (Wang and Liu 2010): classes as colours, exchanged until close sensitive values lie apart."""
+"""XColor: classes as colours, exchanged until close sensitive values lie apart."""
 
 from __future__ import annotations
 
