@@ -16,11 +16,10 @@ class Coloring {
  public:
   // What an exchange is made for.
   enum class Goal : std::uint8_t {
-    loss = 0,  // classes lose less, and records that have too many neighbours do not get more of them
-    potential =
-        1,        // fewer pairs of neighbours; the record goes where it does not have too many
-    careful = 2,  // the same, but it may take a neighbour\'s place; and fewer neighbours too many
-    excess = 3,   // fewer neighbours too many
+    loss = 0,       // classes lose less, and records that have too many neighbours do not get more of them
+    potential = 1,  // fewer pairs of neighbours; the record goes where it does not have too many
+    careful = 2,    // the same, but it may take a neighbour\'s place; and fewer neighbours too many
+    excess = 3,     // fewer neighbours too many
   };
 
   // `values` has the sensitive value of each record, `allowed` how many neighbours a record of each class may
