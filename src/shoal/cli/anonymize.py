@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal import engines
+from shoal import commands, engines
 from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, warn
 from shoal.measures import Loss
@@ -105,8 +105,8 @@ def anonymize(
     # Opened before the work, so that nobody waits for a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
-        promised = options.promise(
-            model or options.default_model(described),
+        promised = commands.promise(
+            model or commands.default_model(described),
             k=k,
             l=diversity_l,
             p=diversity_p,

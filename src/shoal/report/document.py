@@ -101,7 +101,11 @@ class Report:
 
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""
-        return page("report.html", report=self, found=self.material.audit)
+        return page("report.html", report=self, found=self.material.audit, heading="h2")
+
+    def sections(self) -> str:
+        """Return the parts as a piece of HTML, for a page that has the style of `page_style`."""
+        return page("sections.html", report=self, heading="h3")
 
     @property
     def tiles(self) -> tuple[tuple[str, str], ...]:
@@ -120,6 +124,11 @@ class Report:
         return facts_html(self.material.audit.verdict, self.tiles) + table_html(
             grid.title, grid.head, grid.rows
         )
+
+
+def page_style() -> str:
+    """Return the style sheet of all pages."""
+    return page("style.css")
 
 
 def page(template: str, **content: Any) -> str:
