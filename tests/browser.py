@@ -46,7 +46,7 @@ class Browser:
         self.driver = driver
 
     def open(self, page: Path | str, *, width: int = 1100, dark: bool = False, printed: bool = False) -> None:
-        """Open a page, from disk or by its address, in a window of some width, light or dark, or as printed."""
+        """Open a page, from disk or by its address, in some width, light or dark, or as printed."""
         self.show(width=width, dark=dark, printed=printed)
         self.driver.get_log("browser")
         self.driver.get_log("performance")

@@ -78,7 +78,7 @@ def option(parameter: str) -> str:
 
 
 def words(parameters: Mapping[str, Any]) -> list[str]:
-    """Return the words of a command line for parameters; those that are None were not given, True is a flag."""
+    """Return parameters as words of a command line; what is None or False was not given, True is a flag."""
     return [
         word
         for name, value in parameters.items()

@@ -129,7 +129,8 @@ def read_table(
     ------
     InputError
         If there is no such file, its format is unknown or broken, it has no rows or is too large, its columns
-        are not named properly, or a row has more or fewer fields than the header. No cell is ever quoted in the message.
+        are not named properly, or a row has more or fewer fields than the header. No cell is ever quoted in
+        the message.
     """
     path = Path(path)
     _require_file(path)

@@ -37,8 +37,8 @@ def ui(
         raise InputError(f"{folder} is not a folder; name one with tables", reason=Reason.PARAMETER)
     if not server.is_loopback(host):
         warn(
-            f"others on the network can reach {host}; whoever has the address below can use the page, and what "
-            "is sent is not encrypted"
+            f"others on the network can reach {host}; whoever has the address below can use the page, "
+            "and what is sent is not encrypted"
         )
     elif folder is None:
         folder = Path.cwd()

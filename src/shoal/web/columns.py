@@ -1,4 +1,4 @@
-"""The second step: what each column is, with a suggestion and its reason; how identifying they are together."""
+"""The second step: what each column is, suggested with a reason; how identifying they are together."""
 
 from __future__ import annotations
 
@@ -227,9 +227,7 @@ def _combinations(found: list[dict[str, Any]], *, suggested: bool) -> Tag | None
     which = "the suggested columns" if suggested else "your columns"
     return tags.div(
         tags.h3("How identifying are they?"),
-        tags.p(
-            f"Who knows these columns of a person, of {which}, finds the one row that fits, for so many people:"
-        ),
+        tags.p(f"Of {which}, who knows these of a person finds the one row that fits, for so many people:"),
         tags.ul(
             [
                 tags.li(

@@ -157,7 +157,7 @@ class Desk:
         self,
         task: str,
         source: Source,
-        done: Callable[[dict[str, Any]], None],
+        done: Callable[[dict[str, Any]], object],
         failed: Callable[[str, str], Problems],
         **arguments: Any,
     ) -> None:
@@ -187,7 +187,7 @@ class Desk:
     async def _follow(
         self,
         job: Job,
-        done: Callable[[dict[str, Any]], None],
+        done: Callable[[dict[str, Any]], object],
         failed: Callable[[str, str], Problems],
     ) -> None:
         pace = Pace()
@@ -216,10 +216,8 @@ class Desk:
         task.add_done_callback(self._sending.discard)
 
     async def _leave(self) -> None:
-        following = self._following
-        self._job, job = None, self._job
-        if job is not None:
-            job.end()
-        if following is not None:
-            await following
+        if self._job is not None:
+            self._job.end()
+        if self._following is not None:
+            await self._following
         await asyncio.to_thread(shutil.rmtree, self.folder, True)

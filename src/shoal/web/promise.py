@@ -51,7 +51,7 @@ CARDS = {
     ),
     "k-anonymity": Card(
         "Make rows look alike",
-        "Each row looks exactly like at least k − 1 others. The classic promise, known to most readers; it "
+        "Each row looks exactly like at least k - 1 others. The classic promise, known to most readers; it "
         "loses more.",
     ),
     "concealment": Card(
@@ -189,8 +189,8 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
                 parts.tick(
                     "keep_key",
                     "Also write the secret key",
-                    "It tells whose row each released row is, and undoes all protection. Keep it apart from the "
-                    "release, or better, do not ask for it.",
+                    "It tells whose row each released row is, and undoes all protection. Keep it apart from "
+                    "the release, or better, do not ask for it.",
                 ),
                 class_="more",
             ),
@@ -254,14 +254,14 @@ def planned(source: Source, schema: Schema, model: str, entry: Entries) -> tuple
     """Return what the fields of a promise ask for, or what is wrong with them."""
     wanted = [field.name for field in fields(MODELS[model]) if field.name in SHOWN]
     given = {name: entry(name) for name in wanted}
-    for name in ("distance", "up_to"):
-        given[name] = given.get(name) or None
+    if "distance" in given:
+        given["distance"] = given["distance"] or None
     if "never" in given:
         given["never"] = tuple(given["never"] or ())
     needed = [f.name for f in fields(MODELS[model]) if f.default is MISSING and f.default_factory is MISSING]
     empty = [name for name in needed if given.get(name) is None]
     if empty:
-        return None, {name: "A number is needed here." for name in empty}
+        return None, dict.fromkeys(empty, "A number is needed here.")
     try:
         promised = promise(model, **{name: value for name, value in given.items() if value is not None})
         choices = _choices(model, entry)
@@ -342,8 +342,8 @@ def _parameters(name: str, schema: Schema, weighed: dict[str, Any]) -> Tag:
                 "k",
                 "k: how large is the crowd?",
                 usual_k(records),
-                f"2 to {records:,}. {usual_k(records)} is usual for tables that leave the house; more hides better, and "
-                "loses more.",
+                f"2 to {records:,}. {usual_k(records)} is a good start for tables that leave the house; more "
+                "hides better, and loses more.",
                 least=2,
                 most=records,
                 by="1",

@@ -202,7 +202,7 @@ def _comparison(runs: tuple[Run, ...], shown: int | None) -> Tag:
 
 def _loss_in(certificate: dict[str, Any], name: str) -> str:
     lost = certificate["loss"]["by_attribute"].get(name)
-    return "–" if lost is None else percent(lost)
+    return "" if lost is None else percent(lost)
 
 
 def _promise_words(run: Run) -> str:

@@ -69,7 +69,7 @@ def serve(
             timeout_graceful_shutdown=2,
             lifespan="on",
         )
-        shown = LOOPBACK if host in ("0.0.0.0", "::", "") else host  # noqa: S104 - compared, not listened on
+        shown = LOOPBACK if host in ("0.0.0.0", "::", "") else host
         address = f"http://{f'[{shown}]' if ':' in shown else shown}:{taken}/?token={token}"
         try:
             asyncio.run(_Server(config, lambda: ready(address)).serve(sockets=[listening]))
