@@ -65,11 +65,13 @@ class Browser:
         """Return what a script returns."""
         return self.driver.execute_script(script)
 
-    def wait(self, script: str) -> None:
-        """Wait until a script returns something true, for half a minute at most."""
+    def wait(self, script: str, *, seconds: float = 30) -> None:
+        """Wait until a script returns something true, for half a minute at most, or as long as is said."""
         from selenium.webdriver.support.ui import WebDriverWait
 
-        WebDriverWait(self.driver, 30).until(lambda driver: driver.execute_script(script))
+        WebDriverWait(self.driver, seconds, poll_frequency=0.1).until(
+            lambda driver: driver.execute_script(script)
+        )
 
     def click(self, selector: str) -> None:
         """Click on the first element that a selector finds."""
