@@ -82,7 +82,7 @@ def serve_data(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own w
     def _() -> None:
         path = _place(desk) / DEMO
         write_csv(hospital(PATIENTS), path)
-        _look(desk, Source(path, DEMO))
+        _look(desk, Source(path, DEMO, made_up=True))
 
     if desk.shared is not None:
         folder = desk.shared

@@ -204,10 +204,11 @@ class Desk:
             self._job = None
             self._send("progress", {"busy": False})
             async with reactive.lock():
-                if "error" in message:
-                    self.tell(failed(message["error"]["reason"], message["error"]["message"]))
-                else:
-                    done(message["result"])
+                with reactive.isolate():
+                    if "error" in message:
+                        self.tell(failed(message["error"]["reason"], message["error"]["message"]))
+                    else:
+                        done(message["result"])
                 await reactive.flush()
 
     def _send(self, kind: str, message: dict[str, object]) -> None:

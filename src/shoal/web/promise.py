@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import shutil
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
@@ -85,8 +86,22 @@ CARDS = {
 }
 """Every model, the recommended ones first."""
 
-SECONDS = {"l": "l", "p": "p", "entropy_l": "entropy l"}
+DIVERSITY = {"l": "l", "p": "p", "entropy_l": "entropy l"}
 EFFORTS = {"": "balanced", "fast": "fast", "best": "best: takes longer, loses less"}
+SHOWN = (
+    "k",
+    "l",
+    "p",
+    "entropy_l",
+    "two_sided",
+    "withhold",
+    "epsilon",
+    "delta",
+    "distance",
+    "up_to",
+    "never",
+)
+"""The parameters of models that have a field."""
 FORMS = {"csv": "CSV: text", "parquet": "Parquet: typed"}
 
 
@@ -134,7 +149,9 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
         req(schema is not None and weighed is not None and name in MODELS)
         assert schema is not None
         assert weighed is not None
-        return _parameters(name, schema, weighed)
+        with reactive.isolate():  # what was entered for another model is kept
+            k = input.k() if input.k.is_set() else None
+        return _parameters(name, schema, weighed, k)
 
     @render.ui
     def delta_shown() -> TagChild:
@@ -211,7 +228,8 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
         made = desk.runs()
         number = made[-1].number + 1 if made else 1
         folder = desk.folder / f"run-{number}"
-        folder.mkdir(mode=0o700, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # of a run that was cancelled
+        folder.mkdir(mode=0o700)
 
         def done(result: dict[str, Any]) -> None:
             export.write_beside(plan, folder)
@@ -250,9 +268,15 @@ def suitable(schema: Schema) -> list[str]:
     return sorted(names, key=lambda name: name != default_model(schema))
 
 
+def parameters_of(model: str, schema: Schema) -> list[str]:
+    """Return the parameters of a model that have a field, for a table with this schema."""
+    names = [field.name for field in fields(MODELS[model]) if field.name in SHOWN]
+    return [name for name in names if schema.sensitive or name not in DIVERSITY]
+
+
 def planned(source: Source, schema: Schema, model: str, entry: Entries) -> tuple[Plan | None, Problems]:
     """Return what the fields of a promise ask for, or what is wrong with them."""
-    wanted = [field.name for field in fields(MODELS[model]) if field.name in SHOWN]
+    wanted = parameters_of(model, schema)
     given = {name: entry(name) for name in wanted}
     if "distance" in given:
         given["distance"] = given["distance"] or None
@@ -269,22 +293,6 @@ def planned(source: Source, schema: Schema, model: str, entry: Entries) -> tuple
         return None, _where_parameter(wanted, str(error))
     form: Format = "parquet" if entry("form") == "parquet" else "csv"
     return Plan(source, schema, promised, choices, form, bool(entry("keep_key"))), {}
-
-
-SHOWN = (
-    "k",
-    "l",
-    "p",
-    "entropy_l",
-    "two_sided",
-    "withhold",
-    "epsilon",
-    "delta",
-    "distance",
-    "up_to",
-    "never",
-)
-"""The parameters of models that have a field."""
 
 
 def _choices(model: str, entry: Entries) -> dict[str, Any]:
@@ -332,8 +340,8 @@ def _card(name: str, recommended: bool) -> Tag:
     )
 
 
-def _parameters(name: str, schema: Schema, weighed: dict[str, Any]) -> Tag:
-    known = [field.name for field in fields(MODELS[name])]
+def _parameters(name: str, schema: Schema, weighed: dict[str, Any], k: int | None) -> Tag:
+    known = parameters_of(name, schema)
     records = weighed["records"]
     entries: list[TagChild] = []
     if "k" in known:
@@ -341,7 +349,7 @@ def _parameters(name: str, schema: Schema, weighed: dict[str, Any]) -> Tag:
             parts.number(
                 "k",
                 "k: how large is the crowd?",
-                usual_k(records),
+                k if k is not None and 2 <= k <= records else usual_k(records),
                 f"2 to {records:,}. {usual_k(records)} is a good start for tables that leave the house; more "
                 "hides better, and loses more.",
                 least=2,
@@ -349,7 +357,7 @@ def _parameters(name: str, schema: Schema, weighed: dict[str, Any]) -> Tag:
                 by="1",
             )
         )
-    entries += [_diversity(each, name, weighed) for each in SECONDS if each in known and schema.sensitive]
+    entries += [_diversity(each, name, weighed) for each in DIVERSITY if each in known]
     entries += _special(known, schema)
     method = parts.choice(
         "method",
@@ -385,7 +393,7 @@ def _diversity(parameter: str, model: str, weighed: dict[str, Any]) -> Tag:
     needed = model == SetDiversity.name
     return parts.number(
         parameter,
-        f"{SECONDS[parameter]}: how varied are sensitive values?" if parameter == "l" else SECONDS[parameter],
+        f"{DIVERSITY[parameter]}: how varied are sensitive values?" if parameter == "l" else DIVERSITY[parameter],
         2 if (parameter == "l" and most >= 2) else None,
         f"{words} At most {most:g} ({least}){'' if needed else '; empty: not promised'}.",
         least=2 if needed else 1,

@@ -106,7 +106,7 @@ def serve_result(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own
     @render.download_button(filename=DEMO)
     def get_demo() -> str:
         source = desk.source()
-        req(source is not None and source.name == DEMO)
+        req(source is not None and source.made_up)
         assert source is not None
         return str(source.path)
 
@@ -232,7 +232,7 @@ def _downloads(run: Run) -> TagList:
             parts.download(f"get_{form}", f"release.{form}", "the table to publish"),
             [parts.download(identity, name, FILES[name]) for identity, name in _identities().items()],
             parts.download("get_everything", export.EVERYTHING, "all of these, and nothing secret"),
-            parts.download("get_demo", DEMO, "the made-up table") if run.plan.source.name == DEMO else None,
+            parts.download("get_demo", DEMO, "the made-up table") if run.plan.source.made_up else None,
             class_="downloads",
         ),
         key,

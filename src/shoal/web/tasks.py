@@ -43,6 +43,8 @@ class Source:
         As for `read_table`.
     most_bytes
         How large it may be, unpacked.
+    made_up
+        Whether nobody has it but the page.
     """
 
     path: Path
@@ -50,6 +52,7 @@ class Source:
     delimiter: str | None = None
     encoding: str | None = None
     most_bytes: int | None = None
+    made_up: bool = False
 
     def read(self) -> pl.DataFrame:
         """Return the table."""
@@ -131,12 +134,12 @@ def make(
     """Make a release, write its files into a folder, and tell what it is worth."""
     release = engines.anonymize(source.read(), schema, model, progress=progress, **choices)
     progress("writing the report", 0.0)
-    release.write_files(folder, form=form, keep_key=keep_key)
+    report = release.write_files(folder, form=form, keep_key=keep_key)
     return {
         "certificate": release.certificate,
         "verdict": release.audit.verdict,
-        "tiles": release.report.tiles,
-        "panels": release.report.sections(),
+        "tiles": report.tiles,
+        "panels": report.sections(),
     }
 
 
