@@ -18,7 +18,7 @@ from shoal.web import parts
 from shoal.web.desk import Desk, Problems
 
 ROLES = {
-    Role.QUASI.value: "known to others: made less precise",
+    Role.QUASI.value: "known to others: less precise",
     Role.SENSITIVE.value: "sensitive: nobody may learn it",
     Role.IDENTIFIER.value: "names a person: left out",
     Role.OTHER.value: "none of these: kept as it is",

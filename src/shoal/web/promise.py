@@ -52,8 +52,8 @@ CARDS = {
     ),
     "k-anonymity": Card(
         "Make rows look alike",
-        "Each row looks exactly like at least k - 1 others. The classic promise, known to most readers; it "
-        "loses more.",
+        "Rows come in groups of at least k that look exactly the same. The classic promise, known to most "
+        "readers; it loses more.",
     ),
     "concealment": Card(
         "Hide from somebody who knows everybody",
@@ -86,7 +86,12 @@ CARDS = {
 }
 """Every model, the recommended ones first."""
 
-DIVERSITY = {"l": "l", "p": "p", "entropy_l": "entropy l"}
+DIVERSITY = {
+    "l": ("l: how varied a crowd?", "No sensitive value is more frequent than 1 in l around a person."),
+    "p": ("p: how many values?", "At least p different sensitive values around a person."),
+    "entropy_l": ("entropy l", "A sharper form of l: the entropy is at least log(l)."),
+}
+"""The parameters about sensitive values: what they are called, and what they promise."""
 EFFORTS = {"": "balanced", "fast": "fast", "best": "best: takes longer, loses less"}
 SHOWN = (
     "k",
@@ -385,15 +390,11 @@ def _diversity(parameter: str, model: str, weighed: dict[str, Any]) -> Tag:
     possible = {name: each[parameter] for name, each in weighed["diversity"].items()}
     least = min(possible, key=lambda name: possible[name])
     most = math.floor(1000 * possible[least] + 1e-6) / 1000
-    words = {
-        "l": "No sensitive value is more frequent than 1 in l around a person.",
-        "p": "At least p different sensitive values around a person.",
-        "entropy_l": "A sharper form of l: the entropy is at least log(l).",
-    }[parameter]
+    title, words = DIVERSITY[parameter]
     needed = model == SetDiversity.name
     return parts.number(
         parameter,
-        f"{DIVERSITY[parameter]}: how varied are sensitive values?" if parameter == "l" else DIVERSITY[parameter],
+        title,
         2 if (parameter == "l" and most >= 2) else None,
         f"{words} At most {most:g} ({least}){'' if needed else '; empty: not promised'}.",
         least=2 if needed else 1,

@@ -15,7 +15,7 @@ from shoal.web.data import DEMO
 from shoal.web.desk import Desk, Run
 
 FILES = {
-    "certificate.json": "what was promised, lost and found, for the files",
+    "certificate.json": "what was promised, lost and found",
     "report.html": "this result as a page that opens anywhere",
     export.SCHEMA: "what the columns are",
     export.COMMAND: "the command that makes this release",
