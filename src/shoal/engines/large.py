@@ -49,7 +49,7 @@ from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.release import RELEASE_FILES, Format, described_columns, require_format
-from shoal.report import outline_page
+from shoal.report import outline
 from shoal.schema import Schema
 from shoal.staging import staged_folder
 from shoal.streams import Source, open_source
@@ -418,9 +418,10 @@ class _Run:
         with file.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
         certificate["files"] = {file.name: {"sha256": digest}}
-        (staging / "certificate.json").write_text(json.dumps(certificate, indent=2) + "\n", encoding="utf-8")
-        report = outline_page(call.model, certificate, joined_crowds(facts))
-        (staging / "report.html").write_text(report, encoding="utf-8")
+        report = outline(call.model, certificate, joined_crowds(facts))
+        (staging / "report.html").write_text(report.html(), encoding="utf-8")
+        for name, data in (("certificate", certificate), ("report", report.as_dict())):
+            (staging / f"{name}.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
         return certificate
 
     def _plan(self) -> _Plan:
