@@ -82,7 +82,8 @@ def suppression(
         As for every method.
     effort
         ``fast`` is the heuristic alone; ``balanced`` lets rows change from class to class as long as that
-        saves cost; ``best`` also solves an integer program, if it is not too large.
+        saves cost; ``best`` also solves an integer program, if it is not too large. That is also what finds
+        patterns for all rows, with any effort, where nothing else does.
     seconds
         How long that program may take.
 
@@ -105,9 +106,11 @@ def suppression(
     circumstances.progress("giving rows their patterns", 0.0)
     pattern_of = heuristic(table.codes, patterns, model.k, search=effort != "fast")
     account: dict[str, float] = {"patterns": len(patterns)}
-    if effort == "best":
-        circumstances.progress("proving the optimum", 0.0)
-        pattern_of, bound = improved(table.codes, patterns, model.k, pattern_of, float(seconds))
+    left = int((pattern_of < 0).sum())
+    if left or effort == "best":
+        circumstances.progress("finding the optimum", 0.0)
+        search = held if left else improved
+        pattern_of, bound = search(table.codes, patterns, model.k, pattern_of, float(seconds))
         account["bound"] = bound
     account["cost"] = float(patterns.costs[pattern_of].sum())
     circumstances.progress("giving rows their patterns", 1.0)
@@ -117,10 +120,8 @@ def suppression(
 def heuristic(codes: NDArray[np.int32], patterns: Patterns, k: int, *, search: bool) -> NDArray[np.int32]:
     """Return the pattern of each row by the greedy heuristic, and by local search if that is wanted.
 
-    Raises
-    ------
-    InfeasibleError
-        If some rows do not find one.
+    Where the greedy heuristic leaves rows over, there is a local search in any case. Rows that do not find a
+    pattern even so have -1.
     """
     pattern_of = kernels.cover(codes, patterns.kept, k).pattern_of
     if not search and (pattern_of >= 0).all():
@@ -135,13 +136,7 @@ def heuristic(codes: NDArray[np.int32], patterns: Patterns, k: int, *, search: b
         before = found.cost
         found.sweep()
         going = before - found.cost > WORTHWHILE * found.cost
-    pattern_of = found.pattern_of
-    if (pattern_of < 0).any():
-        raise InfeasibleError(
-            f"no way was found to give each of {int((pattern_of < 0).sum())} records a pattern together with "
-            f"k = {k} records; allow more patterns, or let leftovers be suppressed"
-        )
-    return pattern_of
+    return found.pattern_of
 
 
 def lower_bound(codes: NDArray[np.int32], patterns: Patterns, k: int) -> float:
@@ -162,6 +157,28 @@ def improved(
     if solution.pattern_of is not None and patterns.costs[solution.pattern_of].sum() < cost - ROUNDING:
         known = solution.pattern_of
     return known, min(max(bound, solution.bound), float(patterns.costs[known].sum()))
+
+
+def held(
+    codes: NDArray[np.int32], patterns: Patterns, k: int, known: NDArray[np.int32], seconds: float
+) -> tuple[NDArray[np.int32], float]:
+    """Return patterns that hold all rows where heuristics did not find any, and what others cost at least.
+
+    Raises
+    ------
+    InfeasibleError
+        If there are none, or none are found in time.
+    """
+    program = Program.of(codes, patterns.suppressed, patterns.costs, k)
+    solution = None if program is None else solve(program, k, seconds)
+    if solution is not None and solution.pattern_of is not None:
+        return solution.pattern_of, solution.bound
+    proven = solution is not None and solution.impossible
+    raise InfeasibleError(
+        f"{'there is no way' if proven else 'no way was found'} to give each record a pattern together with "
+        f"k = {k} records: {int((known < 0).sum())} are left over; allow more patterns, or let leftovers be "
+        "suppressed"
+    )
 
 
 def _require_room(table: Table, model: Patterned, patterns: Patterns) -> None:
