@@ -151,7 +151,7 @@ class _Crew:
             if self._stopped:
                 return Outcome(None, "stopped", "was not begun", 0.0)
             process = subprocess.Popen(
-                [sys.executable, "-c", _WORKER],
+                [sys.executable, "-P", "-c", _WORKER],  # modules in the user's folder are none of ours
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

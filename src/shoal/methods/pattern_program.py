@@ -13,6 +13,8 @@ MOST_PAIRS = 3_000_000
 """How many pairs of a row type and a class that it fits a program may have."""
 MOST_SOLVED = 50_000
 """With more pairs, the integer program is not tried: its first relaxation alone takes minutes."""
+INFEASIBLE = 2
+"""What SciPy says of a program without a solution."""
 MOST_COMPARED = 128
 """Up to so many patterns, each is compared with all others to find classes that nobody needs."""
 
@@ -133,10 +135,13 @@ class Solution:
         The pattern of each row in the best solution that was found, if any.
     bound
         What every solution costs at least, as far as it is known.
+    impossible
+        Whether it is proven that there is no solution.
     """
 
     pattern_of: NDArray[np.int32] | None
     bound: float
+    impossible: bool = False
 
 
 def solve(program: Program, k: int, seconds: float) -> Solution:
@@ -171,7 +176,7 @@ def solve(program: Program, k: int, seconds: float) -> Solution:
     )
     bound = 0.0 if chosen.mip_dual_bound is None else float(chosen.mip_dual_bound)
     if chosen.x is None:
-        return Solution(None, bound)
+        return Solution(None, bound, chosen.status == INFEASIBLE)
     whole = np.round(chosen.x[pairs:])
     flow = milp(
         costs,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from shoal.table import Table
 
 WORTHWHILE = 1e-3
 """The local search ends when a sweep over all patterns saves less than this share of the cost."""
+MOST_TRIED = 400_000
+"""With more pairs, the integer program is not even tried where nothing else has found a solution."""
 STEPS_BETWEEN = 20
 """So many steps prices take between two solutions that they lead to."""
 ROUNDING = 1e-6
@@ -87,7 +89,8 @@ def suppression(
     effort
         ``fast`` is the heuristic alone; ``balanced`` lets rows change from class to class as long as that
         saves cost; ``best`` also proves what others cost at least, finds better ones on the way, and solves
-        an integer program, if that is not too large.
+        an integer program, if that is not too large. That program also finds patterns for all rows, with any
+        effort, where nothing else does.
     seconds
         How long that may take.
 
@@ -110,11 +113,11 @@ def suppression(
     circumstances.progress("giving rows their patterns", 0.0)
     pattern_of = heuristic(table.codes, patterns, model.k, search=effort != "fast")
     account: dict[str, float] = {"patterns": len(patterns)}
-    if effort == "best":
+    left = int((pattern_of < 0).sum())
+    if left or effort == "best":
         circumstances.progress("proving the optimum", 0.0)
-        pattern_of, bound = improved(
-            table.codes, patterns, model.k, pattern_of, float(seconds), circumstances.progress
-        )
+        search = held if left else partial(improved, progress=circumstances.progress)
+        pattern_of, bound = search(table.codes, patterns, model.k, pattern_of, float(seconds))
         account["bound"] = bound
     account["cost"] = float(patterns.costs[pattern_of].sum())
     circumstances.progress("giving rows their patterns", 1.0)
@@ -124,19 +127,12 @@ def suppression(
 def heuristic(codes: NDArray[np.int32], patterns: Patterns, k: int, *, search: bool) -> NDArray[np.int32]:
     """Return the pattern of each row by the greedy heuristic, and by local search if that is wanted.
 
-    Raises
-    ------
-    InfeasibleError
-        If some rows do not find one.
+    Where the greedy heuristic leaves rows over, there is a local search in any case. Rows that do not find a
+    pattern even so have -1.
     """
     pattern_of = kernels.cover(codes, patterns.kept, k).pattern_of
     if search or (pattern_of < 0).any():
         pattern_of = searched(codes, patterns, k, pattern_of, thoroughly=search)
-    if (pattern_of < 0).any():
-        raise InfeasibleError(
-            f"no way was found to give each of {int((pattern_of < 0).sum())} records a pattern together with "
-            f"k = {k} records; allow more patterns, or let leftovers be suppressed"
-        )
     return pattern_of
 
 
@@ -207,6 +203,29 @@ def improved(
     if (patterns.costs == np.round(patterns.costs)).all():
         bound = float(np.ceil(bound - ROUNDING))
     return known, min(bound, float(patterns.costs[known].sum()))
+
+
+def held(
+    codes: NDArray[np.int32], patterns: Patterns, k: int, known: NDArray[np.int32], seconds: float
+) -> tuple[NDArray[np.int32], float]:
+    """Return patterns that hold all rows where heuristics did not find any, and what others cost at least.
+
+    Raises
+    ------
+    InfeasibleError
+        If there are none, or none are found in time.
+    """
+    program = Program.of(codes, patterns.suppressed, patterns.costs, k)
+    tried = program is not None and len(program.row_type) <= MOST_TRIED
+    solution = solve(program, k, seconds) if program is not None and tried else None
+    if solution is not None and solution.pattern_of is not None:
+        return solution.pattern_of, solution.bound
+    proven = solution is not None and solution.impossible
+    raise InfeasibleError(
+        f"{'there is no way' if proven else 'no way was found'} to give each record a pattern together with "
+        f"k = {k} records: {int((known < 0).sum())} are left over; allow more patterns, or let leftovers be "
+        "suppressed"
+    )
 
 
 def _require_room(table: Table, model: Patterned, patterns: Patterns) -> None:
