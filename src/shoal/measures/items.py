@@ -105,9 +105,22 @@ def query_error(
     queries
         How many queries are asked.
     """
+    return float(query_errors(recoding, attribute, values, size, absent=absent, queries=queries).mean())
+
+
+def query_errors(
+    recoding: Recoding,
+    attribute: Attribute,
+    values: Worlds,
+    size: int,
+    *,
+    absent: bool,
+    queries: int = QUERIES,
+) -> NDArray[np.float64]:
+    """Return by how much base sets miscount for each random query, as a share of all records; as `query_error`."""
     width = _width(attribute)
     if width == 0:
-        return 0.0
+        return np.zeros(queries)
     original = _owners_by_item(_sets_of(attribute).gather(attribute.codes), width)
     released = _owners_by_item(values.base.gather(recoding.box), width)
     errors = []
@@ -115,7 +128,7 @@ def query_error(
         wanted = 0 if absent else len(asked)
         counts = [_count(owners, asked, wanted, len(recoding.box)) for owners in (original, released)]
         errors.append(abs(counts[0] - counts[1]))
-    return float(np.mean(errors)) / len(recoding.box)
+    return np.array(errors) / len(recoding.box)
 
 
 def _possible_pairs(recoding: Recoding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
