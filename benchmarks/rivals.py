@@ -36,7 +36,7 @@ from benchmarks.harness import (
 )
 from shoal import KK, Concealment, Freeform, KAnonymity, Patterned, anonymize, audit
 from shoal.audit.reading import read_release
-from shoal.measures.queries import draw_queries, query_error, ranks_of
+from shoal.measures.queries import draw_queries, query_error
 from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.recoding import Cells, Recoding
@@ -228,7 +228,9 @@ def _recoding(table: Table, released: pl.DataFrame) -> tuple[Recoding, np.ndarra
 
 def _gcp(recoding: Recoding) -> float:
     """Return the GCP of a rival's release; cells of rows that it leaves out count as 1."""
-    penalties = [values.distinct.ncp()[values.shown] for values in recoding.values if isinstance(values, Cells)]
+    penalties = [
+        values.distinct.ncp()[values.shown] for values in recoding.values if isinstance(values, Cells)
+    ]
     return float(np.mean(penalties, axis=0).sum() + recoding.withheld) / len(recoding.table)
 
 
@@ -254,24 +256,30 @@ def _introduction() -> str:
     return "\n\n".join(
         (
             "# Shoal's models, and other tools",
-            "One task for all: Adult, 30,162 complete training records, eight quasi-identifiers (age numeric, "
-            "the others categories), income carried along. GCP is what was lost; a label of a hierarchy counts "
-            "as the values below it that occur, cells of rows that are left out count as 1. Query errors are "
-            f"those of {QUERIES:,} random counts over two quasi-identifiers and income, a tenth of what is "
-            "possible each: the mean and the median. *Smallest class* is the least number of rows that look "
-            "the same, *rows left* what the strongest adversary is left with for each person: the audit finds "
-            "both from the two tables alone, whoever made them.",
+            "One task for all: Adult, 30,162 complete training records, eight quasi-identifiers (age "
+            "numeric, the others categories), income carried along. GCP is what was lost; a label of a "
+            "hierarchy counts as the values below it that occur, cells of rows that are left out count as 1. "
+            f"Query errors are those of {QUERIES:,} random counts over two quasi-identifiers and income, a "
+            "tenth of what is possible each: the mean and the median. *Smallest class* is the least number "
+            "of rows that look the same, *rows left* what the strongest adversary is left with for each "
+            "person: the audit finds both from the two tables alone, whoever made them.",
             "Shoal's seconds are end to end after start-up, with the audit; those of other tools are their "
             "anonymization alone, in memory. Shoal and the tools that pip can install were measured in the "
-            f"same run, the latter each in an environment of its own and for at most {SECONDS} s; those marked "
-            "*apart* were measured on the same task and a like machine, but not in this run, and their output "
-            "was not audited.",
+            f"same run, the latter each in an environment of its own and for at most {SECONDS} s; those "
+            "marked *apart* were measured on the same task and a like machine, but not in this run, and "
+            "their output was not audited.",
             markdown_table(
                 ("promise", "what it says"),
                 (
-                    ("freeform", "each person fits k rows, one of them theirs by lot, and each row k persons"),
+                    (
+                        "freeform",
+                        "each person fits k rows, one of them theirs by lot, and each row k persons",
+                    ),
                     ("concealment", "each person has k rows left even when everybody must have one"),
-                    ("(k,k)", "each person fits k rows, and each row k persons; no lot, and rows can be struck out"),
+                    (
+                        "(k,k)",
+                        "each person fits k rows, and each row k persons; no lot, and rows can be struck out",
+                    ),
                     ("classes", "each row looks the same as k - 1 others: k-anonymity"),
                 ),
             ),
@@ -299,8 +307,8 @@ def _section(k: int, measured: dict[str, dict[str, Any]]) -> str:
     return "\n\n".join(
         (
             f"## k = {k}",
-            f"*Ratio* is GCP over that of `{REFERENCE}`. Whatever one does, classes and freeform lose at least "
-            f"about {measured[REFERENCE]['bound']:.4f}.",
+            f"*Ratio* is GCP over that of `{REFERENCE}`. Whatever one does, classes and freeform lose at "
+            f"least about {measured[REFERENCE]['bound']:.4f}.",
             markdown_table((*head, "left out", "besides"), [row for _, row in sorted(rows)]),
             *failed,
             f"![Loss against seconds, k = {k}](rivals-k{k}.svg)",
@@ -336,14 +344,14 @@ def _remarks() -> str:
             "## What else to know",
             "- **A checker of classes sees half.** pyCANON, asked about the releases with k = 10, says "
             f"{said}. It counts equal rows, and a freeform release needs none.\n"
-            "- **anonypy** returns the quasi-identifiers, one sensitive column and how often each row occurs; "
-            "all other columns are lost.\n"
+            "- **anonypy** returns the quasi-identifiers, one sensitive column and how often each row "
+            "occurs; all other columns are lost.\n"
             "- **anjana** leaves rows in their order, and the numbers of the original rows in a column if it "
             "drops some: either tells who is who.\n"
             "- **crowds** keeps what it found in one call for the next one in the same process; here each "
             "call has a process of its own.\n"
-            "- **ARX**: start-up of the Java machine, 1.5 to 4 s, is not counted. With any suppression, 10 to "
-            "21% of the rows are gone.\n"
+            "- **ARX**: start-up of the Java machine, 1.5 to 4 s, is not counted. With any suppression, 10 "
+            "to 21% of the rows are gone.\n"
             "- **The Mondrian of qiyuangong** depends on the order in which categories are coded: GCP 0.295 "
             "with another one at k = 5.\n"
             "- **sdcMicro** was stopped after 15 minutes at k = 10. At k = 5, its k holds only where a "

@@ -11,7 +11,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal import Freeform, InputError, KAnonymity, Prefixes, Release, Schema, anonymize
+from shoal import (
+    KK,
+    Concealment,
+    Freeform,
+    InputError,
+    KAnonymity,
+    KOne,
+    Prefixes,
+    Release,
+    Schema,
+    SetAnonymity,
+    SetDiversity,
+    anonymize,
+)
 from shoal.recoding import Recoding
 from shoal.report import excerpt, grouping, utility
 from shoal.report.panel import percent
@@ -131,6 +144,74 @@ def test_no_value_of_a_single_record_is_in_any_of_the_texts(model: Any, tmp_path
     assert "876543" not in found.replace(",", "")
     for name in ("patient", "name"):
         assert not [value for value in frame[name].to_list() if str(value) in found]
+
+
+def baskets(rows: int = 120) -> pl.DataFrame:
+    """Return baskets in which items are ever rarer, one thing that nobody else buys, and a label each."""
+    draw = np.random.default_rng(4)
+    shares = np.linspace(0.8, 0.02, 30)
+    bought = [[f"item{i}" for i in np.flatnonzero(draw.random(30) < shares)] for _ in range(rows)]
+    bought[0].append("xylophone")
+    return pl.DataFrame({"items": bought, "label": [f"label{i % 7}" for i in range(rows)]})
+
+
+@pytest.fixture(scope="module", params=[SetAnonymity(k=6), SetDiversity(l=3)], ids=str)
+def basket_release(request: pytest.FixtureRequest) -> Release:
+    frame = baskets()
+    schema = Schema.infer(frame, quasi=["items"], sensitive=["label"])
+    return anonymize(frame, schema, request.param, effort="fast")
+
+
+def test_items_are_counted_as_they_are_and_as_they_are_published(basket_release: Release) -> None:
+    told = basket_release.report.as_dict()["items"]["items"]
+    true = baskets()["items"].explode().value_counts()
+    published = (
+        basket_release.table.select(pl.col("items").str.split(" ").explode()).to_series().value_counts()
+    )
+    counts = {"original": dict(true.iter_rows()), "released": dict(published.iter_rows())}
+    for which, of_item in counts.items():
+        assert told[which] == [of_item.get(item, 0) for item in told["items"]]
+    least = max(5, basket_release.model.crowd)
+    tellable = {
+        item for item, often in counts["original"].items() if least <= often <= len(baskets()) - least
+    }
+    assert set(told["items"]) == tellable
+    charts = basket_release.report.charts
+    assert "are miscounted by" in charts["items-items"].title
+    assert "item-frequencies-items" in charts
+
+
+def test_answers_about_items_are_off_by_what_the_certificate_says(basket_release: Release) -> None:
+    lost = basket_release.certificate["loss"]["items"]["items"]
+    told = basket_release.report.as_dict()["item_queries"]["items"]
+    for sort in ("present", "absent"):
+        errors = told[f"error_of_share_{sort}"]
+        assert errors == sorted(errors)
+        assert errors[0] <= lost[f"query_error_{sort}"] <= 1
+    (panel,) = (panel for panel in basket_release.report.panels if panel.name == "item_queries")
+    said = dict(panel.facts)[f"items: have all of {told['items_present']}"]
+    assert said == f"off by {percent(lost['query_error_present'])} of all records on average"
+
+
+def test_an_item_of_one_person_is_not_told(basket_release: Release, tmp_path: Path) -> None:
+    assert "xylophone" not in texts(basket_release.save(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Freeform(k=3, l=1.1), "counted, not weighed"),
+        (KOne(k=3), "do not publish it alone"),
+        (KK(k=3), "strike out rows"),
+        (Concealment(k=3), "random choices of the method"),
+    ],
+    ids=str,
+)
+def test_each_promise_has_its_own_limits(model: Any, words: str) -> None:
+    frame = hospital(100)
+    schema = Schema.infer(frame, quasi=["age", "sex"], sensitive=["diagnosis"], drop=["patient", "name"])
+    release = anonymize(frame, schema, model, effort="fast")
+    assert any(words in point for point in release.report.as_dict()["keep_in_mind"])
 
 
 @pytest.mark.parametrize("least", [1, 5, 40])

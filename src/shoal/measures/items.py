@@ -117,7 +117,7 @@ def query_errors(
     absent: bool,
     queries: int = QUERIES,
 ) -> NDArray[np.float64]:
-    """Return by how much base sets miscount for each random query, as a share of all records; as `query_error`."""
+    """Return the error of each random query, as a share of all records; see `query_error`."""
     width = _width(attribute)
     if width == 0:
         return np.zeros(queries)

@@ -115,7 +115,7 @@ def item_answers(material: Material) -> Panel | None:
 
 
 def _rising_line(name: str, title: str, lines: Mapping[str, NDArray[np.float64]], off_by: str) -> Chart:
-    """Return a chart of the share of questions whose answer is off by at most so much, for each of `SHARES`."""
+    """Return a chart of which share of the questions is off by at most so much, at each of `SHARES`."""
     rows = [
         {"which": which, "share": float(share), "error": float(error)}
         for which, errors in lines.items()

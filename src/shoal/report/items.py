@@ -71,7 +71,7 @@ def _facts(name: str, lost: ItemsLoss, told: NDArray[np.int64], known: int) -> l
         (f"{name}: items that are told", f"{len(told):,} of {known:,}"),
         (
             f"{name}: wrong in the base",
-            f"{percent(lost.error_rate)} as many items as a record has, on average (error rate)",
+            f"{percent(lost.error_rate)} of as many items as records have (error rate)",
         ),
         (f"{name}: uncertain", plural(round(lost.uncertain), "item") + " in a row, on average"),
         (f"{name}: bits that a row leaves open", number(lost.bits)),
@@ -122,13 +122,13 @@ def _dots(
         f"{name}: {gone:,} of {plural(len(told), 'item')} that are told are in no base"
         if gone
         else f"{name}: how often each item is published",
-        f"A dot for each item: how many records have it, and how many rows publish it. On the dashed line both "
-        f"are the same. {gone:,} of {plural(len(told), 'item')} are published by no row.{more}",
+        f"A dot for each item: how many records have it, and how many rows publish it. On the dashed line "
+        f"both are the same. {gone:,} of {plural(len(told), 'item')} are published by no row.{more}",
         {
             "layer": [
                 {
                     "data": values(ends),
-                    "mark": {"type": "line", "style": "promise"},
+                    "mark": {"type": "line", "style": "even"},
                     "encoding": {"x": x, "y": y},
                 },
                 {

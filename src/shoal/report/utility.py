@@ -251,7 +251,9 @@ def before_and_after(
         name,
         title,
         "Pairs of bars, original and expected from the release: "
-        + "; ".join(f"{label} {b:,.0f} and {a:,.0f}" for label, b, a in zip(labels, before, after, strict=True))
+        + "; ".join(
+            f"{label} {b:,.0f} and {a:,.0f}" for label, b, a in zip(labels, before, after, strict=True)
+        )
         + ".",
         {
             "data": values(rows),

@@ -144,8 +144,8 @@ def _of_model(model: Model, found: Audit) -> list[str]:
     match model:
         case Freeform() if model.diverse:
             return [
-                "Rows are counted, not weighed: somebody who takes a row that fits many people for less likely "
-                "to be a certain one's may be surer of a sensitive value than promised."
+                "Rows are counted, not weighed: somebody who takes a row that fits many people for less "
+                "likely to be a certain one's may be surer of a sensitive value than promised."
             ]
         case OneK():
             return [
@@ -159,36 +159,36 @@ def _of_model(model: Model, found: Audit) -> list[str]:
             ]
         case KK():
             return [
-                "Somebody who knows everybody in the table can strike out rows that others must have: for the "
-                f"person hidden least, {plural(found.concealment, 'row')} would be left."
+                "Somebody who knows everybody in the table can strike out rows that others must have: for "
+                f"the person hidden least, {plural(found.concealment, 'row')} would be left."
             ]
         case Concealment():
             return [
-                "Each row carries the values of the person it was made for. That nobody can tell for whom rests "
-                "on random choices of the method; they do not make all of a person's rows equally likely."
+                "Each row carries the values of the person it was made for. That nobody can tell for whom "
+                "rests on random choices of the method; they do not make all rows of a person equally likely."
             ]
         case Patterned():
             return [
-                "What a row suppresses tells something, too: that the values there were rare among those that "
-                "look like it."
+                "What a row suppresses tells something, too: that the values there were rare among those "
+                "that look like it."
             ]
         case Dissimilarity():
             return [
-                "In a class few sensitive values are close to any one, yet all of them may lie in one half of "
-                "what is possible. Each single column of a composite value may be the same in a whole class."
+                "In a class few sensitive values are close to any one, yet all of them may lie in one half "
+                "of what is possible. Each single column of a composite value may be equal in a whole class."
             ]
         case SetAnonymity():
             return [_BASE]
         case SetDiversity():
             return [
                 _BASE,
-                "Different sensitive values are counted, not their shares: in all rows that a person fits, one "
-                f"value may be more frequent than 1 in {model.l}.",
+                "Different sensitive values are counted, not their shares: in all rows that a person fits, "
+                f"one value may be more frequent than 1 in {model.l}.",
             ]
     return []
 
 
 _BASE = (
-    "Base items are what most of the people have whom a row was made for: somebody who fits a few rows with the "
-    "same base item probably has it, and an item that is not uncertain is certain."
+    "Base items are what most of the people have whom a row was made for: somebody who fits a few rows with "
+    "the same base item probably has it, and an item that is not uncertain is certain."
 )
