@@ -2,8 +2,9 @@
 
 Tools that pip can install run here, each in an environment of its own below `build/rivals`, and Shoal's audit
 judges what they release. Of those that need R or Java, or are no package, the page has figures that were
-measured apart. `python -m benchmarks rivals --k 10 --how anonypy` measures some cells only; a run without
-options writes the page from what was measured at this commit, and measures the rest.
+measured apart. `python -m benchmarks rivals --k 10 --how anonypy` measures some cells only, and with `--page`
+writes a page of these; a run without options writes the page from what was measured at this commit, and
+measures the rest.
 """
 
 from __future__ import annotations
@@ -53,16 +54,16 @@ TOOLS = Path(__file__).with_name("rival_tools.py")
 
 @dataclass(frozen=True)
 class Rival:
-    """A tool, what pip installs for it, how it is called, and what there is to say about it."""
+    """A tool, what pip installs for it, how it is called, and whether it generalizes by hierarchies."""
 
     tool: str
     packages: tuple[str, ...]
     options: dict[str, Any] = field(default_factory=dict)
-    promise: str = "classes"
+    by_hierarchies: bool = True
 
 
 RIVALS = {
-    "anonypy 0.2.1": Rival("anonypy", ("anonypy==0.2.1", "pandas<3")),
+    "anonypy 0.2.1": Rival("anonypy", ("anonypy==0.2.1", "pandas<3"), by_hierarchies=False),
     "anjana 1.2.3": Rival("anjana", ("anjana==1.2.3",), {"suppressed_percent": 0}),
     "anjana 1.2.3, 20% suppression": Rival("anjana", ("anjana==1.2.3",), {"suppressed_percent": 20}),
     "crowds 0.0.1": Rival("crowds", ("crowds==0.0.1", "pandas<3"), {"suppressed_percent": 0}),
@@ -82,7 +83,7 @@ OURS: dict[str, tuple[type[Model], dict[str, Any], str]] = {
     "patterned": (Patterned, {"effort": "fast"}, "classes, exact or blank"),
 }
 """Shoal's ways: the model, the choices, and what is promised."""
-REFERENCE = "freeform, balanced"
+REFERENCE = "mondrian"
 
 APART: dict[str, dict[int, tuple[float, float, int]]] = {
     "ARX 3.9.2, global": {5: (0.661, 0.5, 306), 10: (0.661, 0.2, 316), 50: (0.715, 0.2, 366)},
@@ -120,7 +121,6 @@ def work(how: str, k: int) -> dict[str, Any]:
             "gcp": release.loss.gcp,
             "bound": release.loss.bound,
             "seconds": seconds,
-            "memory_mib": None,
             **_audited(release.audit),
             "checker": _run(CHECKER, release.table).get("k"),
         }
@@ -128,7 +128,7 @@ def work(how: str, k: int) -> dict[str, Any]:
         figures = _run(RIVALS[how], frame, k=k)
         if "released" not in figures:
             return figures
-        released = _readable(figures.pop("released"), frame)
+        released = _readable(figures.pop("released"), frame, RIVALS[how].by_hierarchies)
         found = audit(frame, released, table.schema, KAnonymity(k=k), may_leave_out=True)
         recoding, records = _recoding(table, released)
         errors = query_error(recoding, queries, rows=np.arange(len(released)), records=records)
@@ -144,20 +144,23 @@ def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks rivals")
     parser.add_argument("--k", type=int, action="append", help="only for this k; may be given again")
     parser.add_argument("--how", action="append", help="only what begins like this; may be given again")
+    parser.add_argument("--page", action="store_true", help="write a page of these")
     chosen = parser.parse_args(options)
-    if options:
-        for k in chosen.k or KS:
-            for how in (*OURS, *RIVALS):
-                if not chosen.how or how.startswith(tuple(chosen.how)):
-                    print(json.dumps({"how": how, "k": k, **cell(how=how, k=k)}), flush=True)
-        return
-    charts = {}
-    sections = [_introduction()]
-    for k in KS:
-        measured = {how: cell(how=how, k=k) for how in (*OURS, *RIVALS)}
-        sections.append(_section(k, measured))
-        charts[f"k{k}"] = _chart(k, measured)
-    sections.append(_remarks())
+    ways = [how for how in (*OURS, *RIVALS) if not chosen.how or how.startswith(tuple(chosen.how))]
+    measured: dict[int, dict[str, dict[str, Any]]] = {}
+    for k in chosen.k or KS:
+        measured[k] = {}
+        for how in ways:
+            measured[k][how] = cell(how=how, k=k)
+            print(json.dumps({"how": how, "k": k, **measured[k][how]}), flush=True)
+    if not options or chosen.page:
+        _write(measured)
+
+
+def _write(measured: dict[int, dict[str, dict[str, Any]]]) -> None:
+    """Write the page of what was measured for each k."""
+    sections = [_introduction(), *(_section(k, of_k) for k, of_k in measured.items()), _remarks(measured)]
+    charts = {f"k{k}": _chart(k, of_k) for k, of_k in measured.items()}
     write_page("rivals", "\n\n".join(sections), charts)
 
 
@@ -200,19 +203,25 @@ def _environment(rival: Rival) -> Path:
     return python
 
 
-def _readable(released: pl.DataFrame, original: pl.DataFrame) -> pl.DataFrame:
-    """Return a rival's release with sets where it has labels of a hierarchy, or lists with commas."""
+def _readable(released: pl.DataFrame, original: pl.DataFrame, by_hierarchies: bool) -> pl.DataFrame:
+    """Return a rival's release in Shoal's notation, labels as the values below them that occur.
+
+    What a label says need not be what is below it: in the hierarchy of ages, 40 lies below 20-39.
+    """
     for name in ADULT_QUASI:
-        if name == "age":
-            continue
-        known = set(original[name].unique())
-        sets = {text: "|".join(text.split(",")) for text in released[name].unique()}
-        levels = pl.read_csv(data_folder() / "adult_hierarchies" / f"{name}.csv", infer_schema=False)
-        levels = levels.filter(pl.col("value").is_in(known))
-        for level in levels.columns[1:-1]:
-            for label, below in levels.group_by(level):
-                sets[str(label[0])] = "|".join(sorted(below["value"]))
-        released = released.with_columns(pl.col(name).replace(sets | {"*": "*"}))
+        texts = {}
+        if by_hierarchies:
+            known = original[name].unique()
+            levels = pl.read_csv(data_folder() / "adult_hierarchies" / f"{name}.csv", infer_schema=False)
+            levels = levels.filter(pl.col("value").is_in(known.cast(pl.String).implode()))
+            for level in levels.columns[1:-1]:
+                for (label,), below in levels.group_by(level):
+                    values = below["value"].cast(known.dtype)
+                    numbers = f"{values.min()}..{values.max()}" if name == "age" else None
+                    texts[label] = numbers or "|".join(values.sort())
+        elif name != "age":
+            texts = {text: text.replace(",", "|") for text in released[name].unique()}
+        released = released.with_columns(pl.col(name).replace(texts))
     return released
 
 
@@ -236,20 +245,20 @@ def _gcp(recoding: Recoding) -> float:
 
 def _audited(found: Any) -> dict[str, Any]:
     return {
-        "holds": found.holds,
-        "k": found.k,
+        "findings": list(found.findings),
+        "smallest_class": found.k,
         "concealment": found.concealment,
         "left_out": found.records - found.rows,
     }
 
 
-def _besides(recoding: Recoding, released: pl.DataFrame, original: pl.DataFrame) -> str:
+def _besides(recoding: Recoding, released: pl.DataFrame, original: pl.DataFrame) -> list[str]:
     """Return what else a release gives away or loses."""
     added = [name for name in released.columns if name not in original.columns]
     said = [f"column `{name}`: the number of each original row" for name in added if name == "index"]
     if not recoding.withheld and recoding.covers().all():
         said.append("rows in the original order")
-    return "; ".join(said)
+    return said
 
 
 def _introduction() -> str:
@@ -264,10 +273,10 @@ def _introduction() -> str:
             "of rows that look the same, *rows left* what the strongest adversary is left with for each "
             "person: the audit finds both from the two tables alone, whoever made them.",
             "Shoal's seconds are end to end after start-up, with the audit; those of other tools are their "
-            "anonymization alone, in memory. Shoal and the tools that pip can install were measured in the "
-            f"same run, the latter each in an environment of its own and for at most {SECONDS} s; those "
-            "marked *apart* were measured on the same task and a like machine, but not in this run, and "
-            "their output was not audited.",
+            "anonymization alone, in memory. Peak memory is that of the whole process. Shoal and the tools "
+            f"that pip can install were measured in the same run, the latter each in an environment of its "
+            f"own and for at most {SECONDS} s; those marked *apart* were measured on the same task and a "
+            "like machine, but not in this run, and their output was not audited.",
             markdown_table(
                 ("promise", "what it says"),
                 (
@@ -299,11 +308,21 @@ def _section(k: int, measured: dict[str, dict[str, Any]]) -> str:
     ]
     for how, of_k in APART.items():
         if k in of_k:
-            gcp, seconds, _ = of_k[k]
+            gcp, seconds, memory = of_k[k]
             names = (f"{how} *(apart)*", "classes", f"{gcp:.4f}", f"{gcp / reference:.2f}")
-            rows.append((gcp, (*names, "", _seconds(seconds), "", "", "", "")))
+            rows.append((gcp, (*names, "", _seconds(seconds), str(memory), "", "", "", "")))
     failed = [f"{how}: {figures['failed']}." for how, figures in measured.items() if "failed" in figures]
-    head = ("release", "promise", "GCP", "ratio", "query errors", "seconds", "smallest class", "rows left")
+    head = (
+        "release",
+        "promise",
+        "GCP",
+        "ratio",
+        "query errors",
+        "seconds",
+        "peak MiB",
+        "smallest class",
+        "rows left",
+    )
     return "\n\n".join(
         (
             f"## k = {k}",
@@ -317,7 +336,7 @@ def _section(k: int, measured: dict[str, dict[str, Any]]) -> str:
 
 
 def _row(how: str, figures: dict[str, Any], reference: float) -> tuple[str, ...]:
-    name, promise = (f"**{how}**", OURS[how][2]) if how in OURS else (how, RIVALS[how].promise)
+    name, promise = (f"**{how}**", OURS[how][2]) if how in OURS else (how, "classes")
     return (
         name,
         promise,
@@ -325,10 +344,11 @@ def _row(how: str, figures: dict[str, Any], reference: float) -> tuple[str, ...]
         f"{figures['gcp'] / reference:.2f}",
         f"{figures['query_mean']:.1%} / {figures['query_median']:.1%}",
         _seconds(figures["seconds"]),
-        str(figures["k"]),
-        str(figures["concealment"]) + ("" if figures["holds"] else ": **broken**"),
+        f"{figures.get('memory_mib', figures['peak_mib']):.0f}",
+        str(figures["smallest_class"]),
+        str(figures["concealment"]),
         f"{figures['left_out']:,}" if figures["left_out"] else "",
-        figures.get("besides", ""),
+        "; ".join(figures["findings"] + figures.get("besides", [])),
     )
 
 
@@ -336,14 +356,15 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}"
 
 
-def _remarks() -> str:
-    checked = {how: cell(how=how, k=10)["checker"] for how in ("freeform, balanced", "mondrian")}
-    said = " and ".join(f"k = {k} of `{how}`" for how, k in checked.items())
+def _remarks(measured: dict[int, dict[str, dict[str, Any]]]) -> str:
+    k = next(iter(measured))
+    checked = {how: figures["checker"] for how, figures in measured[k].items() if how in OURS}
+    said = ", ".join(f"{found} of `{how}`" for how, found in checked.items())
     return "\n\n".join(
         (
             "## What else to know",
-            "- **A checker of classes sees half.** pyCANON, asked about the releases with k = 10, says "
-            f"{said}. It counts equal rows, and a freeform release needs none.\n"
+            f"- **A checker of classes sees half.** pyCANON, asked for the k of the releases with k = {k}, "
+            f"says {said}. It counts equal rows, and only classes have them.\n"
             "- **anonypy** returns the quasi-identifiers, one sensitive column and how often each row "
             "occurs; all other columns are lost.\n"
             "- **anjana** leaves rows in their order, and the numbers of the original rows in a column if it "

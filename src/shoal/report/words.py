@@ -97,8 +97,8 @@ def _limits(material: Material) -> list[str]:
     other = [column.name for column in schema.having(Role.OTHER)]
     if other:
         points.append(
-            f"The columns {listing(other)} are released as they are. If others may know them, or look them "
-            "up, they belong to the quasi-identifiers."
+            f"Released as they are: {listing(other)}. What others may know of that, or look up, belongs to "
+            "the quasi-identifiers."
         )
     sensitive = [column.name for column in schema.sensitive]
     if sensitive and not model.diverse and not isinstance(model, Dissimilarity):
@@ -114,8 +114,8 @@ def _limits(material: Material) -> list[str]:
     if material.recoding.graph is not None or material.recoding.assignment is not None:
         points.append(
             f"Everybody fits at least {model.crowd} rows, but not every way to match people and rows is "
-            "equally plausible to somebody who knows everybody and weighs them all; `shoal audit "
-            "--posterior` estimates how strongly such a person may believe in one of them."
+            "equally plausible to somebody who knows everybody and weighs them all; shoal audit "
+            "--posterior estimates how strongly such a person may believe in one of them."
         )
     points += _of_model(model, material.audit)
     if made["left_out"]:
