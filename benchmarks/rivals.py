@@ -47,6 +47,7 @@ from shoal.table import Table
 KS = (5, 10, 50)
 SECONDS = 600
 """After so long a tool is stopped."""
+INSTALLATION_SECONDS = 3600
 QUERIES = 1000
 ENVIRONMENTS = ROOT / "build" / "rivals"
 TOOLS = Path(__file__).with_name("rival_tools.py")
@@ -198,7 +199,7 @@ def _environment(rival: Rival) -> Path:
     if not done.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet", *rival.packages]
-        subprocess.run(install, check=True, timeout=SECONDS, stdout=sys.stderr)
+        subprocess.run(install, check=True, timeout=INSTALLATION_SECONDS, stdout=sys.stderr)
         done.touch()
     return python
 
