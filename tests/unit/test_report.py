@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,22 @@ def test_the_ends_of_a_column_are_not_told() -> None:
     groups = grouping.groups_of(attribute, 5)
     assert groups is not None
     assert (groups.labels[0], groups.labels[-1]) == ("below 25000", "45000 and up")
+
+
+@pytest.mark.parametrize(
+    ("days", "first", "second", "last"),
+    [
+        (365, "before 2025-02", "2025-02", "2025-12 and later"),
+        (2 * 365, "before 2025-04", "2025-04 to 2025-06", "2026-10 and later"),
+        (60, "before 2025-01-09", "2025-01-09 to 2025-01-15", "2025-02-20 and later"),
+    ],
+)
+def test_groups_of_days_end_where_the_next_begin(days: int, first: str, second: str, last: str) -> None:
+    frame = pl.DataFrame({"day": [date(2025, 1, 1) + timedelta(days=i) for i in range(days)]})
+    (attribute,) = Table.encode(frame, Schema.infer(frame, quasi=["day"])).attributes
+    groups = grouping.groups_of(attribute, 5)
+    assert groups is not None
+    assert (groups.labels[0], groups.labels[1], groups.labels[-1]) == (first, second, last)
 
 
 def test_others_are_never_few() -> None:
