@@ -107,16 +107,29 @@ def query_error(
     queries
         How many queries are asked.
     """
+    return float(query_errors(recoding, attribute, values, size, absent=absent, queries=queries).mean())
+
+
+def query_errors(
+    recoding: Recoding,
+    attribute: Attribute,
+    values: Worlds,
+    size: int,
+    *,
+    absent: bool,
+    queries: int = QUERIES,
+) -> NDArray[np.float64]:
+    """Return the error of each random query, as a share of all records; see `query_error`."""
     width = _width(attribute)
     if width == 0:
-        return 0.0
+        return np.zeros(queries)
     original = _Owners(_sets_of(attribute).gather(attribute.codes), width)
     released = _Owners(values.base.gather(recoding.box), width)
     errors = [
         abs(original.count(asked, absent=absent) - released.count(asked, absent=absent))
         for asked in _random_items(width, min(size, width), queries)
     ]
-    return float(np.mean(errors)) / len(recoding.box)
+    return np.array(errors) / len(recoding.box)
 
 
 def _possible_pairs(recoding: Recoding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
