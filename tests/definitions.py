@@ -71,7 +71,7 @@ class Original:
         return [column for column in self.columns if column.role in roles]
 
     def nodes(self, name: str) -> dict[str, frozenset[str]]:
-        """Return the values below each label of a hierarchy; a missing one is ``""``, right below the top."""
+        """Return the values below each label of a hierarchy."""
         found: dict[str, set[str]] = defaultdict(set)
         for chain in self.levels[name]:
             for label in chain:

@@ -270,7 +270,8 @@ def test_a_release_keeps_its_promise_or_there_is_none(
         return
     if isinstance(release, InfeasibleError):
         event("infeasible")
-        assert not possible(original, model), release
+        tried = kind is Dissimilarity and "found" in str(release)  # says that it did not find any
+        assert tried or not possible(original, model), release
         return
     event("released")
     assert not refused(original, schema, model, method)
