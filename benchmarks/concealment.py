@@ -182,7 +182,8 @@ def _about_figures() -> str:
             "of the real tables are ours, since the paper does not list its own. *Concealment* and "
             "*randomized* are the paper's algorithms (effort `fast`, without and with Algorithm 6); "
             "*balanced, randomized* is what Shoal publishes by default. EM has no bound that a tree "
-            "could prune by, so its searches look at all pairs: on Adult it is measured at fewer k, and without `balanced`.",
+            "could prune by, so its searches look at all pairs: on Adult it is measured at fewer "
+            "k, and without `balanced`.",
             "In the paper, concealment loses less than agglomerative clustering, that less than the forest "
             "algorithm, and randomized concealment stays below agglomerative. Below each table stands "
             "whether that holds here. Two things do not always:",
