@@ -64,8 +64,10 @@ ORDER = (
     (DEFAULT, "agglomerative"),
 )
 """Who loses less than whom in the paper, and what is published by default."""
-SLOW = {("adult", "em"): (10, 50)}
-"""Fewer k where a search looks at all pairs of 45,222 records, and only what the paper has."""
+FEWER = {("adult", "lm"): (10, 50, 100), ("adult", "em"): (10, 50)}
+"""Fewer k for 45,222 records."""
+SLOW = ("adult", "em")
+"""Where a search looks at all pairs of these, only what the paper has is measured."""
 DIVERSE = {"adult": 1.1, "nursery": 2.0}
 """The l of Figure 10."""
 
@@ -148,12 +150,12 @@ def _data() -> dict[str, Any]:
 
 
 def _ks(part: str, measure: str) -> tuple[int, ...]:
-    return SLOW.get((part, measure), KS)
+    return FEWER.get((part, measure), KS)
 
 
 def _ways(part: str, measure: str) -> list[str]:
     """Return what is measured of the figures."""
-    return [how for how in FIGURES if (part, measure) not in SLOW or how != DEFAULT]
+    return [how for how in FIGURES if (part, measure) != SLOW or how != DEFAULT]
 
 
 def _introduction() -> str:
@@ -182,8 +184,8 @@ def _about_figures() -> str:
             "of the real tables are ours, since the paper does not list its own. *Concealment* and "
             "*randomized* are the paper's algorithms (effort `fast`, without and with Algorithm 6); "
             "*balanced, randomized* is what Shoal publishes by default. EM has no bound that a tree "
-            "could prune by, so its searches look at all pairs: on Adult it is measured at fewer "
-            "k, and without `balanced`.",
+            "could prune by, so its searches look at all pairs. Adult is measured at fewer k, and "
+            "by EM without `balanced`.",
             "In the paper, concealment loses less than agglomerative clustering, that less than the forest "
             "algorithm, and randomized concealment stays below agglomerative. Below each table stands "
             "whether that holds here. Two things do not always:",
