@@ -147,7 +147,8 @@ def advise(
     InputError
         If the frame, the schema or a parameter is wrong, or there is no sensitive column.
     """
-    if not (isinstance(epsilon, Real) and 0 <= epsilon < math.inf):
+    given: Any = epsilon
+    if not 0 <= (float(given) if isinstance(given, Real) else math.nan) < math.inf:
         raise InputError(f"epsilon = {epsilon!r} is no distance; give 0 or more", reason=Reason.PARAMETER)
     if not ks or not all(isinstance(k, int) and k >= 2 for k in ks):
         raise InputError(f"k = {list(ks)} is not possible; give 2 or more", reason=Reason.PARAMETER)
