@@ -2,7 +2,7 @@
 
 from shoal.advice import Advice, advise
 from shoal.audit import Audit, audit
-from shoal.engines import anonymize
+from shoal.engines import BlockedRelease, anonymize, anonymize_file
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
@@ -28,6 +28,7 @@ __all__ = [
     "KK",
     "Advice",
     "Audit",
+    "BlockedRelease",
     "Column",
     "Concealment",
     "Dissimilarity",
@@ -55,6 +56,7 @@ __all__ = [
     "ShoalError",
     "advise",
     "anonymize",
+    "anonymize_file",
     "audit",
     "collect_items",
     "read_table",

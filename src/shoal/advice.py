@@ -148,7 +148,7 @@ def advise(
         If the frame, the schema or a parameter is wrong, or there is no sensitive column.
     """
     given: Any = epsilon
-    if not 0 <= (float(given) if isinstance(given, Real) else math.nan) < math.inf:
+    if not (isinstance(given, Real) and 0 <= float(given) < math.inf):
         raise InputError(f"epsilon = {epsilon!r} is no distance; give 0 or more", reason=Reason.PARAMETER)
     if not ks or not all(isinstance(k, int) and k >= 2 for k in ks):
         raise InputError(f"k = {list(ks)} is not possible; give 2 or more", reason=Reason.PARAMETER)

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 
-MOST_PAIRS = 400_000
+MOST_PAIRS = 3_000_000
 """How many pairs of a row type and a class that it fits a program may have."""
+MOST_SOLVED = 50_000
+"""With more pairs, the integer program is not tried: its first relaxation alone takes minutes."""
 INFEASIBLE = 2
 """What SciPy says of a program without a solution."""
 MOST_COMPARED = 128
@@ -73,6 +75,19 @@ class Program:
         places, class_of = np.unique(place, return_inverse=True)
         pattern = (places // len(copies)).astype(np.int32)
         return cls(kind, copies, row_type, class_of, pattern, costs[pattern])
+
+    def without(self, needless: NDArray[np.bool_]) -> Program:
+        """Return the program without some of the classes."""
+        kept = ~needless[self.class_of]
+        number = np.cumsum(~needless) - 1
+        return Program(
+            self.kind,
+            self.copies,
+            self.row_type[kept],
+            number[self.class_of[kept]],
+            self.pattern[~needless],
+            self.cost[~needless],
+        )
 
     def spread(self, often: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the pattern of each row, if so many rows of each pair go there; all rows do."""
