@@ -13,7 +13,7 @@ import polars as pl
 import typer
 
 from shoal.engines.large import exceeds_memory
-from shoal.engines.spark import kinds_in, outline
+from shoal.engines.spark import headings, kinds_in
 from shoal.engines.spark_files import read_files
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
@@ -318,7 +318,7 @@ def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema
     table = read_files(session, given["table"], delimiter=delimiter, encoding=encoding)
     marks = tuple(given["missing_mark"] or ())
     kinds = None if given["schema"] is not None else kinds_in(table, marks)
-    return table, _described(outline(table), **given, kinds=kinds)
+    return table, _described(headings(table), **given, kinds=kinds)
 
 
 def _described(

@@ -33,6 +33,7 @@ from shoal.engines.blocks import (
     anonymize_block,
     block_size,
     joined_certificate,
+    joined_crowds,
     least_rows,
     must_lie_apart,
     release_schema,
@@ -47,6 +48,7 @@ from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.release import RELEASE_FILES, Format, require_format
+from shoal.report import outline_page
 from shoal.schema import Schema
 from shoal.staging import staged_folder
 from shoal.streams import Source, open_source
@@ -396,6 +398,8 @@ class _Run:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
         certificate["files"] = {file.name: {"sha256": digest}}
         (staging / "certificate.json").write_text(json.dumps(certificate, indent=2) + "\n", encoding="utf-8")
+        report = outline_page(call.model, certificate, joined_crowds(facts))
+        (staging / "report.html").write_text(report, encoding="utf-8")
         return certificate
 
     def _plan(self) -> _Plan:

@@ -27,6 +27,7 @@ from shoal.engines.blocks import (
     anonymize_block,
     block_size,
     joined_certificate,
+    joined_crowds,
     least_rows,
     must_lie_apart,
     release_schema,
@@ -43,6 +44,7 @@ from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.release import RELEASE_FILES
+from shoal.report import outline_page
 from shoal.schema import Kind, Schema, merged_kinds
 from shoal.table import Table
 
@@ -216,7 +218,7 @@ def kinds_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, K
     return found
 
 
-def outline(table: DataFrame) -> pl.DataFrame:
+def headings(table: DataFrame) -> pl.DataFrame:
     """Return a frame without rows that has the columns of a Spark frame.
 
     Raises
@@ -289,7 +291,7 @@ class _Run:
         """Do all that is to do, write the files of the release, and return its certificate."""
         started = time.perf_counter()
         call = self.call
-        columns = outline(call.table).schema
+        columns = headings(call.table).schema
         summary = self._summarized()
         agreed = reference(summary, call.schema)
         tree = cut_tree(
@@ -320,6 +322,8 @@ class _Run:
             for name, digest in digests(self.session, f"{staging}/{RELEASE}").items()
         }
         write_text(self.session, f"{staging}/certificate.json", json.dumps(certificate, indent=2) + "\n")
+        report = outline_page(call.model, certificate, joined_crowds(facts))
+        write_text(self.session, f"{staging}/report.html", report)
         return certificate
 
     def _summarized(self) -> Summary:
@@ -378,7 +382,7 @@ class _Run:
             # Rows come out of a shuffle in any order; a block that is to be repeated needs them in their own.
             rows = rows.withColumn(_POSITION, sf.monotonically_increasing_id())
         plain = rows.columns
-        form, like = self._form({**outline(rows).schema, _BLOCK: pl.Int32()})
+        form, like = self._form({**headings(rows).schema, _BLOCK: pl.Int32()})
 
         def assign(batches: Iterator[Any]) -> Iterator[Any]:
             randomness = Randomness(None if seed is None else seed_of(seed, _partition()))

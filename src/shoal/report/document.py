@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -101,7 +102,8 @@ class Report:
 
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""
-        return page("report.html", report=self, found=self.material.audit)
+        certificate = self.material.certificate
+        return page("report.html", report=Page(certificate, self.tiles, self.panels))
 
     @property
     def tiles(self) -> tuple[tuple[str, str], ...]:
@@ -120,6 +122,25 @@ class Report:
         return facts_html(self.material.audit.verdict, self.tiles) + table_html(
             grid.title, grid.head, grid.rows
         )
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page of a release shows.
+
+    Parameters
+    ----------
+    certificate
+        What was promised, lost and found.
+    tiles
+        The figures that matter most, and what they are.
+    panels
+        The parts of the report.
+    """
+
+    certificate: Mapping[str, Any]
+    tiles: Sequence[tuple[str, str]]
+    panels: Sequence[Panel]
 
 
 def page(template: str, **content: Any) -> str:

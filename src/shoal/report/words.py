@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from shoal.errors import listing
+from shoal.models import Model
 from shoal.report.panel import Grid, Material, Panel, percent, plural
 from shoal.schema import Role
 
@@ -16,7 +20,22 @@ _ROLES = {
 
 def promise(material: Material) -> Panel:
     """Return the panel that says what was promised and what the audit found."""
-    model, found = material.model, material.audit
+    found = material.audit
+    return promise_panel(material.model, found.rows, found.records, holds=found.holds)
+
+
+def promise_panel(model: Model, rows: int, records: int, *, holds: bool) -> Panel:
+    """Return the panel of `promise`.
+
+    Parameters
+    ----------
+    model
+        The promise.
+    rows, records
+        How many rows were released, of how many records.
+    holds
+        Whether the audit found nothing against it.
+    """
     numbers = {name: value for name, value in model.parameters.items() if isinstance(value, int | float)}
     return Panel(
         "promise",
@@ -25,19 +44,23 @@ def promise(material: Material) -> Panel:
             "To everybody in the table, this release promises: " + model.sentence().rstrip(".") + ".",
             "The auditor did not take the method's word for it: from the original and the released table "
             "alone it worked out which row could be whose"
-            + (", and found nothing against the promise." if found.holds else "."),
+            + (", and found nothing against the promise." if holds else "."),
         ),
         facts=(
             ("model", model.name),
             ("parameters", ", ".join(f"{name} = {value:g}" for name, value in numbers.items())),
-            ("rows", f"{found.rows:,} released of {plural(found.records, 'record')}"),
+            ("rows", f"{rows:,} released of {plural(records, 'record')}"),
         ),
     )
 
 
 def making(material: Material) -> Panel:
     """Return the panel on how the release was made."""
-    made = material.certificate
+    return making_panel(material.certificate)
+
+
+def making_panel(made: Mapping[str, Any]) -> Panel:
+    """Return the panel of `making`, from a certificate."""
     options = ", ".join(f"{name} = {value}" for name, value in made["options"].items())
     files = made.get("files", {})
     return Panel(
@@ -61,7 +84,7 @@ def making(material: Material) -> Panel:
             Grid(
                 "Columns",
                 ("column", "role", "what that means"),
-                [[c.name, c.role.value, _ROLES[c.role]] for c in material.recoding.table.schema],
+                [[c["name"], c["role"], _ROLES[Role(c["role"])]] for c in made["columns"]],
             ),
         ),
     )
@@ -69,11 +92,26 @@ def making(material: Material) -> Panel:
 
 def limits(material: Material) -> Panel:
     """Return the panel on what the promise does not say."""
-    return Panel("limits", "What to keep in mind", points=tuple(_limits(material)))
+    drawn = material.recoding.graph is not None or material.recoding.assignment is not None
+    return limits_panel(material.model, material.certificate, drawn=drawn)
 
 
-def _limits(material: Material) -> list[str]:
-    model, schema, made = material.model, material.recoding.table.schema, material.certificate
+def limits_panel(model: Model, made: Mapping[str, Any], *, drawn: bool) -> Panel:
+    """Return the panel of `limits`.
+
+    Parameters
+    ----------
+    model
+        The promise.
+    made
+        The certificate.
+    drawn
+        Whether people hide among rows that differ, and not in classes of equal ones.
+    """
+    return Panel("limits", "What to keep in mind", points=tuple(_limits(model, made, drawn)))
+
+
+def _limits(model: Model, made: Mapping[str, Any], drawn: bool) -> list[str]:
     points = [
         "The promise is about people who know quasi-identifiers and nothing else. Whoever knows more about "
         "somebody may be able to tell rows apart.",
@@ -81,13 +119,13 @@ def _limits(material: Material) -> list[str]:
         "Two releases about the same people can give away together what neither does alone: before you "
         "publish another one, think about both.",
     ]
-    other = [column.name for column in schema.having(Role.OTHER)]
+    other = [column["name"] for column in made["columns"] if column["role"] == Role.OTHER]
     if other:
         points.append(
             f"The columns {listing(other)} are released as they are. If others may know them, or look them "
             "up, they belong to the quasi-identifiers."
         )
-    sensitive = [column.name for column in schema.sensitive]
+    sensitive = [column["name"] for column in made["columns"] if column["role"] == Role.SENSITIVE]
     if sensitive and not model.diverse:
         points.append(
             f"Nothing is promised about how varied {listing(sensitive)} are in a crowd: where all rows that "
@@ -98,7 +136,7 @@ def _limits(material: Material) -> list[str]:
             "Varied sensitive values can still be close to each other, or differ from what is usual in the "
             "table: either tells something about everybody in the crowd."
         )
-    if material.recoding.graph is not None or material.recoding.assignment is not None:
+    if drawn:
         points.append(
             f"Everybody fits at least {model.crowd} rows, but not every way to match people and rows is "
             "equally plausible to somebody who knows everybody and weighs them all; `shoal audit "
@@ -119,7 +157,7 @@ def _limits(material: Material) -> list[str]:
             "This release was made from a seed: whoever knows it can undo the shuffle. Do not publish it."
         )
     points.append(
-        f"An average loss of {percent(material.loss.gcp)} says little about a single question: try what you "
-        "mean to do with the release before you rely on it."
+        f"An average loss of {percent(made['loss']['gcp'])} says little about a single question: try what "
+        "you mean to do with the release before you rely on it."
     )
     return points
