@@ -14,8 +14,8 @@ from shoal import engines
 from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, warn
 from shoal.engines.large import BLOCK_ROWS, BlockedRelease, anonymize_blocks
-from shoal.engines.spark import SparkRelease, anonymize_spark
 from shoal.engines.session import spark_session
+from shoal.engines.spark import SparkRelease, anonymize_spark
 from shoal.errors import InputError, Reason
 from shoal.measures import Loss
 from shoal.release import RELEASE_FILES, Format, Release
@@ -140,7 +140,7 @@ def anonymize(
         "randomized": randomized,
         "relaxed": relaxed or None,
     }
-    choices = {name: value for name, value in given.items() if value is not None}
+    choices: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     who = options.engine_for(engine, load, keep_key=keep_key)
     if who == "spark":
         if file_format == "csv":

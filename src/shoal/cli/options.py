@@ -211,7 +211,8 @@ Engine = Annotated[
     ),
 ]
 BlockRows = Annotated[
-    int, typer.Option("--block-rows", help="blocks, spark: records of a block, about.", rich_help_panel=_ENGINE)
+    int,
+    typer.Option("--block-rows", help="blocks, spark: records of a block, about.", rich_help_panel=_ENGINE),
 ]
 Jobs = Annotated[
     int | None,

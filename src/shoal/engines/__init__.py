@@ -2,8 +2,8 @@
 
 from shoal.engines.large import BlockedRelease, anonymize_file
 from shoal.engines.local import anonymize
-from shoal.engines.spark import SparkRelease, anonymize_spark
 from shoal.engines.session import spark_session
+from shoal.engines.spark import SparkRelease, anonymize_spark
 
 __all__ = [
     "BlockedRelease",

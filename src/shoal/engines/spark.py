@@ -1,8 +1,8 @@
 """The engine for tables in a lake: the same blocks as on one machine, worked on by Spark.
 
-Rows stay with Spark: the driver sees summaries, a sample of bounded size, and the facts of each block. What is
-drawn at random is written to a working folder before anything is made of it, and Spark keeps one attempt of
-each task that writes: a task that runs again never mixes its draws with those of an earlier attempt.
+Rows stay with Spark: the driver sees summaries, a sample of bounded size, and the facts of each block. What
+is drawn at random is written to a working folder before anything is made of it, and Spark keeps one attempt
+of each task that writes: a task that runs again never mixes its draws with those of an earlier attempt.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import pickle
 import secrets
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
@@ -36,8 +37,8 @@ from shoal.engines.blocks import (
 from shoal.engines.cuts import CutTree, cut_tree
 from shoal.engines.joining import Check, classes_found, require_whole
 from shoal.engines.large import BLOCK_ROWS, SAMPLE
-from shoal.engines.spark_files import digests, private_folder, read_files, staged_output, write_text
 from shoal.engines.session import require_spark
+from shoal.engines.spark_files import digests, private_folder, read_files, staged_output, write_text
 from shoal.engines.statistics import Reference, Summary, reference, summarize
 from shoal.errors import InfeasibleError, InputError, InternalError, Reason, ShoalError, listing
 from shoal.methods import Progress, method_for, require_options, silent
@@ -184,9 +185,7 @@ def anonymize_spark(
         must_lie_apart(model, completed)
         size = block_size(block_rows, model)
         call = _Call(table, completed, model, method, options, seed, size)
-        staging = stack.enter_context(
-            staged_output(session, output, overwrite=overwrite, ours=RELEASE_FILES)
-        )
+        staging = stack.enter_context(staged_output(session, output, overwrite=overwrite, ours=RELEASE_FILES))
         beside = output if work is None else f"{os.fspath(work)}/shoal"
         folder = stack.enter_context(private_folder(session, beside))
         certificate = _Run(call, session, folder, progress).finished(staging)
@@ -206,11 +205,11 @@ def kinds_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, K
     names = table.columns
 
     def look(batches: Iterator[Any]) -> Iterator[Any]:
-        kinds = merged_kinds(_frames(batches, names), missing_marks)
+        kinds = merged_kinds((_named(frame, names) for frame in _frames(batches)), missing_marks)
         yield _batch({"kinds": [json.dumps(kinds)]})
 
     found: dict[str, Kind] = {}
-    with _failures_explained():
+    with _failures_explained(), _prepared(table.sparkSession):
         for row in _plain(table).mapInArrow(look, "kinds string").collect():
             for name, text in json.loads(row["kinds"]).items():
                 kind = Kind(text)
@@ -315,7 +314,7 @@ class _Run:
             classes,
             summary=summary,
             seconds=time.perf_counter() - started,
-            engine={"name": "spark", "spark": self.session.version},
+            engine={"name": "spark", "jobs": self.session.sparkContext.defaultParallelism},
         )
         certificate["files"] = {
             f"{RELEASE}/{name}": {"sha256": digest}
@@ -334,8 +333,8 @@ class _Run:
             summary = Summary()
             told = None
             try:
-                for frame in _frames(batches, names):
-                    summary = summary.merged(summarize(frame, schema)[0])
+                for frame in _frames(batches):
+                    summary = summary.merged(summarize(_named(frame, names), schema)[0])
             except InputError as error:
                 told = json.dumps({"reason": error.reason, "message": str(error)})
             yield _batch({"summary": [pickle.dumps(summary)], _TOLD: [told]})
@@ -369,7 +368,8 @@ class _Run:
         rows = _plain(self.call.table).select(*(f"c{place}" for place in places))
         if summary.rows > SAMPLE:
             rows = rows.sample(fraction=SAMPLE / summary.rows, seed=self.call.seed)
-        frame = _named(pl.DataFrame(self._done("drawing a sample", rows.toArrow)), wanted.names)
+        frame = pl.DataFrame(self._done("drawing a sample", rows.toArrow))
+        frame.columns = wanted.names
         return summarize(frame, wanted)[1].select([column.name for column in schema.quasi])
 
     def _assigned(self, agreed: Reference, tree: CutTree, summary: Summary) -> list[int]:
@@ -381,12 +381,11 @@ class _Run:
         if seed is not None:
             # Rows come out of a shuffle in any order; a block that is to be repeated needs them in their own.
             rows = rows.withColumn(_POSITION, sf.monotonically_increasing_id())
-        plain = rows.columns
         form, like = self._form({**headings(rows).schema, _BLOCK: pl.Int32()})
 
         def assign(batches: Iterator[Any]) -> Iterator[Any]:
             randomness = Randomness(None if seed is None else seed_of(seed, _partition()))
-            for frame in _frames(batches, plain):
+            for frame in _frames(batches):
                 table = agreed.encode(_named(frame, names))
                 if table is not None:
                     blocks = pl.Series(_BLOCK, tree.blocks_of(table, randomness), dtype=pl.Int32)
@@ -418,7 +417,9 @@ class _Run:
             name = f"released-{turn}"
             self._written(self._releases(task, left, columns), name, f"{len(units)} blocks")
             found = self._kept(name).where(f"{_TOLD} is not null").select(_UNIT, _TOLD)
-            told = {row[_UNIT]: json.loads(row[_TOLD]) for row in self._done("gathering facts", found.collect)}
+            told = {
+                row[_UNIT]: json.loads(row[_TOLD]) for row in self._done("gathering facts", found.collect)
+            }
             for unit in left:
                 if "facts" in told[unit.start]:
                     made[unit] = turn, Facts(**told[unit.start]["facts"])
@@ -436,7 +437,7 @@ class _Run:
     def _releases(self, task: Task, units: Sequence[range], columns: pl.Schema) -> DataFrame:
         """Return the rows of the releases of some blocks, with what there is to tell on one row of each."""
         names, seed = self.names, task.seed
-        plain = [f"c{number}" for number in range(len(columns))]
+        plain = _plain_names(len(columns))
         extra = {_UNIT: pl.Int32(), _PLACE: pl.Int64(), _TOLD: pl.String()}
         form, like = self._form({**dict(zip(plain, columns.values(), strict=True)), **extra})
 
@@ -473,7 +474,7 @@ class _Run:
         rows = parts[0]
         for part in parts[1:]:
             rows = rows.union(part)
-        plain = [f"c{number}" for number in range(len(columns))]
+        plain = _plain_names(len(columns))
         ordered = rows.orderBy(_PLACE).select(*plain).toDF(*columns.names())
         self._done("joining blocks", lambda: _writer(ordered).parquet(address))
 
@@ -487,8 +488,8 @@ class _Run:
 
         def look(batches: Iterator[Any]) -> Iterator[Any]:
             check = Check(model, agreed, columns)
-            for frame in _frames(batches, columns.names()):
-                check.see(frame)
+            for frame in _frames(batches):
+                check.see(_named(frame, columns.names()))
             # Halves of the digest, as sums of the whole would leave the range of numbers.
             low, high = check.digest % 2**32, check.digest >> 32
             yield _batch({"class": [None], "rows": [check.rows], "low": [low], "high": [high]}, like)
@@ -597,7 +598,10 @@ def _prepared(session: SparkSession) -> Iterator[None]:
     context.environment.update(dict.fromkeys(_THREADS, threads))
     session.conf.set("spark.sql.session.timeZone", "UTC")
     try:
-        yield
+        with warnings.catch_warnings():
+            # Spark asks for pandas wherever Arrow is used, and warns of new ones; nothing here is pandas.
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            yield
     finally:
         context.environment.clear()
         context.environment.update(environment)
@@ -632,7 +636,11 @@ def _require_different(names: Sequence[str]) -> None:
 
 def _plain(table: DataFrame) -> DataFrame:
     """Return a frame with columns c0, c1, ...: Spark takes some characters in names for syntax."""
-    return table.toDF(*(f"c{number}" for number in range(len(table.columns))))
+    return table.toDF(*_plain_names(len(table.columns)))
+
+
+def _plain_names(count: int) -> list[str]:
+    return [f"c{number}" for number in range(count)]
 
 
 def _writer(rows: DataFrame) -> DataFrameWriter:
@@ -648,23 +656,23 @@ def _partition() -> int:
     return 0 if context is None else context.partitionId()
 
 
-def _frames(batches: Iterable[Any], names: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Yield the rows that a task is given, many at a time, under the names of their columns."""
+def _frames(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
+    """Yield the rows that a task is given, many at a time."""
     import pyarrow as pa
 
     held: list[Any] = []
     for batch in batches:
         held.append(batch)
         if sum(each.num_rows for each in held) >= TOGETHER:
-            yield _named(pl.DataFrame(pa.Table.from_batches(held)), names)
+            yield pl.DataFrame(pa.Table.from_batches(held))
             held = []
     if held:
-        yield _named(pl.DataFrame(pa.Table.from_batches(held)), names)
+        yield pl.DataFrame(pa.Table.from_batches(held))
 
 
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return the first columns of a frame, under other names."""
-    named = frame[:, : len(names)]
+    """Return the columns c0, c1, ... of a frame under their own names."""
+    named = frame.select(_plain_names(len(names)))
     named.columns = list(names)
     return named
 

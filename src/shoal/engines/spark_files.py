@@ -193,7 +193,7 @@ def _mismatch(message: str) -> InputError:
 def _opened(session: SparkSession, address: str) -> tuple[Any, Any]:
     """Return the file system of an address, and the address as it knows it."""
     path = _hadoop(session).Path(address)
-    settings = session.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+    settings = session.sparkContext._jsc.hadoopConfiguration()
     return path.getFileSystem(settings), path
 
 
