@@ -40,6 +40,7 @@ ROWS = 200_000
 BYTES = 1 << 25
 """So many bytes of a text file make a batch, and a little more to the end of a record."""
 _HEAD = 1 << 20
+_SHOWN = 1_000
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ class Source:
 
     @cached_property
     def head(self) -> pl.DataFrame:
-        """The first rows."""
-        return next(iter(self.batches()))
+        """The first rows, if there are any."""
+        return next(iter(self.batches())).head(_SHOWN)
 
     @property
     def size(self) -> int:

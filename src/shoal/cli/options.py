@@ -301,7 +301,9 @@ def open_table(load: Loading) -> tuple[Source, Schema]:
     del given["long"]  # needs all rows at once, see `engine_for`
     source = open_source(given["table"], delimiter=given.pop("delimiter"), encoding=given.pop("encoding"))
     marks = tuple(given["missing_mark"] or ())
-    kinds = None if given["schema"] is not None else merged_kinds(source.batches(), marks)
+    # Who names columns beside a file may name some that the file does not describe.
+    described = given["schema"] is not None and not given["quasi"]
+    kinds = None if described else merged_kinds(source.batches(), marks)
     return source, _described(source.head, **given, kinds=kinds)
 
 

@@ -48,8 +48,8 @@ from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.release import RELEASE_FILES, Format, require_format
-from shoal.report import outline_page
-from shoal.schema import Schema
+from shoal.report import outline
+from shoal.schema import Role, Schema
 from shoal.staging import staged_folder
 from shoal.streams import Source, open_source
 from shoal.table import Table
@@ -60,6 +60,8 @@ SAMPLE = 400_000
 """From how many records at most the cuts are learnt."""
 MEMORY_ROWS = 500_000
 """Tables of more rows are cut into blocks unless told otherwise: time grows faster than they do."""
+SMALL = 1 << 22
+"""Files of fewer bytes are small, whatever they hold."""
 MEMORY_SHARE = 0.05
 """So are files larger than this share of the memory that the machine has."""
 BUFFERED = 500_000
@@ -153,6 +155,8 @@ class Call:
 
 def exceeds_memory(source: Source) -> bool:
     """Return whether a table is so large that it is better cut into blocks than worked on at once."""
+    if source.size < SMALL:
+        return False
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return source.rows_about() > MEMORY_ROWS or source.size > MEMORY_SHARE * memory
 
@@ -292,11 +296,17 @@ def _workspace(folder: Path, fingerprint: str, fresh: bool) -> Iterator[Path]:
             "or begin anew (--fresh), which removes it",
             reason=Reason.OUTPUT_EXISTS,
         )
-    if left and fresh:
-        shutil.rmtree(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise InputError(
+            f"{folder} belongs to somebody else; name another folder (--work)",
+            reason=Reason.OUTPUT_UNWRITABLE,
+        )
     folder.chmod(0o700)
     with _locked(folder):
+        if fresh:
+            for entry in folder.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         _write_whole(manifest, json.dumps({"fingerprint": fingerprint}).encode())
         yield folder
         shutil.rmtree(folder)
@@ -360,6 +370,7 @@ class _Run:
 
     def __init__(self, call: Call, folder: Path, jobs: int, progress: Progress) -> None:
         self.call, self.folder, self.jobs, self.progress = call, folder, jobs, progress
+        self.schema = Schema(tuple(c for c in call.schema if c.role is not Role.IDENTIFIER))
         self.randomness = Randomness(call.seed)
 
     def finished(self, staging: Path) -> dict[str, Any]:
@@ -374,16 +385,8 @@ class _Run:
         columns = release_schema(plan.columns, plan.task.reference, call.form)
         check = Check(call.model, plan.task.reference, columns)
         parts = [self._done(unit) / PART for unit in units]
-        join(
-            parts,
-            rows,
-            file,
-            call.form,
-            check,
-            self.randomness,
-            _emptied(self.folder / "join"),
-            self.progress,
-        )
+        aside = _emptied(self.folder / "join")
+        join(parts, rows, file, call.form, check, self.randomness, aside, self.progress)
         classes = check.passed(rows, [each.digest for each in facts])
         certificate = joined_certificate(
             call.schema,
@@ -397,9 +400,10 @@ class _Run:
         with file.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
         certificate["files"] = {file.name: {"sha256": digest}}
-        (staging / "certificate.json").write_text(json.dumps(certificate, indent=2) + "\n", encoding="utf-8")
-        report = outline_page(call.model, certificate, joined_crowds(facts))
-        (staging / "report.html").write_text(report, encoding="utf-8")
+        report = outline(call.model, certificate, joined_crowds(facts))
+        (staging / "report.html").write_text(report.html(), encoding="utf-8")
+        for name, data in (("certificate", certificate), ("report", report.as_dict())):
+            (staging / f"{name}.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
         return certificate
 
     def _plan(self) -> _Plan:
@@ -411,7 +415,7 @@ class _Run:
             return known
         call = self.call
         summary, sample, columns = self._summarized()
-        agreed = reference(summary, call.schema)
+        agreed = reference(summary, self.schema)
         tree = cut_tree(
             Table.encode(sample, Schema(agreed.schema.quasi), domains=agreed.domains),
             agreed,
@@ -434,12 +438,19 @@ class _Run:
         summary, seen = Summary(), 0
         reservoir = Reservoir(SAMPLE, self.randomness)
         names = [column.name for column in call.schema.quasi]
-        for batch in call.source.batches():
+        columns = pl.Schema()
+        for batch in self._batches():
             self.progress("reading values", 0.0)
-            part, kept = summarize(batch, call.schema, first_row=seen)
+            columns = batch.schema
+            part, kept = summarize(batch, self.schema, first_row=seen)
             summary, seen = summary.merged(part), seen + batch.height
             reservoir.add(kept.select(names))
-        return summary, reservoir.sample, call.source.head.schema
+        return summary, reservoir.sample, columns
+
+    def _batches(self) -> Iterator[pl.DataFrame]:
+        """Yield the table without its identifiers: nobody needs these, and so they are not spilled."""
+        for batch in self.call.source.batches():
+            yield batch.select(self.schema.names)
 
     def _spilled(self, agreed: Reference, tree: CutTree, rows: int) -> tuple[int, ...]:
         """Write each record to its block, and return how many each has."""
@@ -448,7 +459,7 @@ class _Run:
         held: list[pl.DataFrame] = []
         blocks: list[NDArray[np.int32]] = []
         turn = 0
-        for batch in chain(self.call.source.batches(), [None]):
+        for batch in chain(self._batches(), [None]):
             table = None if batch is None else agreed.encode(batch)
             if table is not None:
                 held.append(table.frame.to_native())

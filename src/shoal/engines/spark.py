@@ -45,8 +45,8 @@ from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.release import RELEASE_FILES
-from shoal.report import outline_page
-from shoal.schema import Kind, Schema, merged_kinds
+from shoal.report import outline
+from shoal.schema import Kind, Role, Schema, merged_kinds
 from shoal.table import Table
 
 if TYPE_CHECKING:
@@ -283,16 +283,20 @@ class _Run:
 
     def __init__(self, call: _Call, session: SparkSession, folder: str, progress: Progress) -> None:
         self.call, self.session, self.folder, self.progress = call, session, folder, progress
-        self.names = call.table.columns
+        self.schema = Schema(tuple(c for c in call.schema if c.role is not Role.IDENTIFIER))
+        # Nobody needs identifiers, and so they are not kept meanwhile.
+        self.names = [name for name in call.table.columns if name in self.schema.names]
+        places = [call.table.columns.index(name) for name in self.names]
+        self.table = _plain(_plain(call.table).select(*(f"c{place}" for place in places)))
         self.least = least_rows(call.model)
 
     def finished(self, staging: str) -> dict[str, Any]:
         """Do all that is to do, write the files of the release, and return its certificate."""
         started = time.perf_counter()
         call = self.call
-        columns = headings(call.table).schema
+        columns = _named(headings(self.table), self.names).schema
         summary = self._summarized()
-        agreed = reference(summary, call.schema)
+        agreed = reference(summary, self.schema)
         tree = cut_tree(
             Table.encode(self._sample(summary), Schema(agreed.schema.quasi), domains=agreed.domains),
             agreed,
@@ -320,14 +324,15 @@ class _Run:
             f"{RELEASE}/{name}": {"sha256": digest}
             for name, digest in digests(self.session, f"{staging}/{RELEASE}").items()
         }
-        write_text(self.session, f"{staging}/certificate.json", json.dumps(certificate, indent=2) + "\n")
-        report = outline_page(call.model, certificate, joined_crowds(facts))
-        write_text(self.session, f"{staging}/report.html", report)
+        report = outline(call.model, certificate, joined_crowds(facts))
+        write_text(self.session, f"{staging}/report.html", report.html())
+        for name, data in (("certificate", certificate), ("report", report.as_dict())):
+            write_text(self.session, f"{staging}/{name}.json", json.dumps(data, indent=2) + "\n")
         return certificate
 
     def _summarized(self) -> Summary:
         """Return what the table has."""
-        names, schema = self.names, self.call.schema
+        names, schema = self.names, self.schema
 
         def look(batches: Iterator[Any]) -> Iterator[Any]:
             summary = Summary()
@@ -349,7 +354,7 @@ class _Run:
             yield _batch({"summary": [pickle.dumps(summary)], _TOLD: [told]})
 
         form = f"summary binary, {_TOLD} string"
-        parts = _plain(self.call.table).mapInArrow(look, form)
+        parts = self.table.mapInArrow(look, form)
         merged = parts.repartition(SUMMARIES).mapInArrow(merge, form)
         summary = Summary()
         for row in self._done("reading values", merged.collect):
@@ -362,10 +367,10 @@ class _Run:
 
     def _sample(self, summary: Summary) -> pl.DataFrame:
         """Return the quasi-identifiers of some records, drawn uniformly."""
-        schema = self.call.schema
+        schema = self.schema
         wanted = Schema((*schema.quasi, *schema.sensitive))
         places = [self.names.index(column.name) for column in wanted]
-        rows = _plain(self.call.table).select(*(f"c{place}" for place in places))
+        rows = self.table.select(*(f"c{place}" for place in places))
         if summary.rows > SAMPLE:
             rows = rows.sample(fraction=SAMPLE / summary.rows, seed=self.call.seed)
         frame = pl.DataFrame(self._done("drawing a sample", rows.toArrow))
@@ -377,7 +382,7 @@ class _Run:
         from pyspark.sql import functions as sf
 
         names, seed = self.names, self.call.seed
-        rows = _plain(self.call.table)
+        rows = self.table
         if seed is not None:
             # Rows come out of a shuffle in any order; a block that is to be repeated needs them in their own.
             rows = rows.withColumn(_POSITION, sf.monotonically_increasing_id())

@@ -65,7 +65,7 @@ class Report:
     @property
     def charts(self) -> dict[str, Chart]:
         """All charts by name."""
-        return {chart.name: chart for panel in self.panels for chart in panel.charts}
+        return self._page.charts
 
     def chart(self, name: str) -> Chart:
         """Return a chart by its name.
@@ -90,20 +90,15 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all facts as plain data: the certificate, and what each panel adds to it."""
-        return {
-            "certificate": self.material.certificate,
-            **{panel.name: dict(panel.data) for panel in self.panels if panel.data},
-            "charts": [
-                {"name": chart.name, "title": chart.title, "description": chart.description}
-                for chart in self.charts.values()
-            ],
-            "keep_in_mind": list(self.panels[-1].points),
-        }
+        return self._page.as_dict()
 
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""
-        certificate = self.material.certificate
-        return page("report.html", report=Page(certificate, self.tiles, self.panels))
+        return self._page.html()
+
+    @property
+    def _page(self) -> Page:
+        return Page(self.material.certificate, self.tiles, self.panels)
 
     @property
     def tiles(self) -> tuple[tuple[str, str], ...]:
@@ -141,6 +136,27 @@ class Page:
     certificate: Mapping[str, Any]
     tiles: Sequence[tuple[str, str]]
     panels: Sequence[Panel]
+
+    @property
+    def charts(self) -> dict[str, Chart]:
+        """All charts by name."""
+        return {chart.name: chart for panel in self.panels for chart in panel.charts}
+
+    def html(self) -> str:
+        """Return the page: everything is in it, and it asks no other host for anything."""
+        return page("report.html", report=self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all facts as plain data: the certificate, and what each panel adds to it."""
+        return {
+            "certificate": self.certificate,
+            **{panel.name: dict(panel.data) for panel in self.panels if panel.data},
+            "charts": [
+                {"name": chart.name, "title": chart.title, "description": chart.description}
+                for chart in self.charts.values()
+            ],
+            "keep_in_mind": list(self.panels[-1].points),
+        }
 
 
 def page(template: str, **content: Any) -> str:

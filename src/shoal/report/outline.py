@@ -9,13 +9,13 @@ import numpy as np
 
 from shoal.models import Dissimilarity, KAnonymity, Model, Patterned
 from shoal.report.adversary import KNOWS_ONE, crowd_bins, crowd_chart
-from shoal.report.document import Page, page
+from shoal.report.document import Page
 from shoal.report.panel import Grid, Panel, number, percent
 from shoal.report.words import limits_panel, making_panel, promise_panel
 
 
-def outline_page(model: Model, certificate: Mapping[str, Any], crowds: Sequence[tuple[int, int]]) -> str:
-    """Return a page about a release of which only figures are at hand.
+def outline(model: Model, certificate: Mapping[str, Any], crowds: Sequence[tuple[int, int]]) -> Page:
+    """Return the page about a release of which only figures are at hand.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def outline_page(model: Model, certificate: Mapping[str, Any], crowds: Sequence[
         making_panel(certificate),
         limits_panel(model, certificate, drawn=not isinstance(model, KAnonymity | Patterned | Dissimilarity)),
     )
-    return page("report.html", report=Page(certificate, tiles, panels))
+    return Page(certificate, tiles, panels)
 
 
 def _adversary(model: Model, audit: Mapping[str, Any], crowds: Sequence[tuple[int, int]]) -> Panel:
@@ -73,6 +73,7 @@ def _adversary(model: Model, audit: Mapping[str, Any], crowds: Sequence[tuple[in
             ),
         ),
         charts=(crowd_chart(bins, {KNOWS_ONE: counts}, model.crowd),),
+        data={"bins": bins, "people": {KNOWS_ONE: counts}},
     )
 
 

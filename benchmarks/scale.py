@@ -1,0 +1,158 @@
+"""Tables cut into blocks against tables at once: loss, time and memory, by rows and by the size of blocks.
+
+Options choose what is measured now: ``--cell ROWS,BLOCK_ROWS`` a single cell (0 rows are Adult itself, 0
+block rows the table at once). What was measured at this commit before is not measured again, and a run in
+blocks that was broken off goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+import shoal
+from benchmarks.harness import (
+    MEASURED,
+    adult,
+    adult_like,
+    adult_schema,
+    line_chart,
+    markdown_table,
+    provenance,
+    remembered,
+    timed,
+    write_page,
+)
+from shoal.engines.large import BLOCK_ROWS
+
+K = 10
+PIECE = 500_000
+"""So many rows of the table are made at a time."""
+LOSSES = ((0, 5_000), (0, 10_000), (0, 20_000), (0, 0), (1_000_000, BLOCK_ROWS), (1_000_000, 0))
+"""Rows and block rows of what is compared with the table at once."""
+GROWTH = (300_000, 1_000_000, 3_000_000, 10_000_000)
+
+
+def main(options: Sequence[str] = ()) -> None:
+    """Measure one cell, or all, and write the results page."""
+    parser = argparse.ArgumentParser(prog="benchmarks scale")
+    parser.add_argument("--cell", metavar="ROWS,BLOCK_ROWS")
+    chosen = parser.parse_args(options).cell
+    if chosen is not None:
+        rows, block_rows = map(int, chosen.split(","))
+        print(remembered("scale", rows=rows, block_rows=block_rows))
+        return
+    losses = {cell: remembered("scale", rows=cell[0], block_rows=cell[1]) for cell in LOSSES}
+    growth = {rows: remembered("scale", rows=rows, block_rows=BLOCK_ROWS) for rows in GROWTH}
+    compared = [
+        (
+            f"{rows:,}" if rows else "Adult, 30,162",
+            f"{block_rows:,}",
+            found["blocks"],
+            f"{found['gcp']:.4f}",
+            f"{losses[rows, 0]['gcp']:.4f}",
+            f"{found['gcp'] / losses[rows, 0]['gcp'] - 1:+.1%}",
+            f"{found['seconds']:.0f}",
+            f"{losses[rows, 0]['seconds']:.0f}",
+        )
+        for (rows, block_rows), found in losses.items()
+        if block_rows
+    ]
+    grown = [
+        (
+            f"{rows:,}",
+            found["blocks"],
+            f"{found['gcp']:.4f}",
+            f"{found['seconds']:.0f}",
+            f"{found['seconds'] / found['blocks']:.2f}",
+            f"{found['peak_mib']:.0f}",
+            f"{found['block_peak_mib']:.0f}",
+        )
+        for rows, found in growth.items()
+    ]
+    text = "\n\n".join(
+        (
+            "# Results: Large tables",
+            f"Freeform, k = {K}, eight quasi-identifiers of Adult and perturbed bootstraps of it (Parquet "
+            "in, Parquet out). Every release is audited.",
+            "## Blocks against the table at once",
+            markdown_table(
+                ("rows", "block rows", "blocks", "GCP", "at once", "more", "seconds", "at once"), compared
+            ),
+            "## Growth",
+            f"Blocks of about {BLOCK_ROWS:,} records, one for each core at a time. Memory is the peak of the "
+            "process that divides and joins, and of the largest process of a block.",
+            markdown_table(
+                ("rows", "blocks", "GCP", "seconds", "seconds a block", "peak MiB", "of a block"), grown
+            ),
+            provenance(),
+        )
+    )
+    points = [
+        {"method": "blocks", "rows": rows, "seconds": found["seconds"]} for rows, found in growth.items()
+    ]
+    chart = line_chart(points, "Time by rows", "rows", "seconds", alt.Scale(type="log"))
+    write_page("scale", text, {"growth": chart})
+
+
+def work(rows: int, block_rows: int) -> dict[str, Any]:
+    """Release a table, in blocks or at once."""
+    source = table_of(rows)
+    schema = adult_schema(adult())
+    if block_rows == 0:
+        frame = pl.read_parquet(source)
+        release, seconds = timed(shoal.anonymize, frame, schema, shoal.Freeform(k=K))
+        return {"gcp": release.loss.gcp, "seconds": seconds, "blocks": 1}
+    folder = Path(tempfile.mkdtemp(dir=MEASURED))
+    try:
+        blocked, seconds = timed(
+            shoal.anonymize_file,
+            source,
+            schema,
+            shoal.Freeform(k=K),
+            folder / "out",
+            form="parquet",
+            block_rows=block_rows,
+            # Kept if the run is broken off: the next one goes on.
+            work=MEASURED / f"scale-{rows}-{block_rows}.work",
+        )
+    finally:
+        shutil.rmtree(folder)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {
+        "gcp": blocked.loss["gcp"],
+        "seconds": seconds,
+        "blocks": blocked.certificate["engine"]["blocks"],
+        "seconds_in_blocks": blocked.certificate["engine"]["seconds_in_blocks"],
+        "concealment": blocked.audit["concealment"],
+        "block_peak_mib": children,
+    }
+
+
+def table_of(rows: int) -> Path:
+    """Return a Parquet file of Adult, or of a perturbed bootstrap of it; it is made if it is not there."""
+    MEASURED.mkdir(parents=True, exist_ok=True)
+    file = MEASURED / f"adult-{rows}.parquet"
+    if file.exists():
+        return file
+    pieces = Path(tempfile.mkdtemp(dir=MEASURED))
+    try:
+        if rows == 0:
+            adult().write_parquet(pieces / "0.parquet")
+        for seed, start in enumerate(range(0, rows, PIECE), start=1):
+            piece = adult_like(min(PIECE, rows - start), seed=seed)
+            piece.write_parquet(pieces / f"{seed:06}.parquet")
+        whole = pieces / "whole"
+        pl.scan_parquet(sorted(pieces.glob("*.parquet"))).sink_parquet(whole)
+        whole.rename(file)
+    finally:
+        shutil.rmtree(pieces)
+    return file
