@@ -217,8 +217,15 @@ def kinds_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, K
     return found
 
 
-def headings(table: DataFrame) -> pl.DataFrame:
+def headings(table: DataFrame, names: Sequence[str] | None = None) -> pl.DataFrame:
     """Return a frame without rows that has the columns of a Spark frame.
+
+    Parameters
+    ----------
+    table
+        The frame.
+    names
+        What its columns are to be called; as they are, if not given.
 
     Raises
     ------
@@ -227,16 +234,16 @@ def headings(table: DataFrame) -> pl.DataFrame:
     """
     import pyarrow as pa
 
-    empty = table.limit(0).toArrow()
-    for field_ in empty.schema:
-        column = pa.table({field_.name: pa.array([], field_.type)})
+    empty = table.limit(0).toArrow().rename_columns(list(names or table.columns))
+    for known in empty.schema:
+        column = pa.table({known.name: pa.array([], known.type)})
         try:
-            same = pl.DataFrame(column).to_arrow().cast(column.schema).schema == column.schema
+            same = _arrow(pl.DataFrame(column), column.schema).schema == column.schema
         except (pa.ArrowException, pl.exceptions.PolarsError, NotImplementedError, ValueError):
             same = False
         if not same:
             raise InputError(
-                f"column {field_.name!r} is of a type ({field_.type}) that a release cannot carry; "
+                f"column {known.name!r} is of a type ({known.type}) that a release cannot carry; "
                 "leave it out, or make text of it",
                 reason=Reason.SCHEMA,
             )
@@ -294,7 +301,7 @@ class _Run:
         """Do all that is to do, write the files of the release, and return its certificate."""
         started = time.perf_counter()
         call = self.call
-        columns = _named(headings(self.table), self.names).schema
+        columns = headings(self.table, self.names).schema
         summary = self._summarized()
         agreed = reference(summary, self.schema)
         tree = cut_tree(
