@@ -235,16 +235,17 @@ def headings(table: DataFrame, names: Sequence[str] | None = None) -> pl.DataFra
     import pyarrow as pa
 
     empty = table.limit(0).toArrow().rename_columns(list(names or table.columns))
-    for known in empty.schema:
-        column = pa.table({known.name: pa.array([], known.type)})
+    for known, given in zip(empty.schema, table.schema, strict=True):
         try:
-            same = _arrow(pl.DataFrame(column), column.schema).schema == column.schema
+            column = _arrow(pl.DataFrame(pa.table([[]], schema=pa.schema([known]))))
+            again = table.sparkSession.createDataFrame(column).schema[0].dataType.simpleString()
         except (pa.ArrowException, pl.exceptions.PolarsError, NotImplementedError, ValueError):
-            same = False
-        if not same:
+            again = None
+        kind = given.dataType.simpleString()
+        if again != kind:
             raise InputError(
-                f"column {known.name!r} is of a type ({known.type}) that a release cannot carry; "
-                "leave it out, or make text of it",
+                f"column {known.name!r} is of a type ({kind}) that a release cannot carry; leave it out, or "
+                "make text of it",
                 reason=Reason.SCHEMA,
             )
     return pl.DataFrame(empty)
