@@ -354,6 +354,7 @@ def test_odd_names_and_types_are_carried_along_to_an_address(session: Any, tmp_p
             "unit": [noon + datetime.timedelta(hours=number) for number in range(rows)],
             "paid, in €": pl.Series([Decimal(number) / 4 for number in range(rows)], dtype=pl.Decimal(10, 2)),
             "told": [[number, None] for number in range(rows)],
+            "c1": [{"b": str(number), "a": None} for number in range(rows)],
             "row": range(rows),
         }
     )
@@ -364,7 +365,7 @@ def test_odd_names_and_types_are_carried_along_to_an_address(session: Any, tmp_p
     made = shoal.anonymize_spark(table, schema, Freeform(k=2), address, block_rows=120)
     assert session.conf.get("spark.sql.session.timeZone") == zone
     release = check(frame, tmp_path / "out", Freeform(k=2), schema)
-    carried = ["unit", "paid, in €", "told", "row"]
+    carried = ["unit", "paid, in €", "told", "c1", "row"]
     with_zone = release.select(carried).sort("row").with_columns(pl.col("unit").dt.convert_time_zone("UTC"))
     assert with_zone.equals(frame.select(carried))
     assert made.table.columns == frame.columns
@@ -383,9 +384,9 @@ def test_what_cannot_be_done_says_so(session: Any, tmp_path: Path) -> None:
         shoal.anonymize_spark(table, SCHEMA, Freeform(k=2), tmp_path / "out", block_rows=0)
     with pytest.raises(InputError, match="more than one column"):
         shoal.anonymize_spark(table.select("age", "age"), SCHEMA, Freeform(k=2), tmp_path / "out")
-    mapped = table.selectExpr("*", "map('a', 1) as more")
+    varied = table.selectExpr("*", "parse_json('[1]') as more")
     with pytest.raises(InputError, match="'more' is of a type"):
-        shoal.anonymize_spark(mapped, SCHEMA, Freeform(k=2), tmp_path / "out")
+        shoal.anonymize_spark(varied, SCHEMA, Freeform(k=2), tmp_path / "out")
     frame.write_ipc(tmp_path / "in.arrow")
     with pytest.raises(InputError, match="delimited text or Parquet"):
         shoal.anonymize_spark(tmp_path / "in.arrow", SCHEMA, Freeform(k=2), tmp_path / "out", session=session)
@@ -399,6 +400,7 @@ def test_what_cannot_be_done_says_so(session: Any, tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["in.arrow"]
 
 
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 def test_a_table_that_changes_while_it_is_read_is_refused(session: Any, tmp_path: Path) -> None:
     def some(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
