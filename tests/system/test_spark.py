@@ -354,7 +354,7 @@ def test_odd_names_and_types_are_carried_along_to_an_address(session: Any, tmp_p
             "unit": [noon + datetime.timedelta(hours=number) for number in range(rows)],
             "paid, in €": pl.Series([Decimal(number) / 4 for number in range(rows)], dtype=pl.Decimal(10, 2)),
             "told": [[number, None] for number in range(rows)],
-            "c1": [{"b": str(number), "a": None} for number in range(rows)],
+            "c1": [{"b": str(number), "a": 0.5} for number in range(rows)],
             "row": range(rows),
         }
     )

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -625,17 +626,27 @@ def _prepared(session: SparkSession) -> Iterator[None]:
 @contextmanager
 def _failures_explained() -> Iterator[None]:
     """Turn what Spark throws into an error that says the reason first."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except PySparkException as error:
-        text = str(error)
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        ours = [line for line in lines if line.startswith("shoal.errors.")]
-        if ours and ours[0].startswith("shoal.errors.InternalError"):
-            raise InternalError(ours[0].partition(": ")[2]) from error
-        raise InputError(f"Spark failed: {(ours or lines or [text])[0]}", reason=Reason.SPARK) from error
+    except (PySparkException, Py4JError) as error:
+        why = _cause(str(error))
+        if why.startswith("shoal.errors.InternalError: "):
+            raise InternalError(why.partition(": ")[2]) from error
+        raise InputError(f"Spark failed: {why}", reason=Reason.SPARK) from error
+
+
+def _cause(text: str) -> str:
+    """Return the innermost reason in what Spark throws, without the places in the code."""
+    lines = [line.strip() for line in text.splitlines()]
+    ours = [line for line in lines if line.startswith("shoal.errors.")]
+    if ours:
+        return ours[0]
+    causes = [number for number, line in enumerate(lines) if line.startswith("Caused by: ")]
+    said = takewhile(lambda line: not line.startswith(("at ", "...")), lines[causes[-1] if causes else 0 :])
+    return " ".join(line for line in said if line).removeprefix("Caused by: ")
 
 
 def _require_different(names: Sequence[str]) -> None:
