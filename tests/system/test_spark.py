@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyspark
 import pytest
 
 import shoal
@@ -71,6 +72,9 @@ def session() -> Iterator[Any]:
     }
     with shoal.spark_session("local-cluster[2,1,1024]", settings) as opened:
         yield opened
+        logs = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent, "work")
+        run = opened.sparkContext.applicationId
+    shutil.rmtree(logs / run, ignore_errors=True)
 
 
 def people(rows: int, seed: int = 0) -> pl.DataFrame:

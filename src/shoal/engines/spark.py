@@ -567,7 +567,9 @@ class _Run:
                     if wait([future], timeout=0.5).done:
                         return future.result()
             except BaseException:
-                context.cancelJobGroup(group)
+                while not future.done():  # a job may begin only now
+                    context.cancelJobGroup(group)
+                    wait([future], timeout=0.5)
                 raise
 
 
