@@ -157,6 +157,13 @@ def test_impossible_parameters(wrong: dict[str, Any]) -> None:
     assert caught.value.reason is Reason.PARAMETER
 
 
+@pytest.mark.parametrize("distance", ["taxi", 3])
+def test_no_such_distance(distance: Any) -> None:
+    frame = pl.DataFrame({"age": range(4), "town": ["a"] * 4, "pay": [1, 2, 3, 4]})
+    with pytest.raises(InputError, match="is unknown"):
+        anonymize(frame, schema_of(frame, "pay"), Dissimilarity(k=2, epsilon=0, delta=0, distance=distance))
+
+
 @pytest.mark.parametrize("wrong", [{"start": "random"}, {"effort": "huge"}])
 def test_impossible_options(wrong: dict[str, str]) -> None:
     frame = pl.DataFrame({"age": range(4), "town": ["a"] * 4, "pay": [1, 2, 3, 4]})
@@ -255,7 +262,8 @@ def test_advice_is_right(pays: list[int], k: int, epsilon: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"epsilon": -1.0}, {"epsilon": 0.0, "ks": [1]}, {"epsilon": 0.0, "ks": []}]
+    "wrong",
+    [{"epsilon": -1.0}, {"epsilon": "far"}, {"epsilon": 0.0, "ks": [1]}, {"epsilon": 0.0, "ks": []}],
 )
 def test_advice_that_cannot_be_given(wrong: dict[str, Any]) -> None:
     frame = pl.DataFrame({"age": [1, 2], "town": ["a", "b"], "pay": [1, 2]})

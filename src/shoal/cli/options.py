@@ -455,6 +455,8 @@ def promise(model: str, *, patterns_file: Path | None = None, **parameters: Any)
         )
     given = {name: value for name, value in parameters.items() if value is not None}
     if patterns_file is not None:
+        if model != Patterned.name:
+            raise InputError(f"model {model!r} has no --patterns", reason=Reason.PARAMETER)
         given = {**Patterned.described(patterns_file), **given}
     known = {field.name: field for field in fields(MODELS[model])}
     for name in given:
@@ -504,12 +506,16 @@ def _names(given: list[str] | None, columns: list[str]) -> list[str]:
 def _pairs(given: list[str] | None, option: str, columns: list[str]) -> list[tuple[str, str]]:
     pairs = []
     for text in given or ():
-        name, separator, value = text.rpartition("=")
-        if not separator or not name or not value:
+        parts = text.split("=")
+        # Names and values may have the sign, too: what is before one of them is a column.
+        ways = [("=".join(parts[:i]), "=".join(parts[i:])) for i in range(1, len(parts))]
+        ways = [(name, value) for name, value in ways if name and value]
+        if not ways:
             raise InputError(f"{option} {text!r} must be COLUMN=VALUE", reason=Reason.PARAMETER)
-        if name not in columns:
-            raise unknown_column(name, columns)
-        pairs.append((name, value))
+        known = [way for way in ways if way[0] in columns]
+        if not known:
+            raise unknown_column(ways[0][0], columns)
+        pairs.append(known[0])
     return pairs
 
 

@@ -49,7 +49,7 @@ class Crew:
             if self._stopped:
                 return {"reason": "stopped", "message": "was not begun"}
             process = subprocess.Popen(
-                [sys.executable, "-c", code],
+                [sys.executable, "-P", "-c", code],  # modules in the user's folder are none of ours
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -282,15 +282,16 @@ def _leaving(
         np.add.at(counts, (row, value), 1)
         near = closeness.near(present, counts)
         stays = np.ones(len(numbers), dtype=np.bool_)
+        there, around = counts.sum(axis=0), near.sum(axis=0)
         while stays.sum() > 1:
-            there = counts[stays].sum(axis=0)
-            neighbours = np.where(there > 0, near[stays].sum(axis=0) - 1, -1)
+            neighbours = np.where(there > 0, around - 1, -1)
             worst = int(neighbours.argmax())
             if neighbours[worst] <= allowed_neighbours(there.sum(), delta):
                 break
             # The class goes in which the worst value has most neighbours.
             goes = int(np.where(stays, near[:, worst], -1).argmax())
             stays[goes] = False
+            there, around = there - counts[goes], around - near[goes]
             leaving.append(int(numbers[goes]))
     return np.array(leaving, dtype=np.int64)
 

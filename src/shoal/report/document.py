@@ -11,16 +11,30 @@ from typing import Any
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.markup import facts_html, table_html
 from shoal.report.adversary import adversary
-from shoal.report.answers import answers
+from shoal.report.answers import answers, item_answers
 from shoal.report.chart import PAPER, Chart, plot, variables
 from shoal.report.excerpt import hiding
+from shoal.report.items import items
 from shoal.report.panel import Material, Panel, number, percent
 from shoal.report.sensitive import sensitive
 from shoal.report.suppression import suppressed
 from shoal.report.utility import distributions, loss
 from shoal.report.words import limits, making, promise
 
-PANELS = (promise, adversary, sensitive, hiding, suppressed, loss, distributions, answers, making, limits)
+PANELS = (
+    promise,
+    adversary,
+    sensitive,
+    hiding,
+    suppressed,
+    loss,
+    distributions,
+    items,
+    answers,
+    item_answers,
+    making,
+    limits,
+)
 """All panels, in the order in which they stand; each is a function of the material, and may return None."""
 
 DARK = {
