@@ -1,8 +1,8 @@
 """Tables cut into blocks against tables at once: loss, time and memory, by rows and by the size of blocks.
 
 Options choose what is measured now: ``--cell ROWS,BLOCK_ROWS`` a single cell (0 rows are Adult itself, 0
-block rows the table at once). What was measured at this commit before is not measured again, and a run in
-blocks that was broken off goes on.
+block rows the table at once), ``--spark ROWS`` the same blocks on Spark. What was measured at this commit
+before is not measured again, and a run in blocks that was broken off goes on.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ PIECE = 500_000
 """So many rows of the table are made at a time."""
 LOSSES = ((0, 5_000), (0, 10_000), (0, 20_000), (0, 0), (1_000_000, BLOCK_ROWS), (1_000_000, 0))
 """Rows and block rows of what is compared with the table at once."""
+SPARK = (300_000, 1_000_000)
+"""Rows of what Spark does, too, on the cores of this machine."""
 GROWTH = (300_000, 1_000_000, 3_000_000, 10_000_000)
 
 
@@ -45,13 +47,18 @@ def main(options: Sequence[str] = ()) -> None:
     """Measure one cell, or all, and write the results page."""
     parser = argparse.ArgumentParser(prog="benchmarks scale")
     parser.add_argument("--cell", metavar="ROWS,BLOCK_ROWS")
-    chosen = parser.parse_args(options).cell
-    if chosen is not None:
-        rows, block_rows = map(int, chosen.split(","))
+    parser.add_argument("--spark", metavar="ROWS", type=int)
+    chosen = parser.parse_args(options)
+    if chosen.cell is not None:
+        rows, block_rows = map(int, chosen.cell.split(","))
         print(remembered("scale", rows=rows, block_rows=block_rows))
+        return
+    if chosen.spark is not None:
+        print(remembered("scale", rows=chosen.spark, block_rows=BLOCK_ROWS, spark=True))
         return
     losses = {cell: remembered("scale", rows=cell[0], block_rows=cell[1]) for cell in LOSSES}
     growth = {rows: remembered("scale", rows=rows, block_rows=BLOCK_ROWS) for rows in GROWTH}
+    on_spark = {rows: remembered("scale", rows=rows, block_rows=BLOCK_ROWS, spark=True) for rows in SPARK}
     compared = [
         (
             f"{rows:,}" if rows else "Adult, 30,162",
@@ -78,6 +85,18 @@ def main(options: Sequence[str] = ()) -> None:
         )
         for rows, found in growth.items()
     ]
+    spark = [
+        (
+            f"{rows:,}",
+            found["blocks"],
+            f"{found['gcp']:.4f}",
+            f"{growth[rows]['gcp']:.4f}",
+            f"{found['gcp'] / growth[rows]['gcp'] - 1:+.1%}",
+            f"{found['seconds']:.0f}",
+            f"{growth[rows]['seconds']:.0f}",
+        )
+        for rows, found in on_spark.items()
+    ]
     text = "\n\n".join(
         (
             "# Results: Large tables",
@@ -93,6 +112,10 @@ def main(options: Sequence[str] = ()) -> None:
             markdown_table(
                 ("rows", "blocks", "GCP", "seconds", "seconds a block", "peak MiB", "of a block"), grown
             ),
+            "## Spark",
+            "The same blocks on the same cores, with Spark (`local[*]`), without the time that it takes to "
+            "start; beside it the local engine.",
+            markdown_table(("rows", "blocks", "GCP", "local", "more", "seconds", "local"), spark),
             provenance(),
         )
     )
@@ -103,10 +126,12 @@ def main(options: Sequence[str] = ()) -> None:
     write_page("scale", text, {"growth": chart})
 
 
-def work(rows: int, block_rows: int) -> dict[str, Any]:
-    """Release a table, in blocks or at once."""
+def work(rows: int, block_rows: int, spark: bool = False) -> dict[str, Any]:
+    """Release a table, in blocks or at once, or in blocks with Spark."""
     source = table_of(rows)
     schema = adult_schema(adult())
+    if spark:
+        return _with_spark(source, schema, block_rows)
     if block_rows == 0:
         frame = pl.read_parquet(source)
         release, seconds = timed(shoal.anonymize, frame, schema, shoal.Freeform(k=K))
@@ -134,6 +159,31 @@ def work(rows: int, block_rows: int) -> dict[str, Any]:
         "seconds_in_blocks": blocked.certificate["engine"]["seconds_in_blocks"],
         "concealment": blocked.audit["concealment"],
         "block_peak_mib": children,
+    }
+
+
+def _with_spark(source: Path, schema: shoal.Schema, block_rows: int) -> dict[str, Any]:
+    folder = Path(tempfile.mkdtemp(dir=MEASURED))
+    try:
+        with shoal.spark_session("local[*]", {"spark.driver.memory": "2g"}) as session:
+            made, seconds = timed(
+                shoal.anonymize_spark,
+                source,
+                schema,
+                shoal.Freeform(k=K),
+                folder / "out",
+                session=session,
+                block_rows=block_rows,
+            )
+    finally:
+        shutil.rmtree(folder)
+    engine = made.certificate["engine"]
+    return {
+        "gcp": made.loss["gcp"],
+        "seconds": seconds,
+        "blocks": engine["blocks"],
+        "seconds_in_blocks": engine["seconds_in_blocks"],
+        "concealment": made.audit["concealment"],
     }
 
 

@@ -198,7 +198,7 @@ def _scanned(file: Path) -> pl.LazyFrame:
 
 
 def _text_batches(file: Path, delimiter: str | None, encoding: str | None) -> Iterator[pl.DataFrame]:
-    dialect = _dialect(file, delimiter, encoding)
+    dialect = dialect_of(file, delimiter, encoding)
     header = b""
     lines = 0
     for text in _records_of(file, dialect.encoding):
@@ -215,7 +215,7 @@ def _header(names: list[str], delimiter: str) -> bytes:
     return line.getvalue().encode()
 
 
-def _dialect(file: Path, delimiter: str | None, encoding: str | None) -> Dialect:
+def dialect_of(file: Path, delimiter: str | None, encoding: str | None) -> Dialect:
     """Return how a text file is written, as `sniff` would say, without holding it all."""
     head = next(_chunks(file, _HEAD), b"")
     if not head.strip() or not _decodes(file, encoding or candidate_encodings(head)[0]):

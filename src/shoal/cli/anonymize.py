@@ -14,6 +14,9 @@ from shoal import engines
 from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, warn
 from shoal.engines.large import BLOCK_ROWS, BlockedRelease, anonymize_blocks
+from shoal.engines.session import spark_session
+from shoal.engines.spark import SparkRelease, anonymize_spark
+from shoal.errors import InputError, Reason
 from shoal.measures import Loss
 from shoal.release import RELEASE_FILES, Format, Release
 from shoal.staging import staged_folder
@@ -91,13 +94,19 @@ def anonymize(
         ),
     ] = None,
     file_format: Annotated[
-        Format, typer.Option("--format", help="csv (text) or parquet (typed).", rich_help_panel="Files")
-    ] = "csv",
+        Format | None,
+        typer.Option(
+            "--format",
+            help="csv (text) or parquet (typed); csv, with Spark parquet.",
+            rich_help_panel="Files",
+        ),
+    ] = None,
     keep_key: Annotated[
         bool,
         typer.Option("--keep-key", help="Also write key.csv, which undoes it all.", rich_help_panel="Files"),
     ] = False,
     engine: options.Engine = "auto",
+    master: options.Master = None,
     block_rows: options.BlockRows = BLOCK_ROWS,
     jobs: options.Jobs = None,
     work: options.Work = None,
@@ -131,8 +140,33 @@ def anonymize(
         "randomized": randomized,
         "relaxed": relaxed or None,
     }
-    choices = {name: value for name, value in given.items() if value is not None}
-    if options.engine_for(engine, load, keep_key=keep_key) == "blocks":
+    choices: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    who = options.engine_for(engine, load, keep_key=keep_key)
+    if who == "spark":
+        if file_format == "csv":
+            raise InputError("Spark writes Parquet; leave out --format csv", reason=Reason.PARAMETER)
+        with progress(quiet or as_json) as report:
+            report("starting Spark", 0.0)
+            with spark_session(master) as session:
+                report("looking at the columns", 0.0)
+                table, described = options.spark_table(load, session)
+                made = anonymize_spark(
+                    table,
+                    described,
+                    promised(model or options.default_model(described)),
+                    output,
+                    method=method,
+                    seed=seed,
+                    block_rows=block_rows,
+                    work=work,
+                    overwrite=overwrite,
+                    progress=report,
+                    **choices,
+                )
+        _conclude(made, output, seed, randomized, as_json=as_json, quiet=quiet)
+        return
+    file_format = file_format or "csv"
+    if who == "blocks":
         with progress(quiet or as_json) as report:
             report("looking at the columns", 0.0)
             source, described = options.open_table(load)
@@ -152,11 +186,7 @@ def anonymize(
                 progress=report,
                 **choices,
             )
-        _warn(blocked.certificate, seed, randomized)
-        if as_json:
-            show_json(blocked.certificate)
-        elif not quiet:
-            show_blocked(blocked)
+        _conclude(blocked, output, seed, randomized, as_json=as_json, quiet=quiet)
         return
     # Opened before the work, so that nobody waits for a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
@@ -183,6 +213,23 @@ def anonymize(
         show_release(release, output)
 
 
+def _conclude(
+    release: BlockedRelease | SparkRelease,
+    folder: Path,
+    seed: int | None,
+    randomized: bool | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Show what there is to say of a release that was made block by block."""
+    _warn(release.certificate, seed, randomized)
+    if as_json:
+        show_json(release.certificate)
+    elif not quiet:
+        show_blocked(release, folder)
+
+
 def _warn(made: Mapping[str, Any], seed: int | None, randomized: bool | None) -> None:
     """Show what the method has to say, and what must not be published."""
     for note in made.get("notes", ()):
@@ -193,8 +240,8 @@ def _warn(made: Mapping[str, Any], seed: int | None, randomized: bool | None) ->
         warn("this release is not randomized: whoever knows everybody can find out who is who; an experiment")
 
 
-def show_blocked(release: BlockedRelease) -> None:
-    """Print what was promised, found and lost in a release that was made block by block."""
+def show_blocked(release: BlockedRelease | SparkRelease, folder: Path) -> None:
+    """Print what was promised, found and lost in a release that was made block by block, and its files."""
     made, found, loss = release.certificate, release.audit, release.loss
     worst = sorted(loss["by_attribute"].items(), key=lambda item: -item[1])
     engine = made["engine"]
@@ -217,7 +264,7 @@ def show_blocked(release: BlockedRelease) -> None:
                 f"{made['method']} in {engine['blocks']} blocks of {engine['smallest']} to "
                 f"{engine['largest']} rows, {made['seconds']:.1f} s",
             ),
-            ("files", ", ".join(sorted(str(file) for file in release.folder.iterdir()))),
+            ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
     )
 

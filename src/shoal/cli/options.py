@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
 
 from shoal.engines.large import exceeds_memory
+from shoal.engines.spark import headings, kinds_in
+from shoal.engines.spark_files import read_files
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import ITEMS, holds_transactions, read_table
@@ -33,6 +35,9 @@ from shoal.schema import Kind, Role, Schema, merged_kinds
 from shoal.streams import Source, open_source
 from shoal.transactions import collect_items
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
 MODELS: dict[str, type[Model]] = {
     model.name: model
     for model in (
@@ -49,7 +54,7 @@ MODELS: dict[str, type[Model]] = {
     )
 }
 DEFAULT_MODEL = Freeform.name
-ENGINES = ("auto", "memory", "blocks")
+ENGINES = ("auto", "memory", "blocks", "spark")
 
 _ABOUT = "About the table"
 _PROMISE = "The promise"
@@ -201,12 +206,13 @@ Engine = Annotated[
     str,
     typer.Option(
         "--engine",
-        help="memory (the table at once), blocks (beyond memory) or auto.",
+        help="memory (the table at once), blocks (beyond memory), spark (a cluster) or auto.",
         rich_help_panel=_ENGINE,
     ),
 ]
 BlockRows = Annotated[
-    int, typer.Option("--block-rows", help="blocks: records of a block, about.", rich_help_panel=_ENGINE)
+    int,
+    typer.Option("--block-rows", help="blocks, spark: records of a block, about.", rich_help_panel=_ENGINE),
 ]
 Jobs = Annotated[
     int | None,
@@ -216,7 +222,15 @@ Work = Annotated[
     Path | None,
     typer.Option(
         "--work",
-        help="blocks: folder for what is spilled, removed at the end; beside the output.",
+        help="blocks, spark: folder for what is spilled, removed at the end; beside the output.",
+        rich_help_panel=_ENGINE,
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        help="spark: the cluster, such as spark://host:7077 or local[2]; as configured, or this machine.",
         rich_help_panel=_ENGINE,
     ),
 ]
@@ -293,6 +307,23 @@ def open_table(load: Loading) -> tuple[Source, Schema]:
     return source, _described(source.head, **given, kinds=kinds)
 
 
+def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema]:
+    """Return the table that `load` would read as a frame of Spark, and its schema.
+
+    Raises
+    ------
+    InputError
+        As `load`.
+    """
+    given = dict(load.keywords)
+    del given["long"]
+    delimiter, encoding = given.pop("delimiter"), given.pop("encoding")
+    table = read_files(session, given["table"], delimiter=delimiter, encoding=encoding)
+    marks = tuple(given["missing_mark"] or ())
+    kinds = None if given["schema"] is not None else kinds_in(table, marks)
+    return table, _described(headings(table), **given, kinds=kinds)
+
+
 def _described(
     frame: pl.DataFrame,
     table: Path,
@@ -340,7 +371,7 @@ def _described(
 
 
 def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
-    """Return who makes a release of the table that `load` would read: ``memory`` or ``blocks``.
+    """Return who makes a release of the table that `load` would read: ``memory``, ``blocks`` or ``spark``.
 
     Parameters
     ----------
@@ -362,7 +393,7 @@ def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
             reason=Reason.PARAMETER,
         )
     whole = keep_key or load.keywords["long"] is not None
-    if engine == "blocks" and whole:
+    if engine in ("blocks", "spark") and whole:
         raise InputError(
             "--keep-key and --long need the whole table in memory; use --engine memory",
             reason=Reason.PARAMETER,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,11 @@ import polars as pl
 
 from shoal.domain import RangeDomain, SetDomain
 from shoal.engines.local import anonymize_table
-from shoal.engines.statistics import Reference
+from shoal.engines.statistics import Reference, Summary
 from shoal.errors import InputError, InternalError, Reason
 from shoal.hierarchy import Hierarchy
 from shoal.models import ConsistentModel, Dissimilarity, DiverseModel, KAnonymity, Model
-from shoal.release import Format, Release
+from shoal.release import Format, Release, described_columns
 from shoal.schema import Kind, Role, Schema
 from shoal.written import items_columns
 
@@ -62,6 +64,24 @@ def must_lie_apart(model: Model, schema: Schema) -> bool:
     if isinstance(model, DiverseModel) and not isinstance(model, KAnonymity):
         return model.l is not None or model.entropy_l is not None
     return False
+
+
+def least_rows(model: Model) -> int:
+    """Return how many records a block must have for a promise."""
+    return SAFE * model.crowd
+
+
+def block_size(asked: int, model: Model) -> int:
+    """Return how many records a block should have: as many as asked for, and no fewer than some crowds.
+
+    Raises
+    ------
+    InputError
+        If not even one is asked for.
+    """
+    if asked < 1:
+        raise InputError(f"blocks of {asked} rows hold nobody; give 1 or more", reason=Reason.PARAMETER)
+    return max(asked, 3 * least_rows(model))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +230,70 @@ def digest_of(frame: pl.DataFrame) -> int:
 def total_digest(digests: Iterable[int]) -> int:
     """Return the digest of several tables together."""
     return sum(digests) % 2**64
+
+
+def joined_certificate(
+    schema: Schema,
+    task: Task,
+    facts: Sequence[Facts],
+    classes: Mapping[str, int | float] | None,
+    *,
+    summary: Summary,
+    seconds: float,
+    engine: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what was promised, lost and found in all blocks together, as plain data.
+
+    Parameters
+    ----------
+    schema
+        What the columns are.
+    task
+        What was done with each block.
+    facts
+        What is known about each.
+    classes
+        The classes of equal rows in the joined release, if the promise is about these.
+    summary
+        What the table has.
+    seconds
+        How long it all took.
+    engine
+        Who did it.
+
+    Raises
+    ------
+    InternalError
+        If the blocks do not hold everybody.
+    """
+    audit = joined_audit([each.audit for each in facts])
+    if not audit["holds"] or audit["records"] != summary.rows:
+        raise InternalError(f"the blocks have {audit['records']} records, the table {summary.rows}")
+    model = task.model
+    notes = sorted({note for each in facts for note in each.notes})
+    return {
+        "shoal": metadata.version("shoal"),
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "model": {"name": model.name, **model.parameters, "promise": model.sentence()},
+        "method": facts[0].method,
+        "options": dict(task.options),
+        "seeded": task.seed is not None,
+        **({"notes": notes} if notes else {}),
+        "seconds": round(seconds, 3),
+        "engine": {
+            **engine,
+            "blocks": len(facts),
+            "smallest": min(each.rows for each in facts),
+            "largest": max(each.rows for each in facts),
+            "seconds_in_blocks": round(sum(each.seconds for each in facts), 3),
+        },
+        "rows": sum(each.rows for each in facts),
+        "left_out": summary.left_out,
+        "withheld": 0,
+        "columns": described_columns(schema),
+        "loss": joined_loss(facts),
+        "audit": audit if classes is None else {**audit, "k": classes["smallest"], "classes": classes},
+    }
 
 
 def joined_loss(facts: Sequence[Facts]) -> dict[str, Any]:

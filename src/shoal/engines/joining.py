@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -133,16 +133,24 @@ class Check:
         What the columns of the table are and which values they can have.
     columns
         The columns that the release must have, and their data types.
+
+    Attributes
+    ----------
+    rows, digest
+        How many rows were seen, and their digest.
+    classes, sizes
+        The digests of the classes of equal rows that were seen, and how many rows each has; none if the
+        promise is not about these.
     """
 
     def __init__(self, model: Model, reference: Reference, columns: pl.Schema) -> None:
         self._model, self._reference, self._columns = model, reference, columns
-        self._rows, self._digest = 0, 0
         quasi = [c.name for c in reference.schema.quasi]
         self._quasi = [name for name in columns if name in quasi]
         self._by_classes = isinstance(model, KAnonymity | Patterned | Dissimilarity)
-        self._classes: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
-        self._sizes: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self.rows, self.digest = 0, 0
+        self.classes: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+        self.sizes: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
     def see(self, frame: pl.DataFrame) -> None:
         """Look at some rows.
@@ -154,16 +162,16 @@ class Check:
         """
         if frame.schema != self._columns:
             raise InternalError("the joined release has other columns than it should")
-        self._rows += frame.height
-        self._digest = total_digest((self._digest, digest_of(frame)))
+        self.rows += frame.height
+        self.digest = total_digest((self.digest, digest_of(frame)))
         for column in self._reference.schema.quasi:
             if not self._within(frame[column.name].unique(), column):
                 raise InternalError(f"the joined release has a value of {column.name!r} outside its domain")
         if self._by_classes:
-            seen = np.concatenate((self._classes, frame.select(self._quasi).hash_rows(seed=0).to_numpy()))
-            sizes = np.concatenate((self._sizes, np.ones(frame.height, dtype=np.int64)))
-            self._classes, which = np.unique(seen, return_inverse=True)
-            self._sizes = np.bincount(which, sizes).astype(np.int64)
+            seen = np.concatenate((self.classes, frame.select(self._quasi).hash_rows(seed=0).to_numpy()))
+            sizes = np.concatenate((self.sizes, np.ones(frame.height, dtype=np.int64)))
+            self.classes, which = np.unique(seen, return_inverse=True)
+            self.sizes = np.bincount(which, sizes).astype(np.int64)
 
     def passed(self, rows: int, digests: Sequence[int]) -> dict[str, int | float] | None:
         """Return the classes of equal rows, if the promise is about these, once all rows were seen.
@@ -180,19 +188,11 @@ class Check:
         InternalError
             If rows are missing or there twice, or a class has fewer rows than was promised.
         """
-        if self._rows != rows or self._digest != total_digest(digests):
-            raise InternalError(f"the joined release has {self._rows} rows, not the {rows} of its blocks")
+        require_whole(self.rows, self.digest, rows, digests)
         if not self._by_classes:
             return None
-        smallest = int(self._sizes.min())
-        if smallest < self._model.crowd:
-            raise InternalError(f"the joined release has a class of {smallest} rows")
-        return {
-            "count": len(self._sizes),
-            "smallest": smallest,
-            "mean": float(self._sizes.mean()),
-            "largest": int(self._sizes.max()),
-        }
+        least, most = int(self.sizes.min()), int(self.sizes.max())
+        return classes_found(self._model, len(self.sizes), least, float(self.sizes.mean()), most)
 
     def _within(self, cells: pl.Series, column: Column) -> bool:
         """Return whether released cells speak of values that the table can have."""
@@ -217,6 +217,29 @@ class Check:
         low, high = column.domain or (None, None)
         data = [_datum(each, column) for each in members if each != ""]
         return not data or (low <= min(data) and max(data) <= high)
+
+
+def require_whole(seen: int, digest: int, rows: int, digests: Iterable[int]) -> None:
+    """Refuse a joined release in which rows are missing or there twice.
+
+    Parameters
+    ----------
+    seen, digest
+        How many rows it has, and their digest.
+    rows, digests
+        How many rows its parts have together, and the digest of each.
+    """
+    if seen != rows or digest != total_digest(digests):
+        raise InternalError(f"the joined release has {seen} rows, not the {rows} of its blocks")
+
+
+def classes_found(
+    model: Model, count: int, smallest: int, mean: float, largest: int
+) -> dict[str, int | float]:
+    """Return what a certificate says of the classes of equal rows, if none is smaller than was promised."""
+    if smallest < model.crowd:
+        raise InternalError(f"the joined release has a class of {smallest} rows")
+    return {"count": count, "smallest": smallest, "mean": mean, "largest": largest}
 
 
 def _ends(text: str, is_set: bool) -> Sequence[str]:

@@ -6,7 +6,6 @@ leaves it behind, and the same call goes on where that one was; whatever is fini
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 import os
@@ -29,13 +28,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.engines.blocks import (
-    SAFE,
     Facts,
     Task,
     anonymize_block,
-    joined_audit,
+    block_size,
+    joined_certificate,
     joined_crowds,
-    joined_loss,
+    least_rows,
     must_lie_apart,
     release_schema,
 )
@@ -48,7 +47,7 @@ from shoal.io import write_parquet
 from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.randomness import Randomness
-from shoal.release import RELEASE_FILES, Format, described_columns, require_format
+from shoal.release import RELEASE_FILES, Format, require_format
 from shoal.report import outline
 from shoal.schema import Role, Schema
 from shoal.staging import staged_folder
@@ -137,7 +136,7 @@ class Call:
     @property
     def least(self) -> int:
         """How many records a block must have."""
-        return SAFE * self.model.crowd
+        return least_rows(self.model)
 
     @property
     def fingerprint(self) -> str:
@@ -260,8 +259,6 @@ def anonymize_blocks(
     """
     require_format(form)
     require_options(*method_for(model, method), options)
-    if block_rows < 1:
-        raise InputError(f"blocks of {block_rows} rows hold nobody; give 1 or more", reason=Reason.PARAMETER)
     call = Call(
         source,
         schema.completed(source.head.columns),
@@ -270,7 +267,7 @@ def anonymize_blocks(
         options,
         seed,
         form,
-        max(block_rows, 3 * SAFE * model.crowd),
+        block_size(block_rows, model),
     )
     must_lie_apart(model, call.schema)
     output = Path(output)
@@ -391,33 +388,15 @@ class _Run:
         aside = _emptied(self.folder / "join")
         join(parts, rows, file, call.form, check, self.randomness, aside, self.progress)
         classes = check.passed(rows, [each.digest for each in facts])
-        audit = joined_audit([each.audit for each in facts])
-        notes = sorted({note for each in facts for note in each.notes})
-        certificate = {
-            "shoal": metadata.version("shoal"),
-            "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "model": {"name": call.model.name, **call.model.parameters, "promise": call.model.sentence()},
-            "method": facts[0].method,
-            "options": dict(call.options),
-            "seeded": call.seed is not None,
-            **({"notes": notes} if notes else {}),
-            "seconds": round(time.perf_counter() - started, 3),
-            "engine": {
-                "name": "blocks",
-                "blocks": len(facts),
-                "smallest": min(each.rows for each in facts),
-                "largest": max(each.rows for each in facts),
-                "jobs": self.jobs,
-                "seconds_in_blocks": round(sum(each.seconds for each in facts), 3),
-            },
-            "rows": rows,
-            "left_out": plan.summary.left_out,
-            "withheld": 0,
-            "columns": described_columns(call.schema),
-            "loss": joined_loss(facts),
-            "audit": audit if classes is None else {**audit, "k": classes["smallest"], "classes": classes},
-        }
-        _require_everybody(plan.summary.rows, audit)
+        certificate = joined_certificate(
+            call.schema,
+            plan.task,
+            facts,
+            classes,
+            summary=plan.summary,
+            seconds=time.perf_counter() - started,
+            engine={"name": "blocks", "jobs": self.jobs},
+        )
         with file.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
         certificate["files"] = {file.name: {"sha256": digest}}
@@ -610,11 +589,6 @@ def _require_infeasible(told: Mapping[str, Any]) -> None:
         )
     if reason != Reason.INFEASIBLE:
         raise InternalError(f"a block failed: {message}")
-
-
-def _require_everybody(records: int, audit: Mapping[str, Any]) -> None:
-    if not audit["holds"] or audit["records"] != records:
-        raise InternalError(f"the blocks have {audit['records']} records, the table {records}")
 
 
 def _append(folder: Path, turn: int, frame: pl.DataFrame, blocks: NDArray[np.int32]) -> None:
