@@ -14,10 +14,10 @@ demo: $(VENV)/core
 	$(BIN)/shoal demo
 
 test: setup
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 quick: setup
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
 
 check: setup
 	$(BIN)/ruff check .

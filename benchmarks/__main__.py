@@ -12,7 +12,7 @@ import pkgutil
 import sys
 from pathlib import Path
 
-NOT_BENCHMARKS = {"__main__", "concealment_data", "harness", "literal_sort_greedy", "textbook"}
+NOT_BENCHMARKS = {"__main__", "concealment_data", "harness", "literal_sort_greedy", "rival_tools", "textbook"}
 
 
 def main() -> None:

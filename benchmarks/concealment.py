@@ -26,7 +26,6 @@ from benchmarks.harness import (
     write_page,
 )
 from shoal import KK, Concealment, Freeform, KAnonymity, anonymize
-from shoal.methods import METHODS
 from shoal.models import Model
 
 FLOOR = {5: 0.0105, 10: 0.0193, 50: 0.0678}
@@ -47,16 +46,28 @@ TABLE: dict[str, tuple[type[Model], dict[str, Any]]] = {
 }
 """What is compared on the task of the freeform benchmark."""
 
+DEFAULT = "balanced, randomized"
 FIGURES: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "forest": (KAnonymity, {"method": "forest"}),
     "agglomerative": (KAnonymity, {"method": "agglomerative"}),
     "concealment": (Concealment, {"effort": "fast", "randomized": False}),
     "randomized": (Concealment, {"effort": "fast"}),
-    "balanced, randomized": (Concealment, {}),
+    DEFAULT: (Concealment, {}),
 }
 """What the paper compares, and what is published by default."""
 
 KS = (10, 25, 50, 75, 100)
+ORDER = (
+    ("concealment", "agglomerative"),
+    ("agglomerative", "forest"),
+    ("randomized", "agglomerative"),
+    (DEFAULT, "agglomerative"),
+)
+"""Who loses less than whom in the paper, and what is published by default."""
+FEWER = {("adult", "lm"): (10, 50, 100), ("adult", "em"): (10, 50)}
+"""Fewer k for 45,222 records."""
+SLOW = ("adult", "em")
+"""Where a search looks at all pairs of these, only what the paper has is measured."""
 DIVERSE = {"adult": 1.1, "nursery": 2.0}
 """The l of Figure 10."""
 
@@ -100,6 +111,7 @@ def main(options: Sequence[str] = ()) -> None:
     sections = [_introduction(), *(_table(k) for k in FLOOR)]
     charts = {}
     if _data():
+        sections.append(_about_figures())
         for part in _data():
             for measure in ("lm", "em"):
                 points = list(_points(part, measure, None))
@@ -121,11 +133,12 @@ def _cells() -> Iterator[dict[str, Any]]:
     for k in FLOOR:
         yield from ({"part": "table", "how": how, "k": k} for how in TABLE)
     for part in _data():
-        for k in KS:
-            for how in _ways():
-                yield from ({"part": part, "how": how, "k": k, "measure": m} for m in ("lm", "em"))
-                if part in DIVERSE:
-                    yield {"part": part, "how": how, "k": k, "measure": "lm", "l": DIVERSE[part]}
+        for measure in ("lm", "em"):
+            for k in _ks(part, measure):
+                for how in _ways(part, measure):
+                    yield {"part": part, "how": how, "k": k, "measure": measure}
+                    if part in DIVERSE and measure == "lm":
+                        yield {"part": part, "how": how, "k": k, "measure": "lm", "l": DIVERSE[part]}
 
 
 def _data() -> dict[str, Any]:
@@ -136,10 +149,13 @@ def _data() -> dict[str, Any]:
     return data
 
 
-def _ways() -> list[str]:
-    """Return what of the figures can be measured: the rivals need their methods."""
-    known = {how: METHODS[model] for how, (model, _) in FIGURES.items()}
-    return [how for how, (_, options) in FIGURES.items() if options.get("method", "expansion") in known[how]]
+def _ks(part: str, measure: str) -> tuple[int, ...]:
+    return FEWER.get((part, measure), KS)
+
+
+def _ways(part: str, measure: str) -> list[str]:
+    """Return what is measured of the figures."""
+    return [how for how in FIGURES if (part, measure) != SLOW or how != DEFAULT]
 
 
 def _introduction() -> str:
@@ -155,6 +171,30 @@ def _introduction() -> str:
             "until they cover k, without being there for anybody else. *Widest* is how many people the row "
             "fits that fits most: rows that fit very many hide nobody, and are cheap. Time is end to end, "
             "with the audit.",
+        )
+    )
+
+
+def _about_figures() -> str:
+    return "\n\n".join(
+        (
+            "## Figures 5 to 10 of the paper",
+            "5,000 artificial records as the paper describes them, Adult (45,222 records, 14 attributes), "
+            "CMC (1,473, 9) and Nursery (12,960, 8), by LM and by EM. All attributes have hierarchies; those "
+            "of the real tables are ours, since the paper does not list its own. *Concealment* and "
+            "*randomized* are the paper's algorithms (effort `fast`, without and with Algorithm 6); "
+            "*balanced, randomized* is what Shoal publishes by default. EM has no bound that a tree "
+            "could prune by, so its searches look at all pairs. Adult is measured at fewer k, and "
+            "by EM without `balanced`.",
+            "In the paper, concealment loses less than agglomerative clustering, that less than the forest "
+            "algorithm, and randomized concealment stays below agglomerative. Below each table stands "
+            "whether that holds here. Two things do not always:",
+            "- *Randomized*, to the letter, draws k - 1 of the 2(k - 1) nearest records. A row then reaches "
+            "about as far as one for 2k records, and where records are spread thin (the artificial ones, "
+            "Nursery, large k) it costs more than classes of k. Effort `balanced` draws where a row "
+            "begins to grow and gives back what others cover for less; it stays below agglomerative.",
+            "- By *EM*, agglomerative clustering and the forest algorithm are close on Nursery at k = 10. EM "
+            "of a merge may be negative, so the cheapest merge of two clusters says little about the next.",
         )
     )
 
@@ -178,35 +218,35 @@ def _table(k: int) -> str:
 
 
 def _points(part: str, measure: str, l: float | None) -> Iterator[dict[str, Any]]:  # noqa: E741
-    for how in _ways():
-        for k in KS:
+    for how in _ways(part, measure):
+        for k in _ks(part, measure):
             arguments = {"part": part, "how": how, "k": k, "measure": measure}
             found = cell(**arguments) if l is None else cell(**arguments, l=l)
             yield {"method": how, "k": k, "loss": found[measure], "seconds": found["seconds"]}
 
 
 def _section(part: str, measure: str, l: float | None, points: list[dict[str, Any]]) -> str:  # noqa: E741
-    """Return a table of losses, and where the order of the paper's figures does not hold."""
+    """Return a table of losses, and whether the order of the paper's figures holds."""
     lost = {(point["method"], point["k"]): point["loss"] for point in points}
-    rows = [(how, *(f"{lost[how, k]:.4f}" for k in KS)) for how in _ways()]
-    worse = [
-        f"at k = {k} {better} loses {lost[better, k] / lost[other, k]:.2f} times as much as {other}"
-        for better, other in (
-            ("concealment", "agglomerative"),
-            ("agglomerative", "forest"),
-            ("randomized", "agglomerative"),
-        )
-        for k in KS
-        if {better, other} <= set(_ways()) and lost[better, k] >= lost[other, k]
-    ]
-    verdict = "; ".join(worse) if worse else "at every k the order is the paper's"
+    ways, ks = _ways(part, measure), _ks(part, measure)
+    rows = [(how, *(f"{lost[how, k]:.4f}" for k in ks)) for how in ways]
+    verdicts = []
+    for better, other in ORDER:
+        if better in ways:
+            ratios = {k: lost[better, k] / lost[other, k] for k in ks}
+            worse = [f"k = {k}: {ratio:.2f}" for k, ratio in ratios.items() if ratio >= 1]
+            verdicts.append(
+                f"*{better}* loses {min(ratios.values()):.2f} to {max(ratios.values()):.2f} times as much as "
+                f"*{other}*" + (f" (more at {', '.join(worse)})" if worse else "")
+            )
+    verdict = "; ".join(verdicts)
     diverse = "" if l is None else f", l = {l:g}"
     name = f"{part}-diverse" if l is not None else f"{part}-{measure}"
     return "\n\n".join(
         (
             f"## {part.capitalize()}, {measure.upper()}{diverse}",
-            markdown_table(("method", *(f"k = {k}" for k in KS)), rows),
-            f"Order: {verdict}.",
+            markdown_table(("method", *(f"k = {k}" for k in ks)), rows),
+            f"{verdict}.",
             f"![Loss against k](concealment-{name}.svg)",
         )
     )

@@ -49,9 +49,9 @@ def adult() -> pl.DataFrame:
     return frame.filter(~pl.any_horizontal(pl.all() == "?"))
 
 
-def adult_like(rows: int) -> pl.DataFrame:
+def adult_like(rows: int, seed: int = 1) -> pl.DataFrame:
     """Return a perturbed bootstrap of Adult."""
-    return enlarge(adult(), rows, numeric={"age": 3, "fnlwgt": 1000, "hours-per-week": 2}, seed=1)
+    return enlarge(adult(), rows, numeric={"age": 3, "fnlwgt": 1000, "hours-per-week": 2}, seed=seed)
 
 
 def adult_schema(frame: pl.DataFrame) -> Schema:

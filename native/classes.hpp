@@ -41,9 +41,10 @@ class Classes {
   const std::vector<std::int32_t>& members(std::int32_t number) const {
     return members_[static_cast<std::size_t>(number)];
   }
-  const UnionTree& tree() const { return tree_; }        // its places are the classes
-  std::size_t count() const { return members_.size(); }  // of classes
-  double cost() const { return cost_; }                  // of all classes, each times its size
+  const UnionTree& tree() const { return tree_; }           // its places are the classes
+  std::size_t width() const { return attributes_.size(); }  // of the codes of a record
+  std::size_t count() const { return members_.size(); }     // of classes
+  double cost() const { return cost_; }                     // of all classes, each times its size
   const std::vector<std::int32_t>& class_of() const { return class_of_; }
 
  private:

@@ -292,6 +292,31 @@ std::int64_t Coloring::sweep(std::size_t few, bool cycles) {
   return made;
 }
 
+// Divides the records of a class by what they are like in the quasi-identifiers.
+void Coloring::alike(std::int32_t number, std::vector<std::vector<std::int32_t>>& groups) const {
+  groups.clear();
+  for (const std::int32_t record : classes_.members(number)) {
+    const std::int32_t* codes = classes_.codes(record);
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return std::equal(codes, codes + classes_.width(), classes_.codes(group.front()));
+    });
+    if (found == groups.end())
+      groups.push_back({record});
+    else
+      found->push_back(record);
+  }
+}
+
+// Two records of two classes that can change places without more neighbours too many; -1 if there are none.
+std::pair<std::int32_t, std::int32_t> Coloring::harmless(const std::vector<std::int32_t>& some,
+                                                         const std::vector<std::int32_t>& others) const {
+  for (const std::int32_t record : some)
+    for (const std::int32_t other : others)
+      if (effect(class_of(record), record, other).excess + effect(class_of(other), other, record).excess <= 0)
+        return {record, other};
+  return {-1, -1};
+}
+
 std::int64_t Coloring::part(std::span<const std::int32_t> classes, std::size_t few) {
   std::unordered_map<std::uint64_t, std::size_t> showing;  // how many classes show the same
   std::vector<std::uint64_t> shown(classes_.count());
@@ -303,26 +328,30 @@ std::int64_t Coloring::part(std::span<const std::int32_t> classes, std::size_t f
   };
   std::int64_t made = 0;
   UnionTree::Nearby nearby;
+  std::vector<std::vector<std::int32_t>> own_groups, their_groups;
   for (const std::int32_t number : classes) {
     const std::size_t same = showing[shown[at(number)]];
     if (same < 2) continue;
     Change best{kNever};
+    alike(number, own_groups);
     // Those that show the same are all as near as can be, but of no use.
     for (std::size_t width = few + same; !best.found() && width / kWider < classes_.count(); width *= kWider)
-      for (const std::int32_t record : classes_.members(number)) {
-        const std::int32_t* gone = classes_.codes(record);
+      for (const auto& leaving : own_groups) {
+        const std::int32_t* gone = classes_.codes(leaving.front());
         classes_.tree().nearest(gone, width, kNever, nearby);
         for (const auto& [extra, to] : nearby.found) {
           if (shown[at(to)] == shown[at(number)]) continue;
-          for (const std::int32_t other : classes_.members(to)) {
-            const std::int32_t* come = classes_.codes(other);
-            const Change change{growth(number, record, other) + growth(to, other, record),
-                                {record, other, -1}};
-            if (change.cost >= best.cost) continue;
+          alike(to, their_groups);
+          for (const auto& coming : their_groups) {
+            const std::int32_t* come = classes_.codes(coming.front());
+            const double cost =
+                growth(number, leaving.front(), coming.front()) + growth(to, coming.front(), leaving.front());
+            if (cost >= best.cost) continue;
             const std::uint64_t own = classes_.shown(number, gone, come);
             const std::uint64_t then = classes_.shown(to, come, gone);
             if (!alone(own) || then == own || (then != shown[at(to)] && !alone(then))) continue;
-            if (effect(number, record, other).excess + effect(to, other, record).excess <= 0) best = change;
+            if (const auto pair = harmless(leaving, coming); pair.first >= 0)
+              best = {cost, {pair.first, pair.second, -1}};
           }
         }
       }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "classes.hpp"
@@ -76,6 +77,9 @@ class Coloring {
   Effect effect(std::int32_t number, std::int32_t out, std::int32_t in) const;
   double growth(std::int32_t number, std::int32_t out, std::int32_t in) const;
   std::int32_t neighbours_in(std::int32_t number, std::int32_t record) const;
+  void alike(std::int32_t number, std::vector<std::vector<std::int32_t>>& groups) const;
+  std::pair<std::int32_t, std::int32_t> harmless(const std::vector<std::int32_t>& some,
+                                                 const std::vector<std::int32_t>& others) const;
   void make(const Change& change);
   void count(std::int32_t number);
   std::int32_t class_of(std::int32_t record) const {

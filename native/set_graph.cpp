@@ -28,16 +28,22 @@ class SetGraph::Part {
  public:
   explicit Part(SetGraph& graph)
       : graph_(graph), has_(at(graph.sets_.width)), prices_(at(graph.sets_.width)),
-        givers_(at(graph.sets_.size())), seen_(at(graph.sets_.size()), 0) {}
+        givers_(at(graph.sets_.size())), offered_(at(graph.sets_.size()), 0),
+        seen_(at(graph.sets_.size()), 0) {}
 
   // With labels, only the records that `mine` says of may be given away here.
   std::int64_t run(std::span<const std::int32_t> rows, std::span<const char> mine, double temperature,
                    QuickRandom& random) {
     rows_ = rows;
     given_.assign(rows.size(), kNone);
+    counted_.clear();
+    counted_starts_.assign(1, 0);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       given_[i] = choose(i, mine, random);
-      if (given_[i] != kNone) givers_[at(given(i))].push_back(static_cast<std::int32_t>(i));
+      counted_starts_.push_back(counted_.size());
+      if (given_[i] == kNone) continue;
+      givers_[at(given(i))].push_back(static_cast<std::int32_t>(i));
+      offered_[at(given(i))] = 1;
     }
     starts_.assign(1, 0);
     edges_.clear();
@@ -45,8 +51,11 @@ class SetGraph::Part {
       offer(i, random);
       starts_.push_back(static_cast<std::int64_t>(edges_.size()));
     }
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (given_[i] != kNone) givers_[at(given(i))].clear();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (given_[i] == kNone) continue;
+      givers_[at(given(i))].clear();
+      offered_[at(given(i))] = 0;
+    }
     if (temperature > 0.0)
       for (Edge& edge : edges_) edge.cost -= temperature * std::log(random.unit());
     return take(solver_.solve(starts_, edges_, static_cast<std::int32_t>(rows.size())));
@@ -71,7 +80,7 @@ class SetGraph::Part {
     const bool labelled = !graph_.labels_.empty();
     const std::size_t first = labelled ? 1 : 0;
     if (graph_.degree_ <= first) return kNone;
-    count(row(i), kNone, 1);
+    count(row(i));
     std::size_t best = kNone;
     std::int32_t most = -1;
     for (int tries = 0, found = 0; tries < 4 && found < 2; ++tries) {
@@ -85,23 +94,46 @@ class SetGraph::Part {
       most = wrong;
       best = slot;
     }
-    count(row(i), kNone, -1);
+    for (const std::int32_t item : items_) counted_.emplace_back(item, has_[at(item)]);
+    forget();
     return best;
   }
 
-  // Counts the items of a row's records but one.
-  void count(const std::int32_t* row, std::size_t without, std::int32_t by) {
+  // Counts the items of a row's records.
+  void count(const std::int32_t* row) {
+    for (std::size_t slot = 0; slot < graph_.degree_; ++slot) {
+      const std::int32_t weight = graph_.weights_[at(row[slot])];
+      for (const std::int32_t item : graph_.sets_.of(row[slot])) {
+        Votes& votes = has_[at(item)];
+        if (votes.records++ == 0) items_.push_back(item);
+        votes.weight += weight;
+      }
+    }
+    count_common();
+  }
+
+  // Takes up what was counted of a row, without the record that it gives away.
+  void recall(std::size_t i) {
+    for (std::size_t place = counted_starts_[i]; place < counted_starts_[i + 1]; ++place) {
+      items_.push_back(counted_[place].first);
+      has_[at(counted_[place].first)] = counted_[place].second;
+    }
+    const std::int32_t weight = graph_.weights_[at(given(i))];
+    for (const std::int32_t item : graph_.sets_.of(given(i))) {
+      --has_[at(item)].records;
+      has_[at(item)].weight -= weight;
+    }
+    count_common();
+  }
+
+  void count_common() {
     common_ = 0;
-    for (std::size_t slot = 0; slot < graph_.degree_; ++slot)
-      if (slot != without)
-        for (const std::int32_t item : graph_.sets_.of(row[slot])) {
-          Votes& votes = has_[at(item)];
-          if (votes.records == 0 && by > 0) items_.push_back(item);
-          votes.records += by;
-          votes.weight += by * graph_.weights_[at(row[slot])];
-        }
-    if (by < 0) items_.clear();
     for (const std::int32_t item : items_) common_ += 2 * has_[at(item)].records > degree();
+  }
+
+  void forget() {
+    for (const std::int32_t item : items_) has_[at(item)] = {};
+    items_.clear();
   }
 
   std::int32_t degree() const { return static_cast<std::int32_t>(graph_.degree_); }
@@ -123,24 +155,31 @@ class SetGraph::Part {
       return;
     }
     std::int32_t* const members = row(i);
-    weigh(members, slot);
+    weigh(i);
     const std::int64_t now = price(members[slot]);
     edges_.push_back({static_cast<std::int32_t>(i), 0.0});
     const std::int32_t mark = ++turn_;
     for (std::size_t other = 0; other < graph_.degree_; ++other) seen_[at(members[other])] = mark;
-    const std::size_t all = graph_.degree_ * graph_.near_;
-    // All neighbours of all members if these are few enough, else random ones.
+    const auto degree = static_cast<std::uint32_t>(graph_.degree_);
+    const auto all = degree * static_cast<std::uint32_t>(graph_.near_);
+    // All neighbours of all members if these are few enough, the nearest ones first; else random ones.
     const bool random_ones = all > 4 * kLooks;
+    std::uint32_t member = 0, rank = 0;
     std::size_t looks = 0;
-    for (std::size_t step = 0; step < std::min(all, 4 * kLooks) && looks < kLooks; ++step) {
-      const std::size_t which = random_ones ? random.below(static_cast<std::uint32_t>(all)) : step;
-      const std::size_t member = which % graph_.degree_, rank = which / graph_.degree_;
+    for (std::size_t step = 0; step < std::min<std::size_t>(all, 4 * kLooks) && looks < kLooks; ++step) {
+      if (random_ones) {
+        const std::uint32_t which = random.below(all);
+        member = which % degree;
+        rank = which / degree;
+      } else if (step > 0 && ++member == degree) {
+        member = 0;
+        ++rank;
+      }
       const std::int32_t record = graph_.neighbours_[at(members[member]) * graph_.near_ + rank];
-      if (seen_[at(record)] == mark) continue;
+      if (!offered_[at(record)] || seen_[at(record)] == mark) continue;
       seen_[at(record)] = mark;
-      const auto& givers = givers_[at(record)];
-      if (givers.empty()) continue;
       ++looks;
+      const auto& givers = givers_[at(record)];
       const std::int32_t giver = givers[random.below(static_cast<std::uint32_t>(givers.size()))];
       const auto cost = static_cast<double>(price(record) - now);
       const bool full = edges_.size() - begin > kOffers;
@@ -152,15 +191,14 @@ class SetGraph::Part {
       edges_[place] = {giver, cost};
     }
     for (const std::int32_t item : items_) prices_[at(item)] = {};
-    count(members, slot, -1);
+    forget();
   }
 
-  // Prepares to say what the row would pay for records in place of the one in that slot.
-  void weigh(const std::int32_t* members, std::size_t slot) {
-    count(members, slot, 1);
-    std::int32_t all = 0;
-    for (std::size_t other = 0; other < graph_.degree_; ++other)
-      if (other != slot) all += graph_.weights_[at(members[other])];
+  // Prepares to say what the row would pay for records in place of the one that it gives away.
+  void weigh(std::size_t i) {
+    recall(i);
+    std::int32_t all = -graph_.weights_[at(given(i))];
+    for (std::size_t slot = 0; slot < graph_.degree_; ++slot) all += graph_.weights_[at(row(i)[slot])];
     for (const std::int32_t item : items_) {
       const Votes& votes = has_[at(item)];
       if (2 * votes.records > degree()) prices_[at(item)] = {-2, 0};  // published anyhow, and right
@@ -210,12 +248,15 @@ class SetGraph::Part {
 
   SetGraph& graph_;
   std::span<const std::int32_t> rows_;
-  std::vector<std::size_t> given_;                 // per row of the part: the slot it gives away, or none
-  std::vector<Votes> has_;                         // per item
-  std::vector<std::int32_t> items_;                // the items that any of them has
+  std::vector<std::size_t> given_;   // per row of the part: the slot it gives away, or none
+  std::vector<Votes> has_;           // per item
+  std::vector<std::int32_t> items_;  // the items that any of them has
+  std::vector<std::pair<std::int32_t, Votes>> counted_;  // per row of the part: its items, and their votes
+  std::vector<std::size_t> counted_starts_;
   std::int32_t common_ = 0;                        // how many items most of a row's records have
   std::vector<Price> prices_;                      // per item
   std::vector<std::vector<std::int32_t>> givers_;  // per record: who in the part gives it away
+  std::vector<char> offered_;                      // per record: whether anybody in the part gives it away
   std::vector<std::int32_t> seen_;                 // per record: the last turn in which it was seen
   std::int32_t turn_ = 0;
   std::vector<std::pair<std::size_t, std::int32_t>> taken_;  // row, record

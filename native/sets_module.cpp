@@ -1,4 +1,4 @@
-#include "sets_module.hpp"
+// What the compiled core offers for sets of items.
 
 #include <nanobind/stl/tuple.h>
 
@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "arrays.hpp"
+#include "bindings.hpp"
 #include "bit_voting.hpp"
 #include "cahd.hpp"
 #include "gray_order.hpp"

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <numeric>
@@ -15,6 +16,17 @@
 #include <vector>
 
 namespace shoal {
+
+// How many threads may work at a time: one for each core, or as many as SHOAL_THREADS says where several
+// processes share a machine.
+inline std::size_t most_threads() {
+  static const std::size_t most = [] {
+    const char* told = std::getenv("SHOAL_THREADS");
+    const long asked = told ? std::strtol(told, nullptr, 10) : 0;
+    return asked > 0 ? static_cast<std::size_t>(asked) : std::thread::hardware_concurrency();
+  }();
+  return most;
+}
 
 template <typename Task>
 class WorkStack {
@@ -34,7 +46,7 @@ class WorkStack {
   // here.
   template <typename MakeWorker>
   void run(const MakeWorker& make_worker, std::int64_t at_once) {
-    const std::int64_t count = std::min<std::int64_t>(std::thread::hardware_concurrency(), at_once);
+    const std::int64_t count = std::min(static_cast<std::int64_t>(most_threads()), at_once);
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
     try {
@@ -91,8 +103,7 @@ void share(std::size_t count, std::size_t grain, const MakeWorker& make_worker) 
   };
   std::vector<std::thread> threads;
   try {
-    for (std::size_t t = 1;
-         t < std::min<std::size_t>(std::thread::hardware_concurrency(), count / (4 * grain)); ++t)
+    for (std::size_t t = 1; t < std::min(most_threads(), count / (4 * grain)); ++t)
       threads.emplace_back(work);
   } catch (const std::system_error&) {
     // The system grants no more threads: those there are do the work.

@@ -2,7 +2,14 @@
 
 from shoal.advice import Advice, advise
 from shoal.audit import Audit, audit
-from shoal.engines import anonymize
+from shoal.engines import (
+    BlockedRelease,
+    SparkRelease,
+    anonymize,
+    anonymize_file,
+    anonymize_spark,
+    spark_session,
+)
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
@@ -28,6 +35,7 @@ __all__ = [
     "KK",
     "Advice",
     "Audit",
+    "BlockedRelease",
     "Column",
     "Concealment",
     "Dissimilarity",
@@ -53,9 +61,13 @@ __all__ = [
     "SetAnonymity",
     "SetDiversity",
     "ShoalError",
+    "SparkRelease",
     "advise",
     "anonymize",
+    "anonymize_file",
+    "anonymize_spark",
     "audit",
     "collect_items",
     "read_table",
+    "spark_session",
 ]

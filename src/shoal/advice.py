@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,8 @@ def advise(
     InputError
         If the frame, the schema or a parameter is wrong, or there is no sensitive column.
     """
-    if not 0 <= epsilon < math.inf:
+    given: Any = epsilon
+    if not (isinstance(given, Real) and 0 <= float(given) < math.inf):
         raise InputError(f"epsilon = {epsilon!r} is no distance; give 0 or more", reason=Reason.PARAMETER)
     if not ks or not all(isinstance(k, int) and k >= 2 for k in ks):
         raise InputError(f"k = {list(ks)} is not possible; give 2 or more", reason=Reason.PARAMETER)

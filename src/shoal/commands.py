@@ -61,6 +61,8 @@ def promise(model: str, *, patterns_file: Path | None = None, **parameters: Any)
         )
     given = {name: value for name, value in parameters.items() if value is not None}
     if patterns_file is not None:
+        if model != Patterned.name:
+            raise InputError(f"model {model!r} has no --patterns", reason=Reason.PARAMETER)
         given = {**Patterned.described(patterns_file), **given}
     known = {field.name: field for field in fields(MODELS[model])}
     for name in given:

@@ -516,9 +516,9 @@ def distance_over(
             "them (--sensitive, or sensitive=[...])",
             reason=Reason.NO_SENSITIVE,
         )
-    if isinstance(named, str) and named not in NAMES:
+    if not (named is None or callable(named) or named in NAMES):
         raise InputError(
-            f"distance {named!r} is unknown{did_you_mean(named, NAMES)}; there is {listing(NAMES)}",
+            f"distance {named!r} is unknown{did_you_mean(str(named), NAMES)}; there is {listing(NAMES)}",
             reason=Reason.PARAMETER,
         )
     if callable(named):
@@ -594,7 +594,8 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
     Raises
     ------
     InputError
-        If the hierarchy lacks a value, or a value is no number, no date or not in the declared domain.
+        If the hierarchy lacks a value, or a value is no number, not finite, no date or not in the declared
+        domain.
     """
     if column.hierarchy is not None:
         texts = values.cast(pl.String).fill_null(MISSING).to_list()
@@ -602,7 +603,8 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
         return TreeDistance(tree, np.array([tree.leaf_index[text] for text in texts], dtype=np.int32))
     match column.kind:
         case Kind.NUMERIC:
-            numbers = values.cast(pl.Float64, strict=False)
+            plain = values.str.strip_chars() if values.dtype == pl.String else values
+            numbers = plain.cast(pl.Float64, strict=False)
         case Kind.DATE:
             numbers = _days(values, column).to_physical().cast(pl.Float64)
         case Kind.ORDINAL:
@@ -619,12 +621,18 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
             "marks, or make the column categorical",
             reason=Reason.BAD_VALUE,
         )
+    if not numbers.drop_nulls().is_finite().all():
+        raise InputError(
+            f"column {column.name!r} holds numbers that are not finite, which are at no distance of others; "
+            "correct them or leave them empty",
+            reason=Reason.NOT_FINITE,
+        )
     return Absolute(numbers.fill_null(np.nan).to_numpy())
 
 
 def _days(values: pl.Series, column: Column) -> pl.Series:
     if values.dtype == pl.String:
-        return values.str.to_date(column.date_format or "%Y-%m-%d", strict=False)
+        return values.str.strip_chars().str.to_date(column.date_format or "%Y-%m-%d", strict=False)
     return values.cast(pl.Date, strict=False)
 
 

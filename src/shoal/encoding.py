@@ -137,7 +137,9 @@ def _plain(cells: pl.Series) -> pl.Series:
     return cells
 
 
-def attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute:
+def attribute(
+    cells: pl.Series, column: Column, rows: NDArray[np.int64], known: Domain | None = None
+) -> Attribute:
     """Return a quasi-identifier as codes into its domain.
 
     Parameters
@@ -148,6 +150,9 @@ def attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attr
         What it is.
     rows
         The position of each cell in the input, for error messages.
+    known
+        The domain of the same column in a larger table that these cells are a part of; without it, the
+        domain is that of the cells.
 
     Raises
     ------
@@ -157,6 +162,8 @@ def attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attr
     if column.kind is Kind.ITEMS:
         return _items_attribute(cells, column, rows)
     values, codes = factorize(_READERS[column.kind](cells, column, rows))
+    if known is not None:
+        return Attribute(column, known, _codes_in(known, values, column, codes, rows))
     labels = _texts(values, column)
     if column.domain is not None and column.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
         values, labels, codes = _declared(column, values, labels, codes, rows)
@@ -173,6 +180,24 @@ def attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attr
     else:
         domain = RangeDomain(labels, values, missing, _positions(values, column, missing))
     return Attribute(column, domain, codes)
+
+
+def _codes_in(
+    domain: Domain, values: pl.Series, column: Column, codes: Codes, rows: NDArray[np.int64]
+) -> Codes:
+    """Return codes into a given domain instead of into the values that occur."""
+    if domain.values.dtype.is_float():
+        values = values.cast(pl.Float64)  # whole numbers alone are read as such, but not among fractions
+    places = [domain.code_of.get(label, -2) for label in _texts(values, column)]
+    renumbered = np.array([*places, -2 if domain.missing is None else domain.missing], dtype=np.int32)[codes]
+    if (renumbered == -2).any():
+        first = int(rows[int((renumbered == -2).argmax())]) + 1
+        raise InputError(
+            f"column {column.name!r}, row {first}: the value is not among those found before; did the table "
+            "change meanwhile?",
+            reason=Reason.OUT_OF_DOMAIN,
+        )
+    return renumbered
 
 
 def _refuse(
@@ -382,7 +407,7 @@ def _items_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) 
     texts = lists.list.join(" ", ignore_nulls=True) if nameless.any() else lists
     _refuse(nameless, texts, column, rows, "has an item without a name; leave it out")
     flat = lists.filter(lists.list.len() > 0).explode()
-    names = _in_order(flat.unique())
+    names = in_order(flat.unique())
     items = flat.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
     owners = np.repeat(np.arange(len(lists)), lists.list.len().to_numpy())
     sets = ascending_sets(owners, items, len(lists))
@@ -391,7 +416,7 @@ def _items_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) 
     return Attribute(column, _items_domain(column.name, tuple(names.to_list()), distinct), codes)
 
 
-def _in_order(names: pl.Series) -> pl.Series:
+def in_order(names: pl.Series) -> pl.Series:
     """Return names in ascending order: by number, if all are whole numbers, else as texts."""
     numbers = names.cast(pl.Int64, strict=False)
     if numbers.cast(pl.String).eq_missing(names).all():

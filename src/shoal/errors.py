@@ -34,6 +34,7 @@ class Reason(StrEnum):
     OUTPUT_EXISTS = "output-exists"
     OUTPUT_UNWRITABLE = "output-unwritable"
     INFEASIBLE = "infeasible"
+    SPARK = "spark"
     PROMISE_BROKEN = "promise-broken"
     BUG = "bug"
 

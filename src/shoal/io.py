@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Sequence
 
-_TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
-_TRANSACTION_ENDINGS = (".dat", ".dat.gz")
-_BINARY_ENDINGS = (".parquet", ".arrow", ".feather")
-ENDINGS = (*_TEXT_ENDINGS, *_TRANSACTION_ENDINGS, *_BINARY_ENDINGS)
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+TRANSACTION_ENDINGS = (".dat", ".dat.gz")
+BINARY_ENDINGS = (".parquet", ".arrow", ".feather")
+ENDINGS = (*TEXT_ENDINGS, *TRANSACTION_ENDINGS, *BINARY_ENDINGS)
 """How the names of files end that can be read."""
 ITEMS = "items"
 """The column of a transaction file."""
@@ -133,26 +133,26 @@ def read_table(
         the message.
     """
     path = Path(path)
-    _require_file(path)
+    require_file(path)
     name = path.name.lower()
-    if name.endswith(_TEXT_ENDINGS):
+    if name.endswith(TEXT_ENDINGS):
         data, dialect = _load_text(path, delimiter, encoding, most_bytes)
-        frame = _parse(path, data, dialect.delimiter)
-    elif name.endswith(_BINARY_ENDINGS):
+        frame = parse_text(path, data, dialect.delimiter)
+    elif name.endswith(BINARY_ENDINGS):
         frame = _read_binary(path, most_bytes)
     elif holds_transactions(path):
         frame = _read_transactions(path, delimiter, encoding, most_bytes)
     else:
         message = f"has no ending that tells a format: {', '.join(ENDINGS)}"
-        raise _refusal(path, message, Reason.FILE_FORMAT)
+        raise refusal(path, message, Reason.FILE_FORMAT)
     if frame.height == 0:
-        raise _refusal(path, "has column names but no rows", Reason.NO_ROWS)
+        raise refusal(path, "has column names but no rows", Reason.NO_ROWS)
     return frame
 
 
 def holds_transactions(path: str | Path) -> bool:
     """Return whether a file is one of transactions, by the ending of its name."""
-    return Path(path).name.lower().endswith(_TRANSACTION_ENDINGS)
+    return Path(path).name.lower().endswith(TRANSACTION_ENDINGS)
 
 
 def read_rows(path: str | Path) -> list[list[str]]:
@@ -205,7 +205,7 @@ def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
         raise InputError(f"{path} is not a TOML file: {error}", reason=Reason.SCHEMA) from None
 
 
-def write_csv(frame: pl.DataFrame, path: str | Path) -> None:
+def write_csv(frame: pl.DataFrame, path: str | Path, *, header: bool = True) -> None:
     """Write a table as UTF-8 with commas, a line feed after each row, and quotes only where they are needed.
 
     Parameters
@@ -214,6 +214,8 @@ def write_csv(frame: pl.DataFrame, path: str | Path) -> None:
         The table; null and the empty string both become an empty cell.
     path
         The file to write.
+    header
+        Whether it begins with the names of the columns.
 
     Raises
     ------
@@ -223,9 +225,10 @@ def write_csv(frame: pl.DataFrame, path: str | Path) -> None:
     # A lone empty cell would be a blank line, which readers skip.
     empty = '""' if frame.width == 1 else ""
     try:
-        frame.with_columns(pl.col(pl.String).replace("", None)).write_csv(path, null_value=empty)
+        plain = frame.with_columns(pl.col(pl.String).replace("", None))
+        plain.write_csv(path, null_value=empty, include_header=header)
     except OSError as error:
-        raise _refusal(path, f"cannot be written: {_cause(error)}", Reason.OUTPUT_UNWRITABLE) from error
+        raise refusal(path, f"cannot be written: {_cause(error)}", Reason.OUTPUT_UNWRITABLE) from error
 
 
 def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:
@@ -246,7 +249,7 @@ def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:
     try:
         frame.write_parquet(path)
     except OSError as error:
-        raise _refusal(path, f"cannot be written: {_cause(error)}", Reason.OUTPUT_UNWRITABLE) from error
+        raise refusal(path, f"cannot be written: {_cause(error)}", Reason.OUTPUT_UNWRITABLE) from error
 
 
 def _load_text(
@@ -262,17 +265,17 @@ def _load_text(
             with gzip.open(BytesIO(data)) as packed:
                 data = packed.read(-1 if most_bytes is None else most_bytes + 1)
         except (OSError, EOFError, zlib.error) as error:
-            raise _refusal(path, f"is not a sound gzip file ({error})", Reason.FILE_FORMAT) from error
+            raise refusal(path, f"is not a sound gzip file ({error})", Reason.FILE_FORMAT) from error
         _require_size(path, len(data), most_bytes)
     for magic, description in _LOOKS_LIKE.items():
         if data.startswith(magic):
-            raise _refusal(path, f"is not text: it looks like {description}", Reason.FILE_FORMAT)
+            raise refusal(path, f"is not text: it looks like {description}", Reason.FILE_FORMAT)
     text, encoding = _decode(path, data, encoding)
     if b"\0" in text:
-        raise _refusal(path, _NUL_BYTES, Reason.FILE_FORMAT)
+        raise refusal(path, _NUL_BYTES, Reason.FILE_FORMAT)
     if not text or text.isspace():
-        raise _refusal(path, "is empty", Reason.EMPTY_FILE)
-    return text, Dialect(delimiter or _sniff_delimiter(text), encoding)
+        raise refusal(path, "is empty", Reason.EMPTY_FILE)
+    return text, Dialect(delimiter or delimiter_of(text), encoding)
 
 
 def _read_transactions(
@@ -287,47 +290,48 @@ def _read_transactions(
     return parts.list.eval(pl.element().filter(pl.element() != "")).to_frame()
 
 
-def _require_file(path: Path) -> None:
+def require_file(path: Path) -> None:
+    """Refuse a file that is not there or is a folder."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         raise _missing(path) from None
     except (OSError, ValueError) as error:
-        raise _refusal(path, f"cannot be read: {_cause(error)}", Reason.MISSING_FILE) from error
+        raise refusal(path, f"cannot be read: {_cause(error)}", Reason.MISSING_FILE) from error
     if stat.S_ISDIR(mode):
-        raise _refusal(path, "is a folder; name a file in it", Reason.MISSING_FILE)
+        raise refusal(path, "is a folder; name a file in it", Reason.MISSING_FILE)
 
 
 def _missing(path: Path) -> InputError:
     if not path.parent.is_dir():
-        return _refusal(path, "does not exist, nor does its folder", Reason.MISSING_FILE)
+        return refusal(path, "does not exist, nor does its folder", Reason.MISSING_FILE)
     names: list[str] = []
     with suppress(OSError):
         names = [each.name for each in path.parent.iterdir() if each.is_file()]
-    return _refusal(path, f"does not exist{did_you_mean(path.name, names)}", Reason.MISSING_FILE)
+    return refusal(path, f"does not exist{did_you_mean(path.name, names)}", Reason.MISSING_FILE)
 
 
 def _require_size(path: Path, size: float, most_bytes: int | None) -> None:
     if most_bytes is not None and size > most_bytes:
         message = f"is larger than {most_bytes / 1e6:g} MB when it is unpacked, which is the limit"
-        raise _refusal(path, message, Reason.TOO_LARGE)
+        raise refusal(path, message, Reason.TOO_LARGE)
 
 
 def _read_bytes(path: Path, most_bytes: int | None = None) -> bytes:
-    _require_file(path)
+    require_file(path)
     try:
         _require_size(path, path.stat().st_size, most_bytes)
         data = path.read_bytes()
     except OSError as error:
-        raise _refusal(path, f"cannot be read: {_cause(error)}", Reason.MISSING_FILE) from error
+        raise refusal(path, f"cannot be read: {_cause(error)}", Reason.MISSING_FILE) from error
     if not data:
-        raise _refusal(path, "is empty", Reason.EMPTY_FILE)
+        raise refusal(path, "is empty", Reason.EMPTY_FILE)
     return data
 
 
 def _decode(path: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
     """Return the text as UTF-8 without byte order mark, and the encoding it was found to have."""
-    candidates = [encoding] if encoding is not None else _candidate_encodings(data)
+    candidates = [encoding] if encoding is not None else candidate_encodings(data)
     failures = []
     for candidate in candidates:
         try:
@@ -336,9 +340,9 @@ def _decode(path: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
             failures.append(error)
         except (LookupError, ValueError) as error:
             message = f"cannot be read as {candidate!r}, which is no encoding of text; utf-8 or latin-1 are"
-            raise _refusal(path, message, Reason.ENCODING) from error
+            raise refusal(path, message, Reason.ENCODING) from error
     if encoding is None and candidates[0] == "utf-8" and b"\0" in data:
-        raise _refusal(path, _NUL_BYTES, Reason.FILE_FORMAT)
+        raise refusal(path, _NUL_BYTES, Reason.FILE_FORMAT)
     # The codec for UTF-8 with a byte order mark counts from behind the mark.
     offset = len(data) - len(failures[0].object) + failures[0].start
     line = data[:offset].decode(candidates[0], "replace").count("\n") + 1
@@ -346,10 +350,11 @@ def _decode(path: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
         f"is not valid {candidates[0]} at byte offset {offset} (line {line}); "
         "say how it is encoded, for instance with --encoding latin-1"
     )
-    raise _refusal(path, message, Reason.ENCODING)
+    raise refusal(path, message, Reason.ENCODING)
 
 
-def _candidate_encodings(data: bytes) -> list[str]:
+def candidate_encodings(data: bytes) -> list[str]:
+    """Return the encodings that a text may have, judged by its bytes; the likeliest first."""
     if data.startswith(codecs.BOM_UTF8):
         return ["utf-8-sig"]
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -359,7 +364,8 @@ def _candidate_encodings(data: bytes) -> list[str]:
     return ["utf-8"] if has_controls else ["utf-8", "windows-1252"]
 
 
-def _sniff_delimiter(text: bytes) -> str:
+def delimiter_of(text: bytes) -> str:
+    """Return what separates the fields of a text, judged by its first records; see `sniff`."""
     scores = {}
     for delimiter in _DELIMITERS:
         widths: list[int] = []
@@ -391,32 +397,50 @@ def _records(path: Path, text: bytes, delimiter: str) -> Iterator[tuple[int, lis
             f"has a misplaced quote in the record that starts on line {line} ({error}); "
             "a quoted field must end in a quote, and a quote inside it must be doubled"
         )
-        raise _refusal(path, message, Reason.FILE_FORMAT) from None
+        raise refusal(path, message, Reason.FILE_FORMAT) from None
 
 
 def _is_blank(record: list[str]) -> bool:
     return not record or (len(record) == 1 and not record[0].strip())
 
 
-def _parse(path: Path, text: bytes, delimiter: str) -> pl.DataFrame:
-    records = _records(path, text, delimiter)
+def parse_text(path: Path, text: bytes, delimiter: str, *, lines_before: int = 0) -> pl.DataFrame:
+    """Return the table in a text with a header.
+
+    Parameters
+    ----------
+    path
+        Where it comes from, for error messages.
+    text
+        The text, as UTF-8 without byte order mark.
+    delimiter
+        What separates fields.
+    lines_before
+        How many lines of the file come before it, for error messages.
+
+    Raises
+    ------
+    InputError
+        As `read_table`.
+    """
+    records = ((line + lines_before, record) for line, record in _records(path, text, delimiter))
     line, header = next((each for each in records if not _is_blank(each[1])), (0, []))
     if not header:
-        raise _refusal(path, "is empty", Reason.EMPTY_FILE)
+        raise refusal(path, "is empty", Reason.EMPTY_FILE)
     names = [name.strip() for name in header]
     _check_names(path, names)
-    frame = _parse_fast(text, delimiter, names) if line == 1 else None
+    frame = _parse_fast(text, delimiter, names) if line == 1 + lines_before else None
     return _parse_strict(path, records, names) if frame is None else frame
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
     if "" in names:
         message = f"has no name for column {names.index('') + 1} of {len(names)}; give each column a name"
-        raise _refusal(path, message, Reason.FILE_FORMAT)
+        raise refusal(path, message, Reason.FILE_FORMAT)
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         message = f"has more than one column called {listing(repeated)}; rename all but one"
-        raise _refusal(path, message, Reason.DUPLICATE_COLUMN)
+        raise refusal(path, message, Reason.DUPLICATE_COLUMN)
 
 
 def _parse_fast(text: bytes, delimiter: str, names: list[str]) -> pl.DataFrame | None:
@@ -516,10 +540,10 @@ def _read_binary(path: Path, most_bytes: int | None) -> pl.DataFrame:
         else:
             frame = _within(path, partial(pl.read_ipc_stream, data), most_bytes)
     except pl.exceptions.DuplicateError as error:
-        raise _refusal(path, f"has a {error}; rename all but one", Reason.DUPLICATE_COLUMN) from error
+        raise refusal(path, f"has a {error}; rename all but one", Reason.DUPLICATE_COLUMN) from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         message = f"is broken, or not what its name says ({str(error).partition(chr(10))[0]})"
-        raise _refusal(path, message, Reason.FILE_FORMAT) from error
+        raise refusal(path, message, Reason.FILE_FORMAT) from error
     _check_names(path, frame.columns)
     return frame
 
@@ -537,7 +561,8 @@ def _within(path: Path, read: Callable[..., pl.DataFrame], most_bytes: int | Non
         rows *= _ROWS_FACTOR
 
 
-def _refusal(path: str | Path, problem: str, reason: Reason) -> InputError:
+def refusal(path: str | Path, problem: str, reason: Reason) -> InputError:
+    """Return the error that a file cannot be used, and why."""
     return InputError(f"{path} {problem}", reason=reason)
 
 

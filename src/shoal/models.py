@@ -357,6 +357,11 @@ class Concealment(DiverseModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.two_sided, bool | np.bool_):
+            raise InputError(
+                f"two_sided = {self.two_sided!r} is not possible; it must be true or false",
+                reason=Reason.PARAMETER,
+            )
         object.__setattr__(self, "two_sided", bool(self.two_sided))
 
     @property

@@ -29,7 +29,7 @@ from shoal.measures import Loss, measure
 from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.recoding import Recoding
-from shoal.schema import Role
+from shoal.schema import Role, Schema
 from shoal.staging import staged_folder
 
 if TYPE_CHECKING:
@@ -113,20 +113,7 @@ class Release:
             "rows": len(self.order),
             "left_out": table.left_out,
             "withheld": self.recoding.withheld,
-            "columns": [
-                {"name": c.name, "role": c.role.value}
-                | (
-                    {
-                        "kind": c.kind.value,
-                        "weight": c.weight,
-                        "missing": c.missing.value,
-                        "hierarchy": c.hierarchy is not None,
-                    }
-                    if c.role is Role.QUASI
-                    else {}
-                )
-                for c in table.schema
-            ],
+            "columns": described_columns(table.schema),
             **({"account": dict(self.recoding.account)} if self.recoding.account else {}),
             "loss": self.loss.as_dict(),
             "audit": self.audit.as_dict(),
@@ -167,6 +154,12 @@ class Release:
             _audited(self.recoding, frame, self.order, self.model)
         return frame
 
+    def written(self, form: Format) -> pl.DataFrame:
+        """Return the table to publish as it stands in a file of a format."""
+        columns = _columns(self._frame(typed=form == "parquet"))
+        frame = pl.DataFrame([to_polars(column) for column in columns])
+        return _flat(frame) if form == "csv" else frame
+
     @property
     def key(self) -> NDArray[np.int64]:
         """The secret: for each released row, the position of its record in the input. Never publish it."""
@@ -204,12 +197,10 @@ class Release:
 
     def write_files(self, folder: Path, *, form: Format = "csv", keep_key: bool = False) -> Report:
         """Write the files of `save` into a folder that is there already; return the report among them."""
-        if form not in ("csv", "parquet"):
-            raise InputError(f"format {form!r} is unknown; it is csv or parquet", reason=Reason.PARAMETER)
+        require_format(form)
         file = folder / f"release.{form}"
-        columns = _columns(self._frame(typed=form == "parquet"))
-        frame = pl.DataFrame([to_polars(column) for column in columns])
-        write_csv(_flat(frame), file) if form == "csv" else write_parquet(frame, file)
+        frame = self.written(form)
+        write_csv(frame, file) if form == "csv" else write_parquet(frame, file)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         certificate = {**self.certificate, "files": {file.name: {"sha256": digest}}}
         report = self._report(certificate)
@@ -219,6 +210,30 @@ class Release:
         if keep_key:
             _write_key(folder / "key.csv", self.key)
         return report
+
+
+def require_format(form: str) -> None:
+    """Refuse a format that releases are not written in."""
+    if form not in ("csv", "parquet"):
+        raise InputError(f"format {form!r} is unknown; it is csv or parquet", reason=Reason.PARAMETER)
+
+
+def described_columns(schema: Schema) -> list[dict[str, Any]]:
+    """Return what a certificate says of the columns."""
+    return [
+        {"name": c.name, "role": c.role.value}
+        | (
+            {
+                "kind": c.kind.value,
+                "weight": c.weight,
+                "missing": c.missing.value,
+                "hierarchy": c.hierarchy is not None,
+            }
+            if c.role is Role.QUASI
+            else {}
+        )
+        for c in schema
+    ]
 
 
 def publish(

@@ -398,6 +398,33 @@ def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> K
     return Kind.CATEGORICAL
 
 
+def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Kind]:
+    """Return the kinds of all columns with values, of a table in batches, as `infer_kind` of the whole.
+
+    Parameters
+    ----------
+    batches
+        Frames with the same columns.
+    missing_marks
+        Texts that mean "missing".
+    """
+    kinds: dict[str, Kind] = {}
+    for batch in batches:
+        data = as_frame(batch)
+        for name in data.columns:
+            series = data[name]
+            if kinds.get(name) is Kind.CATEGORICAL:
+                continue
+            if series.dtype == nw.String:
+                series = series.drop_nulls()
+                series = series.filter(~series.is_in(["", *missing_marks]))
+                if len(series) == 0:
+                    continue  # a batch without values says nothing
+            kind = infer_kind(series, missing_marks)
+            kinds[name] = kind if kinds.get(name, kind) is kind else Kind.CATEGORICAL
+    return kinds
+
+
 # Longer digits and exponents do not fit the numbers of a computer: such texts stay as they are.
 _NUMBER = r"^\s*-?(?:0|[1-9]\d{0,17})(?:\.\d+)?(?:[eE][+-]?\d{1,2})?\s*$"
 _ISO_DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal import encoding
-from shoal.domain import Attribute, Codes, Sensitive
+from shoal.domain import Attribute, Codes, Domain, Sensitive
 from shoal.errors import InputError, Reason, listing
 from shoal.schema import Kind, Missing, Schema, as_frame
 from shoal.written import items_columns
@@ -65,7 +66,9 @@ class Table:
         return encoding.same_flavour([a.decode() for a in self.attributes], self.frame).to_native()
 
     @classmethod
-    def encode(cls, frame: Any, schema: Schema) -> Table:
+    def encode(
+        cls, frame: Any, schema: Schema, *, domains: Mapping[str, Domain] | None = None, first_row: int = 0
+    ) -> Table:
         """Turn a frame into arrays.
 
         Parameters
@@ -74,6 +77,10 @@ class Table:
             Any frame that narwhals supports.
         schema
             What its columns are; columns it does not mention are carried along.
+        domains
+            Where the frame is a part of a larger table, the domains of some of its columns there.
+        first_row
+            The position of its first row there.
 
         Raises
         ------
@@ -86,18 +93,23 @@ class Table:
             raise InputError("the table has no rows", reason=Reason.NO_ROWS)
         _check_names(schema)
         series = {column.name: encoding.read_cells(data[column.name], column) for column in schema.quasi}
-        kept = _rows_to_keep(data, series, schema)
+        kept = _rows_to_keep(data, series, schema, first_row)
         rows = np.arange(len(data)) if kept is None else np.flatnonzero(kept)
+        places = rows + first_row
         if kept is not None:
             if len(rows) == 0:
                 raise InputError("every row has a missing value and would be left out", reason=Reason.NO_ROWS)
             series = {name: cells.gather(rows) for name, cells in series.items()}
-        attributes = tuple(encoding.attribute(series[column.name], column, rows) for column in schema.quasi)
+        given = domains or {}
+        attributes = tuple(
+            encoding.attribute(series[column.name], column, places, given.get(column.name))
+            for column in schema.quasi
+        )
         kept_frame = data if kept is None else data[rows]
         sensitive = tuple(
             encoding.sensitive(kept_frame[column.name], column.missing_marks) for column in schema.sensitive
         )
-        return cls(schema, kept_frame, attributes, sensitive, rows, len(data) - len(rows))
+        return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows))
 
 
 def _gatherable(data: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
@@ -127,7 +139,7 @@ def _check_names(schema: Schema) -> None:
 
 
 def _rows_to_keep(
-    data: nw.DataFrame[Any], series: dict[str, pl.Series], schema: Schema
+    data: nw.DataFrame[Any], series: dict[str, pl.Series], schema: Schema, first_row: int
 ) -> NDArray[np.bool_] | None:
     """Return which rows the missing-value policies keep, or None for all."""
     kept: NDArray[np.bool_] | None = None
@@ -143,8 +155,8 @@ def _rows_to_keep(
         if column.missing is Missing.ERROR:
             raise InputError(
                 f"column {column.name!r} must not have missing values, but {int(missing.sum())} are missing, "
-                f"the first in row {int(missing.argmax()) + 1}; give them a value, or choose another policy "
-                "(category or suppress)",
+                f"the first in row {first_row + int(missing.argmax()) + 1}; give them a value, or choose "
+                "another policy (category or suppress)",
                 reason=Reason.MISSING_VALUE,
             )
         kept = ~missing if kept is None else kept & ~missing

@@ -237,13 +237,15 @@ def test_subsets_refuse_what_takes_for_ever() -> None:
         anonymize(frame, schema, KOne(k=2, p=2), method="subsets")
 
 
-def test_more_than_the_withheld_must_not_be_missing() -> None:
+def test_neither_more_nor_fewer_than_the_withheld_must_be_missing() -> None:
     frame, schema = people()
     release = anonymize(frame, schema, KK(k=3, withhold=0.1), seed=1)
     assert release.audit.rows == 36
     assert audit(frame, release.table, schema, KK(k=3, withhold=0.1)).holds
     less = audit(frame, release.table, schema, KK(k=3, withhold=0.05))
-    assert any("only 2 were to be withheld" in finding for finding in less.findings)
+    assert any("although 2 were to be withheld" in finding for finding in less.findings)
+    more = audit(frame, release.table, schema, KK(k=3, withhold=0.2))
+    assert any("although 8 were to be withheld" in finding for finding in more.findings)
     none = audit(frame, release.table, schema, KK(k=3))
     assert any("left out on purpose" in finding for finding in none.findings)
     for wrong in (-0.1, 1.0, "many"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -168,7 +169,7 @@ def test_composites_by_their_formulas(distance: Least | Norm) -> None:
 def test_the_distance_that_suits_a_column() -> None:
     numbers = distance_of(pl.Series([10, None, 30]), Column("x", kind="numeric"))
     assert all_pairs(numbers)[0].tolist() == [0, math.inf, 20]
-    texts = distance_of(pl.Series(["1.5", "2"]), Column("x", kind="numeric"))
+    texts = distance_of(pl.Series(["1.5", " 2"]), Column("x", kind="numeric"))
     assert all_pairs(texts)[0].tolist() == [0, 0.5]
     days = pl.Series([datetime.date(2024, 2, 28), datetime.date(2024, 3, 1)])
     assert all_pairs(distance_of(days, Column("x", kind="date")))[0].tolist() == [0, 2]
@@ -195,6 +196,13 @@ def test_values_of_another_kind_are_refused(values: list[str], column: Column) -
     with pytest.raises(InputError, match="'x'") as caught:
         distance_of(pl.Series(values), column)
     assert caught.value.reason is Reason.BAD_VALUE
+
+
+@pytest.mark.parametrize("values", [[1.0, math.inf], ["1", "-inf"], ["nan", "2"]])
+def test_numbers_without_end_are_refused(values: list[Any]) -> None:
+    with pytest.raises(InputError, match="'x' holds numbers that are not finite") as caught:
+        distance_of(pl.Series(values), Column("x", kind="numeric"))
+    assert caught.value.reason is Reason.NOT_FINITE
 
 
 @pytest.mark.parametrize("options", [{"power": 0.5}, {"weights": [1.0, 2.0]}, {"weights": [0.0]}])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import patterns as twins
 import polars as pl
@@ -11,8 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoal import Patterned, Schema, anonymize, audit
+from shoal.methods.pattern_prices import Prices
 from shoal.methods.pattern_program import Program, solve
-from shoal.methods.suppression import Patterns, heuristic, lower_bound
+from shoal.methods.suppression import Patterns, heuristic, improved, lower_bound
 
 Problem = tuple[NDArray[np.int32], Patterns, int]
 
@@ -77,6 +80,46 @@ def test_heuristics_lie_between_the_optimum_and_their_guarantee(problem: Problem
     literal = twins.cover([tuple(row) for row in codes.tolist()], patterns.suppressed, k)
     if -1 not in literal:
         assert greedy <= codes.shape[1] * best
+
+
+@settings(max_examples=40)
+@given(problems(most_rows=20, most_patterns=12))
+def test_prices_never_ask_for_more_than_the_optimum(problem: Problem) -> None:
+    codes, patterns, k = problem
+    best = cost(patterns, solved(codes, patterns, k))
+    program = Program.of(codes, patterns.suppressed, patterns.costs, k)
+    assert program is not None
+    prices, before = Prices(program, k), lower_bound(codes, patterns, k)
+    assert prices.offer.bound == pytest.approx(before)
+    going, steps = True, 0
+    while going and steps < 200:
+        going, steps = prices.improve(best + 1), steps + 1
+        assert before <= prices.offer.bound + 1e-9
+        assert prices.offer.bound <= best + 1e-6
+        before = prices.offer.bound
+    found = prices.solution()
+    rows = [tuple(row) for row in codes[found >= 0].tolist()]
+    assert all(s >= k for s in twins.sizes(rows, patterns.suppressed, found[found >= 0].tolist()).values())
+
+
+@settings(max_examples=40)
+@given(problems(most_rows=20, most_patterns=12), st.booleans())
+def test_the_best_effort_proves_what_it_can(problem: Problem, small: bool) -> None:
+    """With the integer program, the optimum; without, a cost and a bound with the optimum in between."""
+    codes, patterns, k = problem
+    rows = [tuple(row) for row in codes.tolist()]
+    known = heuristic(codes, patterns, k, search=False)
+    with pytest.MonkeyPatch.context() as patch:
+        if not small:
+            patch.setattr(importlib.import_module("shoal.methods.suppression"), "MOST_SOLVED", -1)
+        found, bound = improved(codes, patterns, k, known, 60.0)
+    best = cost(patterns, solved(codes, patterns, k))
+    assert bound <= best + 1e-6
+    assert best <= cost(patterns, found) <= cost(patterns, known)
+    assert min(twins.sizes(rows, patterns.suppressed, found.tolist()).values()) >= k
+    if small:
+        assert cost(patterns, found) == best
+        assert bound == pytest.approx(best)
 
 
 @pytest.mark.parametrize("columns", [3, 4, 6])

@@ -157,6 +157,13 @@ def test_impossible_parameters(wrong: dict[str, Any]) -> None:
     assert caught.value.reason is Reason.PARAMETER
 
 
+@pytest.mark.parametrize("distance", ["taxi", 3])
+def test_no_such_distance(distance: Any) -> None:
+    frame = pl.DataFrame({"age": range(4), "town": ["a"] * 4, "pay": [1, 2, 3, 4]})
+    with pytest.raises(InputError, match="is unknown"):
+        anonymize(frame, schema_of(frame, "pay"), Dissimilarity(k=2, epsilon=0, delta=0, distance=distance))
+
+
 @pytest.mark.parametrize("wrong", [{"start": "random"}, {"effort": "huge"}])
 def test_impossible_options(wrong: dict[str, str]) -> None:
     frame = pl.DataFrame({"age": range(4), "town": ["a"] * 4, "pay": [1, 2, 3, 4]})
@@ -169,6 +176,16 @@ def test_classes_that_look_the_same_are_one_crowd() -> None:
     frame = pl.DataFrame({"age": [30] * 8, "town": ["a"] * 8, "pay": [1, 3, 5, 7, 2, 4, 6, 8]})
     with pytest.raises(InfeasibleError, match="show the same"):
         anonymize(frame, schema_of(frame, "pay"), Dissimilarity(k=4, epsilon=1, delta=1))
+
+
+@pytest.mark.parametrize("start", ["locality", "degree"])
+def test_classes_become_larger_where_that_helps(start: str) -> None:
+    """No pair may be equal, so there cannot be three; but in three there may be two of a kind."""
+    frame = pl.DataFrame({"age": range(6), "town": ["a"] * 6, "pay": [1, 1, 2, 2, 2, 2]})
+    model = Dissimilarity(k=2, epsilon=0, delta=0.2)
+    release = anonymize(frame, schema_of(frame, "pay"), model, start=start)
+    assert release.audit.k == 3
+    assert any("at least 3" in note for note in release.certificate["notes"])
 
 
 def test_a_failure_says_what_is_left() -> None:
@@ -255,7 +272,8 @@ def test_advice_is_right(pays: list[int], k: int, epsilon: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"epsilon": -1.0}, {"epsilon": 0.0, "ks": [1]}, {"epsilon": 0.0, "ks": []}]
+    "wrong",
+    [{"epsilon": -1.0}, {"epsilon": "far"}, {"epsilon": 0.0, "ks": [1]}, {"epsilon": 0.0, "ks": []}],
 )
 def test_advice_that_cannot_be_given(wrong: dict[str, Any]) -> None:
     frame = pl.DataFrame({"age": [1, 2], "town": ["a", "b"], "pay": [1, 2]})

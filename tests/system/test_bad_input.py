@@ -57,6 +57,23 @@ CASES = {
     "no quasi-identifier": Case("no-quasi-identifier", ("--quasi",), options=()),
     "k below 2": Case("parameter", ("k = 1",), k="1"),
     "k above n": Case("parameter", ("k = 41", "40"), k="41"),
+    "one record": Case(
+        "parameter", ("k = 2", "nobody can hide"), table="age\n3\n", options=("--quasi", "age"), k="2"
+    ),
+    "everybody is withheld": Case(
+        "parameter",
+        ("0 records that are not withheld", "nobody can hide"),
+        options=("--quasi", "age", "--model", "kk", "--withhold", "0.99"),
+    ),
+    "patterns for another model": Case(
+        "parameter",
+        ("'freeform'", "--patterns"),
+        options=("--quasi", "age", "--patterns", "p.toml"),
+        files={"p.toml": "up_to = 1"},
+    ),
+    "a file with an equals sign": Case(
+        "missing-file", ("a=b.csv does not exist",), options=("--quasi", "age", "--hierarchy", "zip=a=b.csv")
+    ),
     "not a number": Case(
         "bad-value",
         ("'age'", "row 2", "'unknown'"),

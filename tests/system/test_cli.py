@@ -359,6 +359,7 @@ def test_compare_refuses_what_it_cannot_mean_and_fails_if_all_do(tmp_path: Path)
     refused = run(tmp_path, *about, "--method", "mondrain", code=2)
     assert "did you mean 'mondrian'" in " ".join(refused.stderr.split())
     assert "whole numbers" in run(tmp_path, *about, "--k", "2;5", code=2).stderr
+    assert "--choose 7" in run(tmp_path, *about, "--k", "2,5", "--choose", "7", code=2).stderr
     assert not (tmp_path / "compare.html").exists()
     assert "unknown" in run(tmp_path, *about, "--model", "unheard-of", code=2).stderr
     failed = run(tmp_path, *about, "--k", "500", "--model", "freeform", "--method", "ring", code=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,13 @@ def test_runs_that_fail_are_outcomes_like_others() -> None:
         assert outcome.certificate["loss"] == json.loads(json.dumps(again.certificate["loss"]))
         assert outcome.certificate["audit"] == json.loads(json.dumps(again.certificate["audit"]))
     assert told[-1] == ("4 of 4 runs", 1.0)
+
+
+def test_files_of_the_user_are_not_taken_for_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "polars.py").write_text("raise SystemExit(1)")
+    monkeypatch.chdir(tmp_path)
+    (outcome,) = compare(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")])
+    assert outcome.certificate is not None, outcome.message
 
 
 def test_a_run_that_takes_too_long_is_ended() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal import InputError, KAnonymity
+from shoal import Concealment, InputError, KAnonymity
 from shoal.models import Model
 
 
@@ -31,6 +31,11 @@ from shoal.models import Model
 def test_impossible_parameters_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="is not possible"):
         KAnonymity(**parameters)
+
+
+def test_a_word_is_neither_true_nor_false() -> None:
+    with pytest.raises(InputError, match="two_sided = 'no' is not possible"):
+        Concealment(k=2, two_sided="no")  # type: ignore[arg-type]
 
 
 def test_numbers_of_numpy_become_plain_ones() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal import Freeform, InputError, KAnonymity, Prefixes, Release, Schema, anonymize
+from shoal import (
+    KK,
+    Concealment,
+    Freeform,
+    InputError,
+    KAnonymity,
+    KOne,
+    Prefixes,
+    Release,
+    Schema,
+    SetAnonymity,
+    SetDiversity,
+    anonymize,
+)
 from shoal.recoding import Recoding
 from shoal.report import excerpt, grouping, utility
 from shoal.report.panel import percent
@@ -133,6 +147,74 @@ def test_no_value_of_a_single_record_is_in_any_of_the_texts(model: Any, tmp_path
         assert not [value for value in frame[name].to_list() if str(value) in found]
 
 
+def baskets(rows: int = 120) -> pl.DataFrame:
+    """Return baskets in which items are ever rarer, one thing that nobody else buys, and a label each."""
+    draw = np.random.default_rng(4)
+    shares = np.linspace(0.8, 0.02, 30)
+    bought = [[f"item{i}" for i in np.flatnonzero(draw.random(30) < shares)] for _ in range(rows)]
+    bought[0].append("xylophone")
+    return pl.DataFrame({"items": bought, "label": [f"label{i % 7}" for i in range(rows)]})
+
+
+@pytest.fixture(scope="module", params=[SetAnonymity(k=6), SetDiversity(l=3)], ids=str)
+def basket_release(request: pytest.FixtureRequest) -> Release:
+    frame = baskets()
+    schema = Schema.infer(frame, quasi=["items"], sensitive=["label"])
+    return anonymize(frame, schema, request.param, effort="fast")
+
+
+def test_items_are_counted_as_they_are_and_as_they_are_published(basket_release: Release) -> None:
+    told = basket_release.report.as_dict()["items"]["items"]
+    true = baskets()["items"].explode().value_counts()
+    published = (
+        basket_release.table.select(pl.col("items").str.split(" ").explode()).to_series().value_counts()
+    )
+    counts = {"original": dict(true.iter_rows()), "released": dict(published.iter_rows())}
+    for which, of_item in counts.items():
+        assert told[which] == [of_item.get(item, 0) for item in told["items"]]
+    least = max(5, basket_release.model.crowd)
+    tellable = {
+        item for item, often in counts["original"].items() if least <= often <= len(baskets()) - least
+    }
+    assert set(told["items"]) == tellable
+    charts = basket_release.report.charts
+    assert "are miscounted by" in charts["items-items"].title
+    assert "item-frequencies-items" in charts
+
+
+def test_answers_about_items_are_off_by_what_the_certificate_says(basket_release: Release) -> None:
+    lost = basket_release.certificate["loss"]["items"]["items"]
+    told = basket_release.report.as_dict()["item_queries"]["items"]
+    for sort in ("present", "absent"):
+        errors = told[f"error_of_share_{sort}"]
+        assert errors == sorted(errors)
+        assert errors[0] <= lost[f"query_error_{sort}"] <= 1
+    (panel,) = (panel for panel in basket_release.report.panels if panel.name == "item_queries")
+    said = dict(panel.facts)[f"items: have all of {told['items_present']}"]
+    assert said == f"off by {percent(lost['query_error_present'])} of all records on average"
+
+
+def test_an_item_of_one_person_is_not_told(basket_release: Release, tmp_path: Path) -> None:
+    assert "xylophone" not in texts(basket_release.save(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Freeform(k=3, l=1.1), "counted, not weighed"),
+        (KOne(k=3), "do not publish it alone"),
+        (KK(k=3), "strike out rows"),
+        (Concealment(k=3), "random choices of the method"),
+    ],
+    ids=str,
+)
+def test_each_promise_has_its_own_limits(model: Any, words: str) -> None:
+    frame = hospital(100)
+    schema = Schema.infer(frame, quasi=["age", "sex"], sensitive=["diagnosis"], drop=["patient", "name"])
+    release = anonymize(frame, schema, model, effort="fast")
+    assert any(words in point for point in release.report.as_dict()["keep_in_mind"])
+
+
 @pytest.mark.parametrize("least", [1, 5, 40])
 def test_no_group_is_smaller_than_asked_for(least: int) -> None:
     frame = hospital(N, seed=2)
@@ -161,6 +243,22 @@ def test_the_ends_of_a_column_are_not_told() -> None:
     groups = grouping.groups_of(attribute, 5)
     assert groups is not None
     assert (groups.labels[0], groups.labels[-1]) == ("below 25000", "45000 and up")
+
+
+@pytest.mark.parametrize(
+    ("days", "first", "second", "last"),
+    [
+        (365, "before 2025-02", "2025-02", "2025-12 and later"),
+        (2 * 365, "before 2025-04", "2025-04 to 2025-06", "2026-10 and later"),
+        (60, "before 2025-01-09", "2025-01-09 to 2025-01-15", "2025-02-20 and later"),
+    ],
+)
+def test_groups_of_days_end_where_the_next_begin(days: int, first: str, second: str, last: str) -> None:
+    frame = pl.DataFrame({"day": [date(2025, 1, 1) + timedelta(days=i) for i in range(days)]})
+    (attribute,) = Table.encode(frame, Schema.infer(frame, quasi=["day"])).attributes
+    groups = grouping.groups_of(attribute, 5)
+    assert groups is not None
+    assert (groups.labels[0], groups.labels[1], groups.labels[-1]) == (first, second, last)
 
 
 def test_others_are_never_few() -> None:

@@ -118,11 +118,11 @@ def _(model: Concealment, found: Audit, schema: Schema) -> Iterator[str]:
 
 
 def left_out(model: ConsistentModel, found: Audit) -> Iterator[str]:
-    """Yield that more records are left out than were to be withheld, if so."""
+    """Yield that more or fewer records are left out than were to be withheld, if so."""
     missing = found.records - found.rows
     withheld = math.ceil(model.withhold * found.records)
-    if withheld and missing > withheld:
-        yield f"{missing} records are left out, although only {withheld} were to be withheld"
+    if withheld and missing != withheld:
+        yield f"{missing} records are left out, although {withheld} were to be withheld"
 
 
 @broken.register

@@ -95,7 +95,7 @@ def principles_of(
     Returns
     -------
     Principles
-        In O(n log n), and for the closeness of numbers O(classes x values) time, but O(values) memory.
+        In O(n log n), and with a hierarchy O(classes x values) time, but O(values) memory.
     """
     crowds = crowds_of_classes(classes, distance.rank[values])
     first = np.flatnonzero(np.diff(crowds.crowd, prepend=-1))
@@ -139,22 +139,41 @@ def _spread(
 
 def _closeness(crowds: Histograms, first: NDArray[np.int64], distance: LinearDistance) -> float:
     """Return the largest earth mover's distance between a class and the whole."""
-    values = len(distance)
-    whole = np.bincount(crowds.value, crowds.count, values).astype(np.float64) / crowds.count.sum()
-    ends = np.append(first[1:], len(crowds.value))
-    worst = 0.0
-    for begin, end in zip(first, ends, strict=True):
-        difference = -whole
-        count = crowds.count[begin:end]
-        difference[crowds.value[begin:end]] += count / count.sum()
-        worst = max(worst, _moved(difference, distance))
-    return worst
-
-
-def _moved(difference: NDArray[np.float64], distance: LinearDistance) -> float:
-    """Return how much must be moved how far, so that nothing is left of a difference of shares by rank."""
+    whole = np.bincount(crowds.value, crowds.count, len(distance)) / crowds.count.sum()
+    shares = crowds.count / crowds.sizes[crowds.crowd]
     if isinstance(distance, Absolute):
-        return float(np.abs(np.cumsum(difference)[:-1]).sum() / max(len(difference) - 1, 1))
+        return float(_moved_along(crowds, first, shares, whole).max())
     if isinstance(distance, TreeDistance):
-        return distance.moved(difference)
-    return float(np.abs(difference).sum() / 2)
+        worst = 0.0
+        for begin, end in zip(first, np.append(first[1:], len(shares)), strict=True):
+            difference = -whole
+            difference[crowds.value[begin:end]] += shares[begin:end]
+            worst = max(worst, distance.moved(difference))
+        return worst
+    # What a class has in common with the whole need not be moved.
+    common = np.add.reduceat(np.minimum(shares, whole[crowds.value]), first)
+    return float(1.0 - common.min())
+
+
+def _moved_along(
+    crowds: Histograms, first: NDArray[np.int64], shares: NDArray[np.float64], whole: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how much of each class must be moved how far along the ranks until it is like the whole.
+
+    That is the sum, over all ranks, of how much the share up to there differs. The share of a class is the
+    same from one of its values to the next, and that of the whole grows: it is the larger one from some rank
+    on. O(log values) for each value of each class.
+    """
+    last = len(whole) - 1
+    up_to = np.cumsum(whole)[:last]
+    sums = np.concatenate(([0.0], np.cumsum(up_to)))
+    of_class = np.cumsum(shares)
+    before = np.concatenate(([0.0], of_class))[first]
+    height = of_class - np.repeat(before, np.diff(np.append(first, len(shares))))
+    begin = np.minimum(crowds.value, last)
+    end = np.append(begin[1:], last)
+    end[np.append(first[1:], len(shares)) - 1] = last
+    turn = np.clip(np.searchsorted(up_to, height), begin, end)
+    below = height * (turn - begin) - (sums[turn] - sums[begin])
+    above = sums[end] - sums[turn] - height * (end - turn)
+    return np.asarray((np.add.reduceat(below + above, first) + sums[begin[first]]) / max(last, 1))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +13,10 @@ import typer
 from shoal import commands, engines
 from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, warn
+from shoal.engines.large import BLOCK_ROWS, BlockedRelease, anonymize_blocks
+from shoal.engines.session import spark_session
+from shoal.engines.spark import SparkRelease, anonymize_spark
+from shoal.errors import InputError, Reason
 from shoal.measures import Loss
 from shoal.release import RELEASE_FILES, Format, Release
 from shoal.staging import staged_folder
@@ -88,12 +94,23 @@ def anonymize(
         ),
     ] = None,
     file_format: Annotated[
-        Format, typer.Option("--format", help="csv (text) or parquet (typed).", rich_help_panel="Files")
-    ] = "csv",
+        Format | None,
+        typer.Option(
+            "--format",
+            help="csv (text) or parquet (typed); csv, with Spark parquet.",
+            rich_help_panel="Files",
+        ),
+    ] = None,
     keep_key: Annotated[
         bool,
         typer.Option("--keep-key", help="Also write key.csv, which undoes it all.", rich_help_panel="Files"),
     ] = False,
+    engine: options.Engine = "auto",
+    master: options.Master = None,
+    block_rows: options.BlockRows = BLOCK_ROWS,
+    jobs: options.Jobs = None,
+    work: options.Work = None,
+    fresh: options.Fresh = False,
     overwrite: options.Overwrite = False,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Repeatable; for experiments only, never to publish.")
@@ -102,50 +119,154 @@ def anonymize(
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
+    promised = partial(
+        commands.promise,
+        k=k,
+        l=diversity_l,
+        p=diversity_p,
+        entropy_l=entropy_l,
+        two_sided=two_sided,
+        withhold=withhold,
+        patterns_file=patterns,
+        epsilon=epsilon,
+        delta=delta,
+        distance=distance,
+    )
+    given = {
+        "effort": effort,
+        "start": start,
+        "seconds": seconds,
+        "measure": measure,
+        "randomized": randomized,
+        "relaxed": relaxed or None,
+    }
+    choices: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    who = options.engine_for(engine, load, keep_key=keep_key)
+    if who == "spark":
+        if file_format == "csv":
+            raise InputError("Spark writes Parquet; leave out --format csv", reason=Reason.PARAMETER)
+        with progress(quiet or as_json) as report:
+            report("starting Spark", 0.0)
+            with spark_session(master) as session:
+                report("looking at the columns", 0.0)
+                table, described = options.spark_table(load, session)
+                made = anonymize_spark(
+                    table,
+                    described,
+                    promised(model or commands.default_model(described)),
+                    output,
+                    method=method,
+                    seed=seed,
+                    block_rows=block_rows,
+                    work=work,
+                    overwrite=overwrite,
+                    progress=report,
+                    **choices,
+                )
+        _conclude(made, output, seed, randomized, as_json=as_json, quiet=quiet)
+        return
+    file_format = file_format or "csv"
+    if who == "blocks":
+        with progress(quiet or as_json) as report:
+            report("looking at the columns", 0.0)
+            source, described = options.open_table(load)
+            blocked = anonymize_blocks(
+                source,
+                described,
+                promised(model or commands.default_model(described)),
+                output,
+                form=file_format,
+                method=method,
+                seed=seed,
+                block_rows=block_rows,
+                jobs=jobs,
+                work=work,
+                fresh=fresh,
+                overwrite=overwrite,
+                progress=report,
+                **choices,
+            )
+        _conclude(blocked, output, seed, randomized, as_json=as_json, quiet=quiet)
+        return
     # Opened before the work, so that nobody waits for a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
-        promised = commands.promise(
-            model or commands.default_model(described),
-            k=k,
-            l=diversity_l,
-            p=diversity_p,
-            entropy_l=entropy_l,
-            two_sided=two_sided,
-            withhold=withhold,
-            patterns_file=patterns,
-            epsilon=epsilon,
-            delta=delta,
-            distance=distance,
-        )
         for warning in warnings(frame, described):
             warn(warning)
-        choices: dict[str, Any] = {"relaxed": True} if relaxed else {}
-        given = {
-            "effort": effort,
-            "start": start,
-            "seconds": seconds,
-            "measure": measure,
-            "randomized": randomized,
-        }
-        choices |= {name: value for name, value in given.items() if value is not None}
         with progress(quiet or as_json) as report:
             release = engines.anonymize(
-                frame, described, promised, method=method, seed=seed, progress=report, **choices
+                frame,
+                described,
+                promised(model or commands.default_model(described)),
+                method=method,
+                seed=seed,
+                progress=report,
+                **choices,
             )
         release.write_files(staging, form=file_format, keep_key=keep_key)
-    for note in release.circumstances.get("notes", ()):
-        warn(note)
-    if seed is not None:
-        warn("this release is seeded: whoever knows the seed can undo the shuffle; do not publish it")
-    if randomized is False:
-        warn("this release is not randomized: whoever knows everybody can find out who is who; an experiment")
+    _warn(release.circumstances, seed, randomized)
     if keep_key:
         warn(f"{output / 'key.csv'} tells who is who; keep it apart from the release, or delete it")
     if as_json:
         show_json(release.certificate)
     elif not quiet:
         show_release(release, output)
+
+
+def _conclude(
+    release: BlockedRelease | SparkRelease,
+    folder: Path,
+    seed: int | None,
+    randomized: bool | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Show what there is to say of a release that was made block by block."""
+    _warn(release.certificate, seed, randomized)
+    if as_json:
+        show_json(release.certificate)
+    elif not quiet:
+        show_blocked(release, folder)
+
+
+def _warn(made: Mapping[str, Any], seed: int | None, randomized: bool | None) -> None:
+    """Show what the method has to say, and what must not be published."""
+    for note in made.get("notes", ()):
+        warn(note)
+    if seed is not None:
+        warn("this release is seeded: whoever knows the seed can undo the shuffle; do not publish it")
+    if randomized is False:
+        warn("this release is not randomized: whoever knows everybody can find out who is who; an experiment")
+
+
+def show_blocked(release: BlockedRelease | SparkRelease, folder: Path) -> None:
+    """Print what was promised, found and lost in a release that was made block by block, and its files."""
+    made, found, loss = release.certificate, release.audit, release.loss
+    worst = sorted(loss["by_attribute"].items(), key=lambda item: -item[1])
+    engine = made["engine"]
+    show_facts(
+        "Release",
+        [
+            ("promised", release.model.sentence()),
+            ("audit found", found["verdict"]),
+            (
+                "each person fits",
+                f"at least {found['consistency']['rows_per_record']} of {found['rows']} rows",
+            ),
+            ("each row fits", f"at least {found['consistency']['records_per_row']} persons"),
+            ("smallest class", f"{found['k']} rows"),
+            ("lost", f"{loss['gcp']:.1%} of the precision of the quasi-identifiers (GCP)"),
+            ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
+            *([("left out", f"{made['left_out']} records with missing values")] if made["left_out"] else []),
+            (
+                "made by",
+                f"{made['method']} in {engine['blocks']} blocks of {engine['smallest']} to "
+                f"{engine['largest']} rows, {made['seconds']:.1f} s",
+            ),
+            ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
+        ],
+    )
 
 
 def show_release(release: Release, folder: Path) -> None:

@@ -74,7 +74,13 @@ def compare(
             warn(warning)
         parameters = {"l": diversity_l, "p": diversity_p, "entropy_l": entropy_l}
         models = _words(model) or _usual_models(commands.default_model(described))
-        ways = _ways(models, _words(method), _numbers(k))
+        ks = _numbers(k)
+        if choose is not None and choose not in ks:
+            raise InputError(
+                f"--choose {choose} is none of the k that are compared: {listing(map(str, ks))}",
+                reason=Reason.PARAMETER,
+            )
+        ways = _ways(models, _words(method), ks)
         plans = [_planned(way, parameters, {} if effort is None else {"effort": effort}) for way in ways]
         runs = [plan for plan in plans if isinstance(plan, Run)]
         with progress(quiet or as_json) as report:
@@ -219,8 +225,9 @@ def _words(given: str | None) -> list[str]:
 
 def _numbers(given: str) -> list[int]:
     try:
-        return [int(word) for word in _words(given)]
+        numbers = [int(word) for word in _words(given)]
     except ValueError:
-        raise InputError(
-            f"--k {given!r} must be whole numbers with commas", reason=Reason.PARAMETER
-        ) from None
+        numbers = []
+    if not numbers:
+        raise InputError(f"--k {given!r} must be whole numbers with commas", reason=Reason.PARAMETER)
+    return numbers

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
 
 from shoal.commands import MODELS, option
-from shoal.errors import InputError, Reason, unknown_column
+from shoal.engines.large import exceeds_memory
+from shoal.engines.spark import headings, kinds_in
+from shoal.engines.spark_files import read_files
+from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import ITEMS, holds_transactions, read_table
-from shoal.schema import Kind, Role, Schema
+from shoal.schema import Kind, Role, Schema, merged_kinds
+from shoal.streams import Source, open_source
 from shoal.transactions import collect_items
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ENGINES = ("auto", "memory", "blocks", "spark")
 
 _ABOUT = "About the table"
 _PROMISE = "The promise"
 _FILES = "Files"
+_ENGINE = "The engine"
 
 TableFile = Annotated[
     Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet, Arrow or .dat file.")
@@ -164,6 +174,44 @@ Distance = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Engine = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        help="memory (the table at once), blocks (beyond memory), spark (a cluster) or auto.",
+        rich_help_panel=_ENGINE,
+    ),
+]
+BlockRows = Annotated[
+    int,
+    typer.Option("--block-rows", help="blocks, spark: records of a block, about.", rich_help_panel=_ENGINE),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", help="blocks: so many at a time; one for each core.", rich_help_panel=_ENGINE),
+]
+Work = Annotated[
+    Path | None,
+    typer.Option(
+        "--work",
+        help="blocks, spark: folder for what is spilled, removed at the end; beside the output.",
+        rich_help_panel=_ENGINE,
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        help="spark: the cluster, such as spark://host:7077 or local[2]; as configured, or this machine.",
+        rich_help_panel=_ENGINE,
+    ),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh", help="blocks: do not go on with what was broken off, remove it.", rich_help_panel=_ENGINE
+    ),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=_FILES)
 ]
@@ -197,6 +245,73 @@ def load(
     frame = read_table(table, delimiter=delimiter, encoding=encoding)
     if long is not None:
         frame = collect_items(frame, *_record_and_item(long))
+    return frame, _described(
+        frame,
+        table,
+        schema,
+        quasi,
+        sensitive,
+        drop,
+        hierarchy,
+        kind,
+        separator,
+        weight,
+        missing,
+        missing_mark,
+    )
+
+
+def open_table(load: Loading) -> tuple[Source, Schema]:
+    """Return the table that `load` would read, without reading it all into memory, and its schema.
+
+    Raises
+    ------
+    InputError
+        As `load`.
+    """
+    given = dict(load.keywords)
+    del given["long"]  # needs all rows at once, see `engine_for`
+    source = open_source(given["table"], delimiter=given.pop("delimiter"), encoding=given.pop("encoding"))
+    marks = tuple(given["missing_mark"] or ())
+    # Who names columns beside a file may name some that the file does not describe.
+    described = given["schema"] is not None and not given["quasi"]
+    kinds = None if described else merged_kinds(source.batches(), marks)
+    return source, _described(source.head, **given, kinds=kinds)
+
+
+def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema]:
+    """Return the table that `load` would read as a frame of Spark, and its schema.
+
+    Raises
+    ------
+    InputError
+        As `load`.
+    """
+    given = dict(load.keywords)
+    del given["long"]
+    delimiter, encoding = given.pop("delimiter"), given.pop("encoding")
+    table = read_files(session, given["table"], delimiter=delimiter, encoding=encoding)
+    marks = tuple(given["missing_mark"] or ())
+    kinds = None if given["schema"] is not None else kinds_in(table, marks)
+    return table, _described(headings(table), **given, kinds=kinds)
+
+
+def _described(
+    frame: pl.DataFrame,
+    table: Path,
+    schema: Path | None,
+    quasi: list[str] | None,
+    sensitive: list[str] | None,
+    drop: list[str] | None,
+    hierarchy: list[str] | None,
+    kind: list[str] | None,
+    separator: list[str] | None,
+    weight: list[str] | None,
+    missing: list[str] | None,
+    missing_mark: list[str] | None,
+    kinds: Mapping[str, Kind] | None = None,
+) -> Schema:
+    """Return the schema that file and options describe; kinds are those of the frame unless given."""
     if holds_transactions(table) and not (quasi or sensitive or drop or schema):
         quasi = [ITEMS]  # there is no other column
     named = {
@@ -219,11 +334,48 @@ def load(
         sensitive=named[Role.SENSITIVE],
         drop=named[Role.IDENTIFIER],
         missing_marks=marks,
+        kinds=kinds,
     )
     described = _with_file(inferred, Schema.read(schema), named, marks) if schema is not None else inferred
     for name, change in changes.items():
         described = described.changed(name, **change)
-    return frame, described.completed(frame.columns)
+    return described.completed(frame.columns)
+
+
+def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
+    """Return who makes a release of the table that `load` would read: ``memory``, ``blocks`` or ``spark``.
+
+    Parameters
+    ----------
+    engine
+        Who was asked for; ``auto`` leaves it to the size of the table.
+    load
+        The call that reads the table.
+    keep_key
+        Whether the key is wanted, which only ``memory`` knows.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine, or it cannot do what is asked for.
+    """
+    if engine not in ENGINES:
+        raise InputError(
+            f"engine {engine!r} is unknown{did_you_mean(engine, ENGINES)}; there is {listing(ENGINES)}",
+            reason=Reason.PARAMETER,
+        )
+    whole = keep_key or load.keywords["long"] is not None
+    if engine in ("blocks", "spark") and whole:
+        raise InputError(
+            "--keep-key and --long need the whole table in memory; use --engine memory",
+            reason=Reason.PARAMETER,
+        )
+    if engine != "auto":
+        return engine
+    table = load.keywords["table"]
+    if whole or not table.exists():
+        return "memory"
+    return "blocks" if table.is_dir() or exceeds_memory(open_source(table)) else "memory"
 
 
 def takes_table(command: Callable[..., None]) -> Callable[..., None]:
@@ -289,12 +441,16 @@ def _names(given: list[str] | None, columns: list[str]) -> list[str]:
 def _pairs(given: list[str] | None, option: str, columns: list[str]) -> list[tuple[str, str]]:
     pairs = []
     for text in given or ():
-        name, separator, value = text.rpartition("=")
-        if not separator or not name or not value:
+        parts = text.split("=")
+        # Names and values may have the sign, too: what is before one of them is a column.
+        ways = [("=".join(parts[:i]), "=".join(parts[i:])) for i in range(1, len(parts))]
+        ways = [(name, value) for name, value in ways if name and value]
+        if not ways:
             raise InputError(f"{option} {text!r} must be COLUMN=VALUE", reason=Reason.PARAMETER)
-        if name not in columns:
-            raise unknown_column(name, columns)
-        pairs.append((name, value))
+        known = [way for way in ways if way[0] in columns]
+        if not known:
+            raise unknown_column(ways[0][0], columns)
+        pairs.append(known[0])
     return pairs
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import pickle
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.engines.crew import DIED, Crew, tell
 from shoal.engines.local import anonymize
-from shoal.errors import InternalError, Reason, ShoalError
+from shoal.errors import Reason
 from shoal.methods import Progress, method_for, silent
 from shoal.models import Model
 from shoal.schema import Schema
@@ -111,12 +109,12 @@ def compare(
     """
     task = pickle.dumps((frame, schema, seed))
     outcomes: dict[int, Outcome] = {}
-    crew = _Crew(limit)
+    crew = Crew(limit)
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         try:
             # Large crowds take longest: begun first, they do not run alone at the end.
             places = sorted(range(len(runs)), key=lambda place: -runs[place].model.crowd)
-            waiting = {pool.submit(crew.run, task, runs[place]): place for place in places}
+            waiting = {pool.submit(_outcome, crew, task, runs[place]): place for place in places}
             progress(f"0 of {len(runs)} runs", 0.0)
             for done in as_completed(waiting):
                 outcomes[waiting[done]] = done.result()
@@ -128,72 +126,21 @@ def compare(
     return [outcomes[place] for place in range(len(runs))]
 
 
-class _Crew:
-    """The processes that are at work.
-
-    Parameters
-    ----------
-    limit
-        How many seconds each may take.
-    """
-
-    def __init__(self, limit: float | None) -> None:
-        self._limit = limit
-        self._stopped = False
-        self._working: set[subprocess.Popen[bytes]] = set()
-        self._lock = threading.Lock()
-
-    def run(self, task: bytes, run: Run) -> Outcome:
-        """Do a run in a new process."""
-        started = time.perf_counter()
-        # Not multiprocessing, which runs the caller's script again and so needs it to be written for that.
-        with self._lock:
-            if self._stopped:
-                return Outcome(None, "stopped", "was not begun", 0.0)
-            process = subprocess.Popen(
-                [sys.executable, "-c", _WORKER],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-            self._working.add(process)
-        try:
-            out, err = process.communicate(pickle.dumps((task, run)), timeout=self._limit)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            words = f"took longer than {self._limit:g} seconds"
-            return Outcome(None, "too-slow", words, time.perf_counter() - started)
-        finally:
-            with self._lock:
-                self._working.discard(process)
-        seconds = time.perf_counter() - started
-        if process.returncode != 0:
-            last = err.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-            how = f"signal {-process.returncode}" if process.returncode < 0 else last[0]
-            return Outcome(None, Reason.BUG.value, f"the process died: {how}", seconds)
-        told = json.loads(out)
-        return Outcome(told.get("certificate"), told.get("reason"), told.get("message"), seconds)
-
-    def stop(self) -> None:
-        """End all processes, and begin no more."""
-        with self._lock:
-            self._stopped = True
-            for process in self._working:
-                process.kill()
+def _outcome(crew: Crew, task: bytes, run: Run) -> Outcome:
+    """Do a run in a new process."""
+    started = time.perf_counter()
+    told = crew.ask(_WORKER, pickle.dumps((task, run)))
+    reason = Reason.BUG.value if told.get("reason") == DIED else told.get("reason")
+    return Outcome(told.get("certificate"), reason, told.get("message"), time.perf_counter() - started)
 
 
 def answer() -> None:
     """Do the run that stdin holds, and tell its outcome on stdout: what a process of `compare` does."""
-    task, run = pickle.load(sys.stdin.buffer)
-    frame, schema, seed = pickle.loads(task)
-    told: dict[str, Any]
-    try:
+
+    def certificate() -> dict[str, Any]:
+        task, run = pickle.load(sys.stdin.buffer)
+        frame, schema, seed = pickle.loads(task)
         release = anonymize(frame, schema, run.model, method=run.method, seed=seed, **run.options)
-        told = {"certificate": release.certificate}
-    except ShoalError as error:
-        told = {"reason": error.reason.value, "message": str(error)}
-    except Exception as error:
-        bug = InternalError(f"{type(error).__name__}: {error}")
-        told = {"reason": bug.reason.value, "message": str(bug)}
-    sys.stdout.write(json.dumps(told))
+        return {"certificate": release.certificate}
+
+    tell(certificate)

@@ -62,6 +62,22 @@ def anonymize(
     require_options(name, function, options)
     progress("reading values", 0.0)
     table = Table.encode(frame, schema)
+    release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)
+    seconds = round(time.perf_counter() - started, 3)
+    return replace(release, circumstances={**release.circumstances, "seconds": seconds})
+
+
+def anonymize_table(
+    table: Table,
+    model: Model,
+    *,
+    method: str | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Release:
+    """Make a release of a table that is already encoded; see `anonymize`."""
+    name, function = method_for(model, method)
     randomness = Randomness(seed)
     circumstances = Circumstances(randomness, progress)
     recoding = function(table, model, circumstances, **options)
@@ -70,4 +86,4 @@ def anonymize(
     made = {"method": name, "options": options, "seeded": seed is not None, **notes}
     release = publish(recoding, model, randomness, made)
     progress("auditing", 1.0)
-    return replace(release, circumstances={**made, "seconds": round(time.perf_counter() - started, 3)})
+    return release

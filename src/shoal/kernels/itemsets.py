@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import Reassignable, Subsets, _native
+from shoal.kernels import _native
+from shoal.kernels.geometry import Subsets
+from shoal.kernels.graphs import Reassignable
 
 
 def gray_order(sets: Subsets) -> NDArray[np.int32]:

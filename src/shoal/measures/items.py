@@ -17,6 +17,8 @@ QUERIES = 500
 """How many random queries are asked (Xue et al. 2012, Section 5.2)."""
 DENSE = 0.1
 """From this share of items on that a set has on average, queries ask for more present items, fewer absent."""
+MOST_REMEMBERED = 64_000_000
+"""Up to so many sets times items, which sets have an item is remembered from query to query."""
 
 
 @dataclass(frozen=True)
@@ -105,17 +107,29 @@ def query_error(
     queries
         How many queries are asked.
     """
+    return float(query_errors(recoding, attribute, values, size, absent=absent, queries=queries).mean())
+
+
+def query_errors(
+    recoding: Recoding,
+    attribute: Attribute,
+    values: Worlds,
+    size: int,
+    *,
+    absent: bool,
+    queries: int = QUERIES,
+) -> NDArray[np.float64]:
+    """Return the error of each random query, as a share of all records; see `query_error`."""
     width = _width(attribute)
     if width == 0:
-        return 0.0
-    original = _owners_by_item(_sets_of(attribute).gather(attribute.codes), width)
-    released = _owners_by_item(values.base.gather(recoding.box), width)
-    errors = []
-    for asked in _random_items(width, min(size, width), queries):
-        wanted = 0 if absent else len(asked)
-        counts = [_count(owners, asked, wanted, len(recoding.box)) for owners in (original, released)]
-        errors.append(abs(counts[0] - counts[1]))
-    return float(np.mean(errors)) / len(recoding.box)
+        return np.zeros(queries)
+    original = _Owners(_sets_of(attribute).gather(attribute.codes), width)
+    released = _Owners(values.base.gather(recoding.box), width)
+    errors = [
+        abs(original.count(asked, absent=absent) - released.count(asked, absent=absent))
+        for asked in _random_items(width, min(size, width), queries)
+    ]
+    return np.array(errors) / len(recoding.box)
 
 
 def _possible_pairs(recoding: Recoding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -138,18 +152,33 @@ def _width(attribute: Attribute) -> int:
     return len(attribute.domain.names)
 
 
-def _owners_by_item(sets: Lists, width: int) -> Lists:
-    """Return for each item which sets have it, ascending."""
-    order = np.argsort(sets.values, kind="stable")
-    return Lists.of_sizes(np.bincount(sets.values, minlength=width), sets.owners[order].astype(np.int32))
+class _Owners:
+    """Which sets have each item, and how many of them have some items."""
 
+    def __init__(self, sets: Lists, width: int) -> None:
+        order = np.argsort(sets.values, kind="stable")
+        counts = np.bincount(sets.values, minlength=width)
+        self._owners = Lists.of_sizes(counts, sets.owners[order].astype(np.int32))
+        self._sets = len(sets)
+        self._masks: dict[int, NDArray[np.bool_]] = {}
+        self._remembers = width * len(sets) <= MOST_REMEMBERED
 
-def _count(owners: Lists, asked: list[int], wanted: int, sets: int) -> int:
-    """Return how many sets have exactly so many of some items."""
-    hits = np.zeros(sets, dtype=np.int64)
-    for item in asked:
-        hits[owners[item]] += 1  # no set has it twice
-    return int((hits == wanted).sum())
+    def count(self, asked: list[int], *, absent: bool) -> int:
+        """Return how many sets have all of some items, or none of them."""
+        found = self._mask(asked[0]).copy()
+        for item in asked[1:]:
+            (np.logical_or if absent else np.logical_and)(found, self._mask(item), out=found)
+        hits = int(np.count_nonzero(found))
+        return self._sets - hits if absent else hits
+
+    def _mask(self, item: int) -> NDArray[np.bool_]:
+        mask = self._masks.get(item)
+        if mask is None:
+            mask = np.zeros(self._sets, dtype=np.bool_)
+            mask[self._owners[item]] = True
+            if self._remembers:
+                self._masks[item] = mask
+        return mask
 
 
 def _random_items(width: int, size: int, queries: int) -> list[list[int]]:

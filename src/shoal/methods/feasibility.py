@@ -53,9 +53,8 @@ def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None
     rows = len(table) if kept is None else len(kept)
     if model.k > rows:
         which = "records of the table" if rows == len(table) else "records that are not withheld"
-        raise InputError(
-            f"k = {model.k} is above the {rows} {which}; it can be {rows} at most", reason=Reason.PARAMETER
-        )
+        most = f"it can be {rows} at most" if rows > 1 else "nobody can hide there"
+        raise InputError(f"k = {model.k} is above the {rows} {which}; {most}", reason=Reason.PARAMETER)
 
 
 def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: DiverseModel) -> None:

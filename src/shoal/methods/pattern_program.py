@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 
-MOST_PAIRS = 400_000
+MOST_PAIRS = 3_000_000
 """How many pairs of a row type and a class that it fits a program may have."""
+MOST_SOLVED = 50_000
+"""With more pairs, the integer program is not tried: its first relaxation alone takes minutes."""
+INFEASIBLE = 2
+"""What SciPy says of a program without a solution."""
 MOST_COMPARED = 128
 """Up to so many patterns, each is compared with all others to find classes that nobody needs."""
 
@@ -72,6 +76,19 @@ class Program:
         pattern = (places // len(copies)).astype(np.int32)
         return cls(kind, copies, row_type, class_of, pattern, costs[pattern])
 
+    def without(self, needless: NDArray[np.bool_]) -> Program:
+        """Return the program without some of the classes."""
+        kept = ~needless[self.class_of]
+        number = np.cumsum(~needless) - 1
+        return Program(
+            self.kind,
+            self.copies,
+            self.row_type[kept],
+            number[self.class_of[kept]],
+            self.pattern[~needless],
+            self.cost[~needless],
+        )
+
     def spread(self, often: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the pattern of each row, if so many rows of each pair go there; all rows do."""
         patterns = np.repeat(self.pattern[self.class_of], often)
@@ -118,10 +135,13 @@ class Solution:
         The pattern of each row in the best solution that was found, if any.
     bound
         What every solution costs at least, as far as it is known.
+    impossible
+        Whether it is proven that there is no solution.
     """
 
     pattern_of: NDArray[np.int32] | None
     bound: float
+    impossible: bool = False
 
 
 def solve(program: Program, k: int, seconds: float) -> Solution:
@@ -156,7 +176,7 @@ def solve(program: Program, k: int, seconds: float) -> Solution:
     )
     bound = 0.0 if chosen.mip_dual_bound is None else float(chosen.mip_dual_bound)
     if chosen.x is None:
-        return Solution(None, bound)
+        return Solution(None, bound, chosen.status == INFEASIBLE)
     whole = np.round(chosen.x[pairs:])
     flow = milp(
         costs,

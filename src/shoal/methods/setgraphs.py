@@ -37,7 +37,7 @@ class Effort:
     heated: int
 
 
-EFFORTS = {"fast": Effort(10, 0), "balanced": Effort(20, 40), "best": Effort(40, 300)}
+EFFORTS = {"fast": Effort(0, 0), "balanced": Effort(0, 24), "best": Effort(40, 300)}
 HEAT = 0.02
 """How much costs are blurred at first, as a share of what a row costs."""
 PER_CUT = 5

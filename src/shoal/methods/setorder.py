@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import Subsets, differences, itemsets
+from shoal.lists import Lists
 
 SHORTEST, LONGEST = 300, 350
 """Records of a segment, at least and at most, as in the paper."""
@@ -20,6 +21,23 @@ FINE = 1024
 def gray_order(sets: Subsets) -> NDArray[np.int32]:
     """Return the records by the rank of their bitmaps in the Gray code, the first item as the highest bit."""
     return itemsets.gray_order(sets)
+
+
+def gray_ranks(sets: Lists, width: int) -> NDArray[np.int64]:
+    """Return the place of each set among the different ones in the Gray order; equal sets share theirs.
+
+    Parameters
+    ----------
+    sets
+        The items of each, ascending.
+    width
+        How many items there are.
+    """
+    numbers = sets.numbers()
+    different = sets.gather(np.unique(numbers, return_index=True)[1])
+    ranks = np.empty(len(different), dtype=np.int64)
+    ranks[gray_order(Subsets(width, *different.arrays))] = np.arange(len(different))
+    return ranks[numbers]
 
 
 def short_order(sets: Subsets, *, kicks: int = KICKS) -> NDArray[np.int32]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InfeasibleError, InputError, Reason, listing
-from shoal.measures.geometry import geometry
-from shoal.methods.contract import Circumstances
+from shoal.measures.geometry import refuse_items
+from shoal.methods.contract import Circumstances, Progress, silent
 from shoal.methods.feasibility import require_rows
-from shoal.methods.pattern_program import Program, solve
+from shoal.methods.pattern_prices import Prices
+from shoal.methods.pattern_program import MOST_SOLVED, Program, solve
 from shoal.methods.refinement import effort_named
 from shoal.models import Patterned
 from shoal.patterns import Mask
@@ -22,6 +24,10 @@ from shoal.table import Table
 
 WORTHWHILE = 1e-3
 """The local search ends when a sweep over all patterns saves less than this share of the cost."""
+MOST_TRIED = 400_000
+"""With more pairs, the integer program is not even tried where nothing else has found a solution."""
+STEPS_BETWEEN = 20
+"""So many steps prices take between two solutions that they lead to."""
 ROUNDING = 1e-6
 
 
@@ -82,9 +88,11 @@ def suppression(
         As for every method.
     effort
         ``fast`` is the heuristic alone; ``balanced`` lets rows change from class to class as long as that
-        saves cost; ``best`` also solves an integer program, if it is not too large.
+        saves cost; ``best`` also proves what others cost at least, finds better ones on the way, and solves
+        an integer program, if that is not too large. That program also finds patterns for all rows, with any
+        effort, where nothing else does.
     seconds
-        How long that program may take.
+        How long that may take.
 
     Raises
     ------
@@ -99,15 +107,17 @@ def suppression(
             f"seconds = {seconds!r} is not possible; it must be a number above 0", reason=Reason.PARAMETER
         )
     require_rows(table, model)
-    geometry(table)  # refuses columns of items, which are never exact or suppressed as a whole
+    refuse_items(table)  # which are never exact or suppressed as a whole
     patterns = Patterns.of(model.mask({a.column.name: a.column.weight for a in table.attributes}))
     _require_room(table, model, patterns)
     circumstances.progress("giving rows their patterns", 0.0)
     pattern_of = heuristic(table.codes, patterns, model.k, search=effort != "fast")
     account: dict[str, float] = {"patterns": len(patterns)}
-    if effort == "best":
+    left = int((pattern_of < 0).sum())
+    if left or effort == "best":
         circumstances.progress("proving the optimum", 0.0)
-        pattern_of, bound = improved(table.codes, patterns, model.k, pattern_of, float(seconds))
+        search = held if left else partial(improved, progress=circumstances.progress)
+        pattern_of, bound = search(table.codes, patterns, model.k, pattern_of, float(seconds))
         account["bound"] = bound
     account["cost"] = float(patterns.costs[pattern_of].sum())
     circumstances.progress("giving rows their patterns", 1.0)
@@ -117,31 +127,35 @@ def suppression(
 def heuristic(codes: NDArray[np.int32], patterns: Patterns, k: int, *, search: bool) -> NDArray[np.int32]:
     """Return the pattern of each row by the greedy heuristic, and by local search if that is wanted.
 
-    Raises
-    ------
-    InfeasibleError
-        If some rows do not find one.
+    Where the greedy heuristic leaves rows over, there is a local search in any case. Rows that do not find a
+    pattern even so have -1.
     """
     pattern_of = kernels.cover(codes, patterns.kept, k).pattern_of
-    if not search and (pattern_of >= 0).all():
-        return pattern_of
+    if search or (pattern_of < 0).any():
+        pattern_of = searched(codes, patterns, k, pattern_of, thoroughly=search)
+    return pattern_of
+
+
+def searched(
+    codes: NDArray[np.int32],
+    patterns: Patterns,
+    k: int,
+    pattern_of: NDArray[np.int32],
+    *,
+    thoroughly: bool = True,
+) -> NDArray[np.int32]:
+    """Return what local search makes of a cover: rows that are left over (-1) find a pattern if they can."""
     # Nobody is left over to save others a little: not even if all of them had to pay for it.
     beyond = (len(codes) + 1.0) * float(patterns.costs[-1] + 1.0)
     found = kernels.PatternSearch(codes, patterns.kept, patterns.costs, beyond, k, pattern_of)
     if patterns.coarsest:
         found.sweep(len(patterns) - 1)
-    going = search or bool((found.pattern_of < 0).any())
+    going = thoroughly or bool((found.pattern_of < 0).any())
     while going:
         before = found.cost
         found.sweep()
         going = before - found.cost > WORTHWHILE * found.cost
-    pattern_of = found.pattern_of
-    if (pattern_of < 0).any():
-        raise InfeasibleError(
-            f"no way was found to give each of {int((pattern_of < 0).sum())} records a pattern together with "
-            f"k = {k} records; allow more patterns, or let leftovers be suppressed"
-        )
-    return pattern_of
+    return found.pattern_of
 
 
 def lower_bound(codes: NDArray[np.int32], patterns: Patterns, k: int) -> float:
@@ -150,18 +164,68 @@ def lower_bound(codes: NDArray[np.int32], patterns: Patterns, k: int) -> float:
 
 
 def improved(
-    codes: NDArray[np.int32], patterns: Patterns, k: int, known: NDArray[np.int32], seconds: float
+    codes: NDArray[np.int32],
+    patterns: Patterns,
+    k: int,
+    known: NDArray[np.int32],
+    seconds: float,
+    progress: Progress = silent,
 ) -> tuple[NDArray[np.int32], float]:
-    """Return the best patterns that are found in time, and what any others cost at least."""
+    """Return the best patterns that are found in time, and what any others cost at least.
+
+    Prices on row types (a Lagrangian relaxation) bound the cost and lead to other solutions. Classes that no
+    better solution can have are gone then, and if few enough are left, the integer program decides.
+    """
+    started = time.monotonic()
     bound = lower_bound(codes, patterns, k)
     cost = float(patterns.costs[known].sum())
     program = Program.of(codes, patterns.suppressed, patterns.costs, k) if bound < cost - ROUNDING else None
     if program is None:
         return known, bound
-    solution = solve(program, k, seconds)
-    if solution.pattern_of is not None and patterns.costs[solution.pattern_of].sum() < cost - ROUNDING:
-        known = solution.pattern_of
-    return known, min(max(bound, solution.bound), float(patterns.costs[known].sum()))
+    prices = Prices(program, k)
+    going, turn = True, 0
+    while going and time.monotonic() - started < seconds:
+        going, turn = prices.improve(cost), turn + 1
+        if turn % STEPS_BETWEEN == 0 or not going:
+            progress("proving the optimum", min((time.monotonic() - started) / seconds, 1.0))
+            other = searched(codes, patterns, k, prices.solution())
+            if (other >= 0).all() and (found := float(patterns.costs[other].sum())) < cost - ROUNDING:
+                known, cost = other, found
+    bound = max(bound, prices.offer.bound)
+    program = program.without(prices.offer.bound + prices.offer.worth > cost + ROUNDING)
+    left = seconds - (time.monotonic() - started)
+    if left > 0 and bound < cost - ROUNDING and len(program.row_type) <= MOST_SOLVED:
+        solution = solve(program, k, left)
+        if solution.pattern_of is not None and patterns.costs[solution.pattern_of].sum() < cost - ROUNDING:
+            known = solution.pattern_of
+        # Without classes that no better solution has, its bound is one for those that are better.
+        bound = max(bound, min(solution.bound, cost))
+    if (patterns.costs == np.round(patterns.costs)).all():
+        bound = float(np.ceil(bound - ROUNDING))
+    return known, min(bound, float(patterns.costs[known].sum()))
+
+
+def held(
+    codes: NDArray[np.int32], patterns: Patterns, k: int, known: NDArray[np.int32], seconds: float
+) -> tuple[NDArray[np.int32], float]:
+    """Return patterns that hold all rows where heuristics did not find any, and what others cost at least.
+
+    Raises
+    ------
+    InfeasibleError
+        If there are none, or none are found in time.
+    """
+    program = Program.of(codes, patterns.suppressed, patterns.costs, k)
+    tried = program is not None and len(program.row_type) <= MOST_TRIED
+    solution = solve(program, k, seconds) if program is not None and tried else None
+    if solution is not None and solution.pattern_of is not None:
+        return solution.pattern_of, solution.bound
+    proven = solution is not None and solution.impossible
+    raise InfeasibleError(
+        f"{'there is no way' if proven else 'no way was found'} to give each record a pattern together with "
+        f"k = {k} records: {int((known < 0).sum())} are left over; allow more patterns, or let leftovers be "
+        "suppressed"
+    )
 
 
 def _require_room(table: Table, model: Patterned, patterns: Patterns) -> None:

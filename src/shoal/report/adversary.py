@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.audit.posterior import Distribution
 from shoal.report.chart import WIDTH, Chart, Spec, axis, promised, values
@@ -24,7 +23,8 @@ def adversary(material: Material) -> Panel:
     if (found.matches.matches_of_record != found.consistency.rows_of_record).any():
         crowds[KNOWS_ALL] = found.matches.matches_of_record
     some = {who: sizes[sizes > 0] for who, sizes in crowds.items()}
-    bins = _bins(np.concatenate(list(some.values())), k)
+    everybody = np.concatenate(list(some.values()))
+    bins = crowd_bins(int(everybody.min()), int(np.quantile(everybody, 0.98)), k)
     counts = {who: np.histogram(sizes, [*bins, np.inf])[0].tolist() for who, sizes in some.items()}
     chances = {who: np.quantile(1.0 / sizes, SHARES).tolist() for who, sizes in some.items()}
     link = None if found.posterior is None else found.posterior.link
@@ -42,7 +42,7 @@ def adversary(material: Material) -> Panel:
             ),
         ),
         facts=tuple(found.facts()),
-        charts=(_crowd_chart(bins, counts, k), _chance_chart(chances, link, k)),
+        charts=(crowd_chart(bins, counts, k), _chance_chart(chances, link, k)),
         grids=(_attackers(material),),
         data={
             "bins": bins,
@@ -53,9 +53,16 @@ def adversary(material: Material) -> Panel:
     )
 
 
-def _bins(sizes: NDArray[np.int64], k: int) -> list[int]:
-    """Return where each group of crowd sizes begins: even steps, or ever larger ones if sizes differ much."""
-    low, high = int(sizes.min()), int(np.quantile(sizes, 0.98))
+def crowd_bins(low: int, high: int, k: int) -> list[int]:
+    """Return where each group of crowd sizes begins: even steps, or ever larger ones if sizes differ much.
+
+    Parameters
+    ----------
+    low, high
+        The size of the smallest crowd, and one that few are larger than.
+    k
+        The size that was promised.
+    """
     if high <= 8 * low:
         step = max(1, -(-(high - low + 1) // MOST_BINS))
         return list(range(low, high + 1, step))
@@ -69,7 +76,18 @@ def _bins(sizes: NDArray[np.int64], k: int) -> list[int]:
     return starts
 
 
-def _crowd_chart(bins: list[int], counts: dict[str, list[int]], k: int) -> Chart:
+def crowd_chart(bins: list[int], counts: dict[str, list[int]], k: int) -> Chart:
+    """Return the chart of how many people hide among how many rows, for each adversary.
+
+    Parameters
+    ----------
+    bins
+        Where each group of crowd sizes begins.
+    counts
+        How many people there are in each group.
+    k
+        The size that was promised.
+    """
     labels = [
         f"{low:,}" if high == low else f"{low:,} to {high:,}"
         for low, high in zip(bins, [start - 1 for start in bins[1:]], strict=False)

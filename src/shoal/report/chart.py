@@ -163,6 +163,7 @@ def configuration(palette: Palette) -> Spec:
         "style": {
             "promise": {"color": palette.alert, "strokeDash": [4, 3], "strokeWidth": 1.5},
             "promise-label": {"color": palette.alert, "fontSize": 11, "baseline": "top"},
+            "even": {"color": palette.muted, "strokeDash": [4, 3], "strokeWidth": 1},
             "label": {"color": palette.ink, "fontSize": 11, "baseline": "middle"},
             "link": {"color": palette.series[0], "strokeWidth": 1},
             "record": {"color": palette.series[0]},

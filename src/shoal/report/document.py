@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,16 +11,30 @@ from typing import Any
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.markup import facts_html, table_html
 from shoal.report.adversary import adversary
-from shoal.report.answers import answers
+from shoal.report.answers import answers, item_answers
 from shoal.report.chart import PAPER, Chart, plot, variables
 from shoal.report.excerpt import hiding
+from shoal.report.items import items
 from shoal.report.panel import Material, Panel, number, percent
 from shoal.report.sensitive import sensitive
 from shoal.report.suppression import suppressed
 from shoal.report.utility import distributions, loss
 from shoal.report.words import limits, making, promise
 
-PANELS = (promise, adversary, sensitive, hiding, suppressed, loss, distributions, answers, making, limits)
+PANELS = (
+    promise,
+    adversary,
+    sensitive,
+    hiding,
+    suppressed,
+    loss,
+    distributions,
+    items,
+    answers,
+    item_answers,
+    making,
+    limits,
+)
 """All panels, in the order in which they stand; each is a function of the material, and may return None."""
 
 DARK = {
@@ -64,7 +79,7 @@ class Report:
     @property
     def charts(self) -> dict[str, Chart]:
         """All charts by name."""
-        return {chart.name: chart for panel in self.panels for chart in panel.charts}
+        return self._page.charts
 
     def chart(self, name: str) -> Chart:
         """Return a chart by its name.
@@ -89,19 +104,15 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all facts as plain data: the certificate, and what each panel adds to it."""
-        return {
-            "certificate": self.material.certificate,
-            **{panel.name: dict(panel.data) for panel in self.panels if panel.data},
-            "charts": [
-                {"name": chart.name, "title": chart.title, "description": chart.description}
-                for chart in self.charts.values()
-            ],
-            "keep_in_mind": list(self.panels[-1].points),
-        }
+        return self._page.as_dict()
 
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""
-        return page("report.html", report=self, found=self.material.audit, heading="h2")
+        return self._page.html()
+
+    @property
+    def _page(self) -> Page:
+        return Page(self.material.certificate, self.tiles, self.panels)
 
     def sections(self) -> str:
         """Return the parts as a piece of HTML, for a page that has the style of `page_style`."""
@@ -124,6 +135,46 @@ class Report:
         return facts_html(self.material.audit.verdict, self.tiles) + table_html(
             grid.title, grid.head, grid.rows
         )
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page of a release shows.
+
+    Parameters
+    ----------
+    certificate
+        What was promised, lost and found.
+    tiles
+        The figures that matter most, and what they are.
+    panels
+        The parts of the report.
+    """
+
+    certificate: Mapping[str, Any]
+    tiles: Sequence[tuple[str, str]]
+    panels: Sequence[Panel]
+
+    @property
+    def charts(self) -> dict[str, Chart]:
+        """All charts by name."""
+        return {chart.name: chart for panel in self.panels for chart in panel.charts}
+
+    def html(self) -> str:
+        """Return the page: everything is in it, and it asks no other host for anything."""
+        return page("report.html", report=self, heading="h2")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all facts as plain data: the certificate, and what each panel adds to it."""
+        return {
+            "certificate": self.certificate,
+            **{panel.name: dict(panel.data) for panel in self.panels if panel.data},
+            "charts": [
+                {"name": chart.name, "title": chart.title, "description": chart.description}
+                for chart in self.charts.values()
+            ],
+            "keep_in_mind": list(self.panels[-1].points),
+        }
 
 
 def page_style() -> str:

@@ -153,13 +153,23 @@ def _spans(names: list[str], dtype: pl.DataType) -> list[str]:
     """Return the names of groups that begin at these values, the first one before all of them."""
     if not names:
         return ["all"]
-    # Whole numbers, and years: the next group begins one later than this one ends.
-    whole = not dtype.is_float() and all(name.lstrip("-").isdigit() for name in names)
     inner = []
     for low, high in pairwise(names):
-        last = str(int(high) - 1) if whole else high
+        last = _last_before(high, dtype)
         inner.append(low if last == low else f"{low} to {last}")
+    if dtype.is_temporal():
+        return [f"before {names[0]}", *inner, f"{names[-1]} and later"]
     return [f"below {names[0]}", *inner, f"{names[-1]} and up"]
+
+
+def _last_before(name: str, dtype: pl.DataType) -> str:
+    """Return how a group ends that the next one follows: a whole number, year, month or day earlier."""
+    if not dtype.is_float() and name.lstrip("-").isdigit():
+        return str(int(name) - 1)
+    if dtype.is_temporal():
+        day = datetime.date.fromisoformat(name if name.count("-") == 2 else f"{name}-01") - _DAY
+        return day.isoformat()[: len(name)]
+    return name
 
 
 def _runs(labels: Sequence[str], starts: Sequence[int]) -> list[str]:

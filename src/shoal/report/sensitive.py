@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from shoal.audit.classes import Diversity
 from shoal.audit.proximity import Proximity
-from shoal.models import DiverseModel
+from shoal.models import Dissimilarity, DiverseModel
 from shoal.report.chart import WIDTH, Chart, axis, promised, values
 from shoal.report.panel import Grid, Material, Panel, number, percent
 
@@ -34,7 +34,11 @@ def sensitive(material: Material) -> Panel | None:
         paragraphs=(
             "Nobody has to find a row to learn something: if most rows that could be a person's carry the "
             "same sensitive value, the person probably has it."
-            + ("" if model.diverse else " Nothing was promised about this."),
+            + (
+                ""
+                if model.diverse or isinstance(model, Dissimilarity)
+                else " Nothing was promised about this."
+            ),
         ),
         charts=(
             *(

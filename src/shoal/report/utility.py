@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from shoal.domain import Attribute
 from shoal.measures import Loss
 from shoal.recoding import Cells, Generalized, Nodes, Ranges, Sets
 from shoal.report.chart import WIDTH, Chart, axis, values
-from shoal.report.grouping import Groups, groups_of
+from shoal.report.grouping import groups_of
 from shoal.report.panel import Grid, Material, Panel, number, percent
 from shoal.schema import Kind
 
@@ -72,7 +73,16 @@ def distributions(material: Material) -> Panel | None:
             "original": before.astype(int).tolist(),
             "released": after.tolist(),
         }
-        charts.append(_distribution_chart(name, groups, before, after))
+        moved = float(np.abs(after - before).sum() / 2 / before.sum())
+        charts.append(
+            before_and_after(
+                f"distribution-{name}",
+                f"{name}: {percent(moved)} of the records end up in another group",
+                groups.labels,
+                before,
+                after,
+            )
+        )
     if not charts:
         return None
     return Panel(
@@ -223,29 +233,33 @@ def _width_chart(spread: dict[str, list[float]]) -> Chart:
     )
 
 
-def _distribution_chart(
-    name: str, groups: Groups, before: NDArray[np.float64], after: NDArray[np.float64]
+def before_and_after(
+    name: str,
+    title: str,
+    labels: Sequence[str],
+    before: NDArray[np.integer[Any] | np.floating[Any]],
+    after: NDArray[np.integer[Any] | np.floating[Any]],
 ) -> Chart:
+    """Return a chart with a pair of bars for each label: the original, and what the release makes expect."""
     series = {"original": before, "expected from the release": after}
     rows = [
         {"group": label, "which": which, "records": float(count)}
         for which, counts in series.items()
-        for label, count in zip(groups.labels, counts, strict=True)
+        for label, count in zip(labels, counts, strict=True)
     ]
-    moved = float(np.abs(after - before).sum() / 2 / before.sum())
     return Chart(
-        f"distribution-{name}",
-        f"{name}: {percent(moved)} of the records end up in another group",
+        name,
+        title,
         "Pairs of bars, original and expected from the release: "
         + "; ".join(
-            f"{label} {b:,.0f} and {a:,.0f}" for label, b, a in zip(groups.labels, before, after, strict=True)
+            f"{label} {b:,.0f} and {a:,.0f}" for label, b, a in zip(labels, before, after, strict=True)
         )
         + ".",
         {
             "data": values(rows),
             "mark": "bar",
             "encoding": {
-                "y": axis("group", "nominal", None, sort=list(groups.labels)),
+                "y": axis("group", "nominal", None, sort=list(labels)),
                 "yOffset": {"field": "which", "sort": list(series)},
                 "x": axis("records", "quantitative", "records", axis={"tickCount": 3, "format": ",d"}),
                 "color": axis("which", "nominal", None, sort=list(series)),

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from shoal.errors import listing
+from shoal.models import (
+    KK,
+    Concealment,
+    Dissimilarity,
+    Freeform,
+    KOne,
+    Model,
+    OneK,
+    Patterned,
+    SetAnonymity,
+    SetDiversity,
+)
 from shoal.report.panel import Grid, Material, Panel, percent, plural
 from shoal.schema import Role
 
@@ -16,7 +31,22 @@ _ROLES = {
 
 def promise(material: Material) -> Panel:
     """Return the panel that says what was promised and what the audit found."""
-    model, found = material.model, material.audit
+    found = material.audit
+    return promise_panel(material.model, found.rows, found.records, holds=found.holds)
+
+
+def promise_panel(model: Model, rows: int, records: int, *, holds: bool) -> Panel:
+    """Return the panel of `promise`.
+
+    Parameters
+    ----------
+    model
+        The promise.
+    rows, records
+        How many rows were released, of how many records.
+    holds
+        Whether the audit found nothing against it.
+    """
     numbers = {name: value for name, value in model.parameters.items() if isinstance(value, int | float)}
     return Panel(
         "promise",
@@ -25,19 +55,23 @@ def promise(material: Material) -> Panel:
             "To everybody in the table, this release promises: " + model.sentence().rstrip(".") + ".",
             "The auditor did not take the method's word for it: from the original and the released table "
             "alone it worked out which row could be whose"
-            + (", and found nothing against the promise." if found.holds else "."),
+            + (", and found nothing against the promise." if holds else "."),
         ),
         facts=(
             ("model", model.name),
             ("parameters", ", ".join(f"{name} = {value:g}" for name, value in numbers.items())),
-            ("rows", f"{found.rows:,} released of {plural(found.records, 'record')}"),
+            ("rows", f"{rows:,} released of {plural(records, 'record')}"),
         ),
     )
 
 
 def making(material: Material) -> Panel:
     """Return the panel on how the release was made."""
-    made = material.certificate
+    return making_panel(material.certificate)
+
+
+def making_panel(made: Mapping[str, Any]) -> Panel:
+    """Return the panel of `making`, from a certificate."""
     options = ", ".join(f"{name} = {value}" for name, value in made["options"].items())
     files = made.get("files", {})
     return Panel(
@@ -61,7 +95,7 @@ def making(material: Material) -> Panel:
             Grid(
                 "Columns",
                 ("column", "role", "what that means"),
-                [[c.name, c.role.value, _ROLES[c.role]] for c in material.recoding.table.schema],
+                [[c["name"], c["role"], _ROLES[Role(c["role"])]] for c in made["columns"]],
             ),
         ),
     )
@@ -69,11 +103,26 @@ def making(material: Material) -> Panel:
 
 def limits(material: Material) -> Panel:
     """Return the panel on what the promise does not say."""
-    return Panel("limits", "What to keep in mind", points=tuple(_limits(material)))
+    drawn = material.recoding.graph is not None or material.recoding.assignment is not None
+    return limits_panel(material.model, material.certificate, drawn=drawn)
 
 
-def _limits(material: Material) -> list[str]:
-    model, schema, made = material.model, material.recoding.table.schema, material.certificate
+def limits_panel(model: Model, made: Mapping[str, Any], *, drawn: bool) -> Panel:
+    """Return the panel of `limits`.
+
+    Parameters
+    ----------
+    model
+        The promise.
+    made
+        The certificate.
+    drawn
+        Whether people hide among rows that differ, and not in classes of equal ones.
+    """
+    return Panel("limits", "What to keep in mind", points=tuple(_limits(model, made, drawn)))
+
+
+def _limits(model: Model, made: Mapping[str, Any], drawn: bool) -> list[str]:
     points = [
         "The promise is about people who know quasi-identifiers and nothing else. Whoever knows more about "
         "somebody may be able to tell rows apart.",
@@ -81,14 +130,14 @@ def _limits(material: Material) -> list[str]:
         "Two releases about the same people can give away together what neither does alone: before you "
         "publish another one, think about both.",
     ]
-    other = [column.name for column in schema.having(Role.OTHER)]
+    other = [column["name"] for column in made["columns"] if column["role"] == Role.OTHER]
     if other:
         points.append(
-            f"The columns {listing(other)} are released as they are. If others may know them, or look them "
-            "up, they belong to the quasi-identifiers."
+            f"Released as they are: {listing(other)}. What others may know of that, or look up, belongs to "
+            "the quasi-identifiers."
         )
-    sensitive = [column.name for column in schema.sensitive]
-    if sensitive and not model.diverse:
+    sensitive = [column["name"] for column in made["columns"] if column["role"] == Role.SENSITIVE]
+    if sensitive and not model.diverse and not isinstance(model, Dissimilarity):
         points.append(
             f"Nothing is promised about how varied {listing(sensitive)} are in a crowd: where all rows that "
             "fit somebody have the same value, it is known without finding the row."
@@ -98,12 +147,13 @@ def _limits(material: Material) -> list[str]:
             "Varied sensitive values can still be close to each other, or differ from what is usual in the "
             "table: either tells something about everybody in the crowd."
         )
-    if material.recoding.graph is not None or material.recoding.assignment is not None:
+    if drawn:
         points.append(
             f"Everybody fits at least {model.crowd} rows, but not every way to match people and rows is "
-            "equally plausible to somebody who knows everybody and weighs them all; `shoal audit "
-            "--posterior` estimates how strongly such a person may believe in one of them."
+            "equally plausible to somebody who knows everybody and weighs them all; shoal audit "
+            "--posterior estimates how strongly such a person may believe in one of them."
         )
+    points += _of_model(model, made)
     if made["left_out"]:
         points.append(
             f"{plural(made['left_out'], 'record')} with missing values are not in the release: figures here "
@@ -119,7 +169,62 @@ def _limits(material: Material) -> list[str]:
             "This release was made from a seed: whoever knows it can undo the shuffle. Do not publish it."
         )
     points.append(
-        f"An average loss of {percent(material.loss.gcp)} says little about a single question: try what you "
-        "mean to do with the release before you rely on it."
+        f"An average loss of {percent(made['loss']['gcp'])} says little about a single question: try what "
+        "you mean to do with the release before you rely on it."
     )
     return points
+
+
+def _of_model(model: Model, made: Mapping[str, Any]) -> list[str]:
+    """Return what is true of one kind of promise alone."""
+    match model:
+        case Freeform() if model.diverse:
+            return [
+                "Rows are counted, not weighed: somebody who takes a row that fits many people for less "
+                "likely to be a certain one's may be surer of a sensitive value than promised."
+            ]
+        case OneK():
+            return [
+                "A few rows that fit everybody keep this promise, while others may show people as they are. "
+                "It is for comparisons: do not publish it alone."
+            ]
+        case KOne():
+            return [
+                "A person may fit a single row, their own, and be found by it. It is for comparisons: do not "
+                "publish it alone."
+            ]
+        case KK():
+            return [
+                "Somebody who knows everybody in the table can strike out rows that others must have: for "
+                f"the person hidden least, {plural(made['audit']['concealment'], 'row')} would be left."
+            ]
+        case Concealment():
+            return [
+                "Each row carries the values of the person it was made for. That nobody can tell for whom "
+                "rests on random choices of the method; they do not make all rows of a person equally likely."
+            ]
+        case Patterned():
+            return [
+                "What a row suppresses tells something, too: that the values there were rare among those "
+                "that look like it."
+            ]
+        case Dissimilarity():
+            return [
+                "In a class few sensitive values are close to any one, yet all of them may lie in one half "
+                "of what is possible. Each single column of a composite value may be equal in a whole class."
+            ]
+        case SetAnonymity():
+            return [_BASE]
+        case SetDiversity():
+            return [
+                _BASE,
+                "Different sensitive values are counted, not their shares: in all rows that a person fits, "
+                f"one value may be more frequent than 1 in {model.l}.",
+            ]
+    return []
+
+
+_BASE = (
+    "Base items are what most of the people have whom a row was made for: somebody who fits a few rows with "
+    "the same base item probably has it, and an item that is not uncertain is certain."
+)

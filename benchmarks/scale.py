@@ -1,0 +1,208 @@
+"""Tables cut into blocks against tables at once: loss, time and memory, by rows and by the size of blocks.
+
+Options choose what is measured now: ``--cell ROWS,BLOCK_ROWS`` a single cell (0 rows are Adult itself, 0
+block rows the table at once), ``--spark ROWS`` the same blocks on Spark. What was measured at this commit
+before is not measured again, and a run in blocks that was broken off goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+import shoal
+from benchmarks.harness import (
+    MEASURED,
+    adult,
+    adult_like,
+    adult_schema,
+    line_chart,
+    markdown_table,
+    provenance,
+    remembered,
+    timed,
+    write_page,
+)
+from shoal.engines.large import BLOCK_ROWS
+
+K = 10
+PIECE = 500_000
+"""So many rows of the table are made at a time."""
+LOSSES = ((0, 5_000), (0, 10_000), (0, 20_000), (0, 0), (1_000_000, BLOCK_ROWS), (1_000_000, 0))
+"""Rows and block rows of what is compared with the table at once."""
+SPARK = (300_000, 1_000_000)
+"""Rows of what Spark does, too, on the cores of this machine."""
+GROWTH = (300_000, 1_000_000, 3_000_000, 10_000_000)
+
+
+def main(options: Sequence[str] = ()) -> None:
+    """Measure one cell, or all, and write the results page."""
+    parser = argparse.ArgumentParser(prog="benchmarks scale")
+    parser.add_argument("--cell", metavar="ROWS,BLOCK_ROWS")
+    parser.add_argument("--spark", metavar="ROWS", type=int)
+    chosen = parser.parse_args(options)
+    if chosen.cell is not None:
+        rows, block_rows = map(int, chosen.cell.split(","))
+        print(remembered("scale", rows=rows, block_rows=block_rows))
+        return
+    if chosen.spark is not None:
+        print(remembered("scale", rows=chosen.spark, block_rows=BLOCK_ROWS, spark=True))
+        return
+    losses = {cell: remembered("scale", rows=cell[0], block_rows=cell[1]) for cell in LOSSES}
+    growth = {rows: remembered("scale", rows=rows, block_rows=BLOCK_ROWS) for rows in GROWTH}
+    on_spark = {rows: remembered("scale", rows=rows, block_rows=BLOCK_ROWS, spark=True) for rows in SPARK}
+    compared = [
+        (
+            f"{rows:,}" if rows else "Adult, 30,162",
+            f"{block_rows:,}",
+            found["blocks"],
+            f"{found['gcp']:.4f}",
+            f"{losses[rows, 0]['gcp']:.4f}",
+            f"{found['gcp'] / losses[rows, 0]['gcp'] - 1:+.1%}",
+            f"{found['seconds']:.0f}",
+            f"{losses[rows, 0]['seconds']:.0f}",
+        )
+        for (rows, block_rows), found in losses.items()
+        if block_rows
+    ]
+    grown = [
+        (
+            f"{rows:,}",
+            found["blocks"],
+            f"{found['gcp']:.4f}",
+            f"{found['seconds']:.0f}",
+            f"{found['seconds'] / found['blocks']:.2f}",
+            f"{found['peak_mib']:.0f}",
+            f"{found['block_peak_mib']:.0f}",
+        )
+        for rows, found in growth.items()
+    ]
+    spark = [
+        (
+            f"{rows:,}",
+            found["blocks"],
+            f"{found['gcp']:.4f}",
+            f"{growth[rows]['gcp']:.4f}",
+            f"{found['gcp'] / growth[rows]['gcp'] - 1:+.1%}",
+            f"{found['seconds']:.0f}",
+            f"{growth[rows]['seconds']:.0f}",
+        )
+        for rows, found in on_spark.items()
+    ]
+    text = "\n\n".join(
+        (
+            "# Results: Large tables",
+            f"Freeform, k = {K}, eight quasi-identifiers of Adult and perturbed bootstraps of it (Parquet "
+            "in, Parquet out). Every release is audited.",
+            "## Blocks against the table at once",
+            markdown_table(
+                ("rows", "block rows", "blocks", "GCP", "at once", "more", "seconds", "at once"), compared
+            ),
+            "## Growth",
+            f"Blocks of about {BLOCK_ROWS:,} records, one for each core at a time. Memory is the peak of the "
+            "process that divides and joins, and of the largest process of a block.",
+            markdown_table(
+                ("rows", "blocks", "GCP", "seconds", "seconds a block", "peak MiB", "of a block"), grown
+            ),
+            "## Spark",
+            "The same blocks on the same cores, with Spark (`local[*]`), without the time that it takes to "
+            "start; beside it the local engine.",
+            markdown_table(("rows", "blocks", "GCP", "local", "more", "seconds", "local"), spark),
+            provenance(),
+        )
+    )
+    points = [
+        {"method": "blocks", "rows": rows, "seconds": found["seconds"]} for rows, found in growth.items()
+    ]
+    chart = line_chart(points, "Time by rows", "rows", "seconds", alt.Scale(type="log"))
+    write_page("scale", text, {"growth": chart})
+
+
+def work(rows: int, block_rows: int, spark: bool = False) -> dict[str, Any]:
+    """Release a table, in blocks or at once, or in blocks with Spark."""
+    source = table_of(rows)
+    schema = adult_schema(adult())
+    if spark:
+        return _with_spark(source, schema, block_rows)
+    if block_rows == 0:
+        frame = pl.read_parquet(source)
+        release, seconds = timed(shoal.anonymize, frame, schema, shoal.Freeform(k=K))
+        return {"gcp": release.loss.gcp, "seconds": seconds, "blocks": 1}
+    folder = Path(tempfile.mkdtemp(dir=MEASURED))
+    try:
+        blocked, seconds = timed(
+            shoal.anonymize_file,
+            source,
+            schema,
+            shoal.Freeform(k=K),
+            folder / "out",
+            form="parquet",
+            block_rows=block_rows,
+            # Kept if the run is broken off: the next one goes on.
+            work=MEASURED / f"scale-{rows}-{block_rows}.work",
+        )
+    finally:
+        shutil.rmtree(folder)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {
+        "gcp": blocked.loss["gcp"],
+        "seconds": seconds,
+        "blocks": blocked.certificate["engine"]["blocks"],
+        "seconds_in_blocks": blocked.certificate["engine"]["seconds_in_blocks"],
+        "concealment": blocked.audit["concealment"],
+        "block_peak_mib": children,
+    }
+
+
+def _with_spark(source: Path, schema: shoal.Schema, block_rows: int) -> dict[str, Any]:
+    folder = Path(tempfile.mkdtemp(dir=MEASURED))
+    try:
+        with shoal.spark_session("local[*]", {"spark.driver.memory": "2g"}) as session:
+            made, seconds = timed(
+                shoal.anonymize_spark,
+                source,
+                schema,
+                shoal.Freeform(k=K),
+                folder / "out",
+                session=session,
+                block_rows=block_rows,
+            )
+    finally:
+        shutil.rmtree(folder)
+    engine = made.certificate["engine"]
+    return {
+        "gcp": made.loss["gcp"],
+        "seconds": seconds,
+        "blocks": engine["blocks"],
+        "seconds_in_blocks": engine["seconds_in_blocks"],
+        "concealment": made.audit["concealment"],
+    }
+
+
+def table_of(rows: int) -> Path:
+    """Return a Parquet file of Adult, or of a perturbed bootstrap of it; it is made if it is not there."""
+    MEASURED.mkdir(parents=True, exist_ok=True)
+    file = MEASURED / f"adult-{rows}.parquet"
+    if file.exists():
+        return file
+    pieces = Path(tempfile.mkdtemp(dir=MEASURED))
+    try:
+        if rows == 0:
+            adult().write_parquet(pieces / "0.parquet")
+        for seed, start in enumerate(range(0, rows, PIECE), start=1):
+            piece = adult_like(min(PIECE, rows - start), seed=seed)
+            piece.write_parquet(pieces / f"{seed:06}.parquet")
+        whole = pieces / "whole"
+        pl.scan_parquet(sorted(pieces.glob("*.parquet"))).sink_parquet(whole)
+        whole.rename(file)
+    finally:
+        shutil.rmtree(pieces)
+    return file

@@ -1,0 +1,447 @@
+"""One block of a large table: what may be cut, a release of the block, and what the blocks say together."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.domain import RangeDomain, SetDomain
+from shoal.engines.local import anonymize_table
+from shoal.engines.statistics import Reference, Summary
+from shoal.errors import InputError, InternalError, Reason
+from shoal.hierarchy import Hierarchy
+from shoal.models import ConsistentModel, Dissimilarity, DiverseModel, KAnonymity, Model
+from shoal.release import Format, Release, described_columns
+from shoal.schema import Kind, Role, Schema
+from shoal.written import items_columns
+
+SAFE = 20
+"""A block has at least so many times as many records as a crowd."""
+
+
+def must_lie_apart(model: Model, schema: Schema) -> bool:
+    """Return whether blocks must not reach into each other, so that the whole keeps what each block does.
+
+    Rows of another block that a person fits, too, only add to a crowd: no harm to its size or its number of
+    different sensitive values. But they may carry anything, so shares and entropies around a person are safe
+    only where there are none. Classes that look the same count as one: together they are as varied as each,
+    but may have more values that are close to each other.
+
+    Parameters
+    ----------
+    model
+        The promise.
+    schema
+        What the columns are.
+
+    Raises
+    ------
+    InputError
+        If cutting the table could break the promise, however it is cut.
+    """
+    if isinstance(model, ConsistentModel) and model.withhold:
+        raise _uncuttable("who is withheld in one block may fit a few rows of another; leave out --withhold")
+    if isinstance(model, Dissimilarity):
+        if len(schema.sensitive) > 1 or not isinstance(model.distance, str | None):
+            raise _uncuttable(
+                "a distance of several sensitive columns, or one that is a function, means another thing in "
+                "each block; name one sensitive column and a distance of its own"
+            )
+        if any(c.hierarchy is not None and not isinstance(c.hierarchy, Hierarchy) for c in schema.sensitive):
+            raise _uncuttable(
+                "a hierarchy made by a rule is another one in each block; give the sensitive column one with "
+                "all its values"
+            )
+        return True
+    if isinstance(model, DiverseModel) and not isinstance(model, KAnonymity):
+        return model.l is not None or model.entropy_l is not None
+    return False
+
+
+def least_rows(model: Model) -> int:
+    """Return how many records a block must have for a promise."""
+    return SAFE * model.crowd
+
+
+def block_size(asked: int, model: Model) -> int:
+    """Return how many records a block should have: as many as asked for, and no fewer than some crowds.
+
+    Raises
+    ------
+    InputError
+        If not even one is asked for.
+    """
+    if asked < 1:
+        raise InputError(f"blocks of {asked} rows hold nobody; give 1 or more", reason=Reason.PARAMETER)
+    return max(asked, 3 * least_rows(model))
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be done with each block.
+
+    Parameters
+    ----------
+    reference
+        What all blocks agree on.
+    model, method, options
+        The promise and how to keep it, as for `anonymize`.
+    seed
+        Makes blocks repeatable, each in its own way.
+    form
+        The format that the release is written in.
+    """
+
+    reference: Reference
+    model: Model
+    method: str | None
+    options: Mapping[str, Any]
+    seed: int | None
+    form: Format
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known about the release of a block, as plain data without a value of any record.
+
+    Parameters
+    ----------
+    rows
+        How many rows it has.
+    method
+        Who made it.
+    gcp, by_attribute
+        What was lost, as in `Loss`.
+    items
+        For each column of items the error rate, the uncertain items and the bits, as in `ItemsLoss`.
+    audit
+        What the auditor found, as `Audit.as_dict` has it.
+    crowds
+        How many records fit how many rows of the block: pairs of a number of rows and one of records.
+    notes
+        What the method has to say.
+    digest
+        The sum of the digests of all rows, whatever their order.
+    seconds
+        How long it took.
+    """
+
+    rows: int
+    method: str
+    gcp: float
+    by_attribute: Mapping[str, float]
+    items: Mapping[str, Mapping[str, float]]
+    audit: Mapping[str, Any]
+    crowds: Sequence[tuple[int, int]]
+    notes: Sequence[str]
+    digest: int
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the facts as plain data."""
+        return asdict(self)
+
+
+def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.DataFrame, Facts]:
+    """Make a release of a block, audited like any other.
+
+    Parameters
+    ----------
+    frame
+        Its records.
+    task
+        What to do.
+    number
+        The number of the block.
+
+    Returns
+    -------
+    tuple
+        The rows to publish, in random order and with the same data types in every block, and the facts.
+
+    Raises
+    ------
+    InfeasibleError
+        If no release of the block can keep the promise.
+    """
+    started = time.perf_counter()
+    seed = None if task.seed is None else seed_of(task.seed, number)
+    table = task.reference.encode(frame)
+    if table is None:
+        raise InternalError(f"block {number} has no records")
+    release = anonymize_table(table, task.model, method=task.method, seed=seed, **task.options)
+    written = release.written(task.form).cast(release_schema(frame.schema, task.reference, task.form))
+    return written, _facts(release, written, time.perf_counter() - started)
+
+
+def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl.Schema:
+    """Return the columns of a release and their data types.
+
+    Parameters
+    ----------
+    columns
+        Those of the table.
+    reference
+        What all blocks agree on.
+    form
+        The format of the release.
+    """
+    text = pl.String()
+    names = pl.List(pl.String()) if form == "parquet" else text
+    types: dict[str, pl.DataType] = {}
+    for column in reference.schema:
+        if column.role is Role.IDENTIFIER:
+            continue
+        if column.role is not Role.QUASI:
+            given = columns[column.name]
+            types[column.name] = text if form == "csv" and isinstance(given, pl.List) else given
+        elif column.kind is Kind.ITEMS:
+            types |= dict(zip(items_columns(column.name), (names, names, pl.Int64()), strict=True))
+        elif form == "csv":
+            types[column.name] = text
+        else:
+            domain = reference.domains.get(column.name)
+            if isinstance(domain, RangeDomain) or domain is None:
+                each = reference.types[column.name] if domain is None else domain.values.dtype
+                types[column.name] = pl.Struct({"low": each, "high": each})
+            else:
+                types[column.name] = names if isinstance(domain, SetDomain) else text
+    return pl.Schema(types)
+
+
+def seed_of(seed: int, number: int) -> int:
+    """Return the seed of one of several parts of a seeded run."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+
+
+def digest_of(frame: pl.DataFrame) -> int:
+    """Return the sum of digests of all rows: the same for the same rows in any order."""
+    return int(frame.hash_rows(seed=0).to_numpy().sum(dtype=np.uint64)) if frame.height else 0
+
+
+def total_digest(digests: Iterable[int]) -> int:
+    """Return the digest of several tables together."""
+    return sum(digests) % 2**64
+
+
+def joined_certificate(
+    schema: Schema,
+    task: Task,
+    facts: Sequence[Facts],
+    classes: Mapping[str, int | float] | None,
+    *,
+    summary: Summary,
+    seconds: float,
+    engine: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what was promised, lost and found in all blocks together, as plain data.
+
+    Parameters
+    ----------
+    schema
+        What the columns are.
+    task
+        What was done with each block.
+    facts
+        What is known about each.
+    classes
+        The classes of equal rows in the joined release, if the promise is about these.
+    summary
+        What the table has.
+    seconds
+        How long it all took.
+    engine
+        Who did it.
+
+    Raises
+    ------
+    InternalError
+        If the blocks do not hold everybody.
+    """
+    audit = joined_audit([each.audit for each in facts])
+    if not audit["holds"] or audit["records"] != summary.rows:
+        raise InternalError(f"the blocks have {audit['records']} records, the table {summary.rows}")
+    model = task.model
+    notes = sorted({note for each in facts for note in each.notes})
+    return {
+        "shoal": metadata.version("shoal"),
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "model": {"name": model.name, **model.parameters, "promise": model.sentence()},
+        "method": facts[0].method,
+        "options": dict(task.options),
+        "seeded": task.seed is not None,
+        **({"notes": notes} if notes else {}),
+        "seconds": round(seconds, 3),
+        "engine": {
+            **engine,
+            "blocks": len(facts),
+            "smallest": min(each.rows for each in facts),
+            "largest": max(each.rows for each in facts),
+            "seconds_in_blocks": round(sum(each.seconds for each in facts), 3),
+        },
+        "rows": sum(each.rows for each in facts),
+        "left_out": summary.left_out,
+        "withheld": 0,
+        "columns": described_columns(schema),
+        "loss": joined_loss(facts),
+        "audit": audit if classes is None else {**audit, "k": classes["smallest"], "classes": classes},
+    }
+
+
+def joined_loss(facts: Sequence[Facts]) -> dict[str, Any]:
+    """Return what all blocks lost together: GCP is a mean over rows, so it is that of the whole release."""
+    weights = np.array([each.rows for each in facts], dtype=np.float64)
+
+    def mean(figures: Iterable[float]) -> float:
+        return float(np.average(list(figures), weights=weights))
+
+    return {
+        "gcp": mean(each.gcp for each in facts),
+        "by_attribute": {
+            name: mean(each.by_attribute[name] for each in facts) for name in facts[0].by_attribute
+        },
+        "items": {
+            name: {what: mean(each.items[name][what] for each in facts) for what in figures}
+            for name, figures in facts[0].items.items()
+        },
+    }
+
+
+def joined_audit(audits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the auditor found in all blocks, in the form of `Audit.as_dict`.
+
+    Levels are those of the worst block. In the whole release they are no worse: rows of other blocks that a
+    person fits add to the crowd.
+    """
+    rows = np.array([each["rows"] for each in audits], dtype=np.float64)
+
+    def least(*path: str) -> Any:
+        return min(_at(each, path) for each in audits)
+
+    def total(*path: str) -> int:
+        return sum(_at(each, path) for each in audits)
+
+    def attack(who: str) -> dict[str, Any]:
+        return {
+            "highest": max(_at(each, ("risks", who, "highest")) for each in audits),
+            "mean": float(np.average([_at(each, ("risks", who, "mean")) for each in audits], weights=rows)),
+            "at_risk": float(
+                np.average([_at(each, ("risks", who, "at_risk")) for each in audits], weights=rows)
+            ),
+            "without_crowd": total("risks", who, "without_crowd"),
+        }
+
+    prosecutor = attack("prosecutor")
+    suppressed = Counter[tuple[str, ...]]()
+    for each in audits:
+        for kind in each["suppressions"]:
+            suppressed[tuple(kind["suppress"])] += kind["rows"]
+    return {
+        "holds": all(each["holds"] for each in audits),
+        "verdict": audits[0]["verdict"],
+        "findings": sorted({finding for each in audits for finding in each["findings"]}),
+        "promise": audits[0]["promise"],
+        "records": total("records"),
+        "rows": total("rows"),
+        "k": least("k"),
+        "classes": {
+            "count": total("classes", "count"),
+            "smallest": least("classes", "smallest"),
+            "mean": total("rows") / total("classes", "count"),
+            "largest": max(_at(each, ("classes", "largest")) for each in audits),
+        },
+        "consistency": {
+            "rows_per_record": least("consistency", "rows_per_record"),
+            "records_per_row": least("consistency", "records_per_row"),
+            "records_without_row": total("consistency", "records_without_row"),
+            "rows_without_record": total("consistency", "rows_without_record"),
+            "strayed_rows": total("consistency", "strayed_rows"),
+        },
+        "concealment": least("concealment"),
+        "matches": {
+            "perfect": all(each["matches"]["perfect"] for each in audits),
+            "unmatched_records": total("matches", "unmatched_records"),
+            "unmatched_rows": total("matches", "unmatched_rows"),
+            "concealment": least("matches", "concealment"),
+            "matches_per_row": least("matches", "matches_per_row"),
+        },
+        "risks": {
+            "threshold": audits[0]["risks"]["threshold"],
+            "classes": attack("classes"),
+            "prosecutor": prosecutor,
+            "marketer": prosecutor["mean"],
+        },
+        **{
+            where: [_least_varied([each[where][i] for each in audits]) for i in range(len(audits[0][where]))]
+            for where in ("diversity", "diversity_around", "diversity_consistent")
+        },
+        "proximity": [
+            {**near, "risk": max(each["proximity"][i]["risk"] for each in audits)}
+            for i, near in enumerate(_without(audits[0]["proximity"], "crowds", "mean", "vulnerability"))
+        ],
+        "suppressions": [
+            {"suppress": list(columns), "rows": count} for columns, count in suppressed.most_common()
+        ],
+    }
+
+
+def joined_crowds(facts: Sequence[Facts]) -> list[tuple[int, int]]:
+    """Return how many records fit how many rows of their block, ascending."""
+    together = Counter[int]()
+    for each in facts:
+        for size, records in each.crowds:
+            together[size] += records
+    return sorted(together.items())
+
+
+def _facts(release: Release, written: pl.DataFrame, seconds: float) -> Facts:
+    sizes, records = np.unique(release.audit.consistency.rows_of_record, return_counts=True)
+    return Facts(
+        rows=written.height,
+        method=release.circumstances["method"],
+        gcp=release.loss.gcp,
+        by_attribute=dict(release.loss.by_attribute),
+        items={
+            name: {"error_rate": lost.error_rate, "uncertain": lost.uncertain, "bits": lost.bits}
+            for name, lost in release.loss.items.items()
+        },
+        audit=release.audit.as_dict(),
+        crowds=list(zip(sizes.tolist(), records.tolist(), strict=True)),
+        notes=list(release.circumstances.get("notes", ())),
+        digest=digest_of(written),
+        seconds=round(seconds, 3),
+    )
+
+
+def _at(data: Mapping[str, Any], path: Sequence[str]) -> Any:
+    found: Any = data
+    for name in path:
+        found = found[name]
+    return found
+
+
+def _least_varied(columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "column": columns[0]["column"],
+        **{level: min(column[level] for column in columns) for level in ("p", "l", "entropy_l")},
+        "highest_frequency": max(column["highest_frequency"] for column in columns),
+    }
+
+
+def _without(records: Sequence[Mapping[str, Any]], *names: str) -> list[dict[str, Any]]:
+    return [{name: value for name, value in each.items() if name not in names} for each in records]
+
+
+def _uncuttable(why: str) -> InputError:
+    return InputError(
+        f"the promise might break if the table is cut into blocks: {why}, or use --engine memory",
+        reason=Reason.PARAMETER,
+    )

@@ -1,0 +1,93 @@
+"""Work in processes of its own: each is given a task on stdin and tells what came of it on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shoal.errors import InternalError, Reason, ShoalError
+
+DIED = "died"
+"""The reason why there is no answer if a process came to an end without one."""
+
+
+class Crew:
+    """The processes that are at work.
+
+    Parameters
+    ----------
+    limit
+        How many seconds each may take; None for any.
+    environment
+        Variables that they have besides those of this process.
+    """
+
+    def __init__(self, limit: float | None = None, environment: Mapping[str, str] | None = None) -> None:
+        self._limit = limit
+        self._environment = {**os.environ, **(environment or {})}
+        self._stopped = False
+        self._working: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+
+    def ask(self, code: str, task: bytes) -> dict[str, Any]:
+        """Run some code in a new process and return what it told; else a ``reason`` and a ``message``.
+
+        Parameters
+        ----------
+        code
+            What to run; it calls `tell`.
+        task
+            What stdin holds.
+        """
+        # Not multiprocessing, which runs the caller's script again and so needs it to be written for that.
+        with self._lock:
+            if self._stopped:
+                return {"reason": "stopped", "message": "was not begun"}
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-c", code],  # modules in the user's folder are none of ours
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self._environment,
+            )
+            self._working.add(process)
+        try:
+            out, err = process.communicate(task, timeout=self._limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return {"reason": "too-slow", "message": f"took longer than {self._limit:g} seconds"}
+        finally:
+            with self._lock:
+                self._working.discard(process)
+        if process.returncode != 0:
+            last = err.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+            how = f"signal {-process.returncode}" if process.returncode < 0 else last[0]
+            return {"reason": DIED, "message": f"the process died: {how}"}
+        told: dict[str, Any] = json.loads(out)
+        return told
+
+    def stop(self) -> None:
+        """End all processes, and begin no more."""
+        with self._lock:
+            self._stopped = True
+            for process in self._working:
+                process.kill()
+
+
+def tell(work: Callable[[], Mapping[str, Any]]) -> None:
+    """Do some work and write what came of it to stdout: what a process of a crew does."""
+    told: Mapping[str, Any]
+    try:
+        told = work()
+    except ShoalError as error:
+        told = {"reason": error.reason.value, "message": str(error)}
+    except Exception as error:
+        bug = InternalError(f"{type(error).__name__}: {error}")
+        told = {"reason": Reason.BUG.value, "message": str(bug)}
+    sys.stdout.write(json.dumps(told))

@@ -1,0 +1,92 @@
+"""Attributes and their values as the compiled core takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels import _native
+
+RANGE, SET, TREE = 0, 1, 2
+"""Kinds of attribute, as native/space.hpp numbers them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """What it costs to cover several codes of one attribute; see native/space.hpp.
+
+    Parameters
+    ----------
+    kind
+        `RANGE`, `SET` or `TREE`.
+    weight
+        How much the attribute counts; the weights of a table sum to 1.
+    size
+        How many codes there are.
+    table
+        The position of each code (range), the number of possible values (set), or the cost of the lowest
+        common ancestor of each code and the next (tree).
+    """
+
+    kind: int
+    weight: float
+    size: int
+    table: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Intervals of the codes 0..size-1, both ends included."""
+
+    size: int
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Subsets:
+    """Subsets of the codes 0..size-1: the i-th is members[starts[i]:starts[i + 1]], ascending."""
+
+    size: int
+    starts: NDArray[np.int64]
+    members: NDArray[np.int32]
+
+    @property
+    def arrays(self) -> Arrays:
+        """The subsets as lists in a row, without their size."""
+        return self.starts, self.members
+
+
+def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Group equal rows of a matrix.
+
+    Parameters
+    ----------
+    codes
+        One row for each record.
+
+    Returns
+    -------
+    tuple
+        The group of each row, numbered in order of first appearance, and the first row of each group.
+        O(rows x columns) expected.
+    """
+    return _native.group_rows(np.ascontiguousarray(codes, dtype=np.int32))
+
+
+Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
+"""Lists in a row, where each begins and all of them: the i-th is values[starts[i]:starts[i + 1]]."""
+
+
+def specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:
+    """Return attributes as native code takes them."""
+    return [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
+
+
+def floats(arrays: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.float64]]:
+    """Return counts as native code takes them."""
+    return [np.ascontiguousarray(array, dtype=np.float64) for array in arrays]

@@ -1,0 +1,127 @@
+"""What suppression by patterns costs at least where the integer program is too large: prices on row types.
+
+Lagrangian relaxation of Equations 1 to 4 of Bredereck et al. (2013): that every row has a pattern is not
+required but paid for. Whatever the prices, the classes that are worth opening then tell what every solution
+costs at least, and which ones to open in a good one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.methods.pattern_program import Program
+
+PATIENCE = 15
+"""After so many steps that gain nothing, steps are half as long."""
+SHORTEST = 1e-3
+"""When steps are so short, against the first, prices are as good as they get."""
+GAIN = 1e-4
+"""By which share the bound must rise for a step to count as a gain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """What prices make of a program.
+
+    Parameters
+    ----------
+    bound
+        What every solution costs at least.
+    worth
+        What each class would add to that if it had to be open; it is worth opening if that is negative.
+    excess
+        How many rows of each row type no class takes, less those that several do.
+    """
+
+    bound: float
+    worth: NDArray[np.float64]
+    excess: NDArray[np.float64]
+
+
+class Prices:
+    """Prices for each row of a row type, the bound they prove, and better ones.
+
+    Parameters
+    ----------
+    program
+        Which row types fit which classes; each fits one, at least.
+    k
+        How many rows a class has, at least.
+    """
+
+    def __init__(self, program: Program, k: int) -> None:
+        by_class = np.argsort(program.class_of, kind="stable")
+        self._program, self._k = program, k
+        self._row_type, self._class_of = program.row_type[by_class], program.class_of[by_class]
+        self._cost = program.cost[self._class_of]
+        self._copies = program.copies.astype(np.float64)
+        self._starts = np.flatnonzero(np.diff(self._class_of, prepend=-1))
+        # At first, what a row costs at least: no class is worth opening, and the sum of prices is the bound.
+        prices = np.full(len(self._copies), np.inf)
+        np.minimum.at(prices, self._row_type, self._cost)
+        self._best, self._prices = prices, prices
+        self._step, self._waited = 1.0, 0
+        self.offer = self._offered(prices)
+
+    def improve(self, known: float) -> bool:
+        """Change the prices a little, knowing what some solution costs; return whether to go on.
+
+        A step of the subgradient method, as long as Polyak has it: as if the bound could reach that cost.
+        """
+        offer = self._offered(self._prices)
+        if offer.bound > self.offer.bound:
+            gained = offer.bound > self.offer.bound + GAIN * abs(self.offer.bound)
+            self._waited = 0 if gained else self._waited + 1
+            self._best, self.offer = self._prices, offer
+        else:
+            self._waited += 1
+        if self._waited > PATIENCE:
+            self._step, self._waited = self._step / 2, 0
+            self._prices, offer = self._best, self.offer
+        slope = offer.excess / self._copies
+        length = float(slope @ offer.excess)
+        if length == 0 or known <= self.offer.bound or self._step < SHORTEST:
+            return False
+        self._prices = self._prices + self._step * (known - offer.bound) / length * slope
+        return True
+
+    def solution(self) -> NDArray[np.int32]:
+        """Return the pattern of each row if the classes that are worth it are open, -1 if no such class fits.
+
+        Rows go to the cheapest open class that they fit. Classes that stay too small are closed again, the
+        smallest first.
+        """
+        opened = self.offer.worth < 0
+        while True:
+            costs = np.where(opened[self._class_of], self._cost, np.inf)
+            cheapest = np.lexsort((costs, self._row_type))
+            cheapest = cheapest[np.diff(self._row_type[cheapest], prepend=-1) > 0]
+            cheapest = cheapest[np.isfinite(costs[cheapest])]
+            taken, types = self._class_of[cheapest], self._row_type[cheapest]
+            sizes = np.bincount(taken, weights=self._copies[types], minlength=len(opened))
+            small = np.flatnonzero(opened & (sizes < self._k))
+            if not len(small):
+                break
+            opened[small[np.argsort(sizes[small], kind="stable")][: max(1, len(small) // 4)]] = False
+        pattern_of_type = np.full(len(self._copies), -1, dtype=np.int32)
+        pattern_of_type[types] = self._program.pattern[taken]
+        return pattern_of_type[self._program.kind]
+
+    def _offered(self, prices: NDArray[np.float64]) -> Offer:
+        """Return what each class is worth: it takes rows that cost less than their price, and k at least."""
+        gain = self._cost - prices[self._row_type]
+        order = np.lexsort((gain, self._class_of))
+        gain, copies = gain[order], self._copies[self._row_type[order]]
+        many = np.diff(np.append(self._starts, len(gain)))
+        before = np.cumsum(copies) - copies
+        before -= np.repeat(before[self._starts], many)
+        taken = np.where(gain < 0, copies, np.clip(self._k - before, 0, copies))
+        worth = np.add.reduceat(gain * taken, self._starts)
+        opened = np.repeat(worth < 0, many)
+        rows = np.bincount(
+            self._row_type[order], weights=np.where(opened, taken, 0.0), minlength=len(self._copies)
+        )
+        return Offer(float(self._copies @ prices + worth[worth < 0].sum()), worth, self._copies - rows)

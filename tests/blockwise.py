@@ -1,0 +1,73 @@
+"""A release of a small table made block by block, without files: what tests of blocks share."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from shoal.engines.blocks import Facts, Task, anonymize_block, must_lie_apart
+from shoal.engines.cuts import CutTree, cut_tree
+from shoal.engines.statistics import Reference, Summary, reference, summarize
+from shoal.errors import InfeasibleError
+from shoal.models import Model
+from shoal.randomness import Randomness
+from shoal.release import Format
+from shoal.schema import Schema
+from shoal.table import Table
+
+
+def agreed(frame: pl.DataFrame, schema: Schema, rows_at_once: int = 5) -> Reference:
+    """Return what all parts agree on, found in small parts."""
+    schema = schema.completed(frame.columns)
+    summary = Summary()
+    for start in range(0, max(frame.height, 1), rows_at_once):
+        part, _ = summarize(frame[start : start + rows_at_once], schema, first_row=start)
+        summary = summary.merged(part)
+    return reference(summary, schema)
+
+
+def blocks_of(
+    frame: pl.DataFrame, schema: Schema, model: Model, *, block_rows: int, least: int
+) -> tuple[Reference, CutTree, Table, list[int]]:
+    """Return what parts agree on, the cut tree, the table as arrays, and the block of each record."""
+    known = agreed(frame, schema)
+    table = known.encode(frame)
+    assert table is not None
+    tree = cut_tree(
+        table,
+        known,
+        len(table),
+        block_rows=block_rows,
+        least=least,
+        apart=must_lie_apart(model, known.schema),
+    )
+    return known, tree, table, tree.blocks_of(table, Randomness(1)).tolist()
+
+
+def released(
+    frame: pl.DataFrame,
+    schema: Schema,
+    model: Model,
+    *,
+    block_rows: int,
+    least: int,
+    form: Format = "csv",
+    method: str | None = None,
+) -> tuple[pl.DataFrame, list[Facts]]:
+    """Return a release made in blocks and the facts of each; those that are infeasible alone are united."""
+    known, tree, table, blocks = blocks_of(frame, schema, model, block_rows=block_rows, least=least)
+    kept = pl.DataFrame(table.frame.to_native())
+    counts = [blocks.count(block) for block in range(len(tree))]
+    task = Task(known, model, method, {}, 1, form)
+    units = tree.units(counts, least)
+    made: dict[range, tuple[pl.DataFrame, Facts]] = {}
+    while len(made) < len(units):
+        unit = next(each for each in units if each not in made)
+        try:
+            made[unit] = anonymize_block(kept.filter([block in unit for block in blocks]), task, unit.start)
+        except InfeasibleError:
+            wider = tree.wider(unit)
+            if wider is None:
+                raise
+            units = [each for each in units if each.start not in wider] + [wider]
+            made = {each: what for each, what in made.items() if each in units}
+    return pl.concat([frame for frame, _ in made.values()]), [facts for _, facts in made.values()]
