@@ -424,7 +424,7 @@ def test_the_command_brings_its_own_java(tmp_path: Path) -> None:
     people(400).write_csv(tmp_path / "in.csv")
     tools = tmp_path / "tools"
     tools.mkdir()
-    for tool in ("bash", "dirname", "sh", "uname", "ps"):
+    for tool in ("bash", "chmod", "dirname", "id", "ls", "ps", "readlink", "rm", "sh", "stat", "uname"):
         (tools / tool).symlink_to(str(shutil.which(tool)))
     master = ("--master", "local[1]", "--block-rows", "180", "--json")
     process = call(tmp_path, "in.csv", "-o", "out", *master, PATH=str(tools), JAVA_HOME=None)
