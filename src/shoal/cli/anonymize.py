@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal import engines
+from shoal import commands, engines
 from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, warn
 from shoal.engines.large import BLOCK_ROWS, BlockedRelease, anonymize_blocks
@@ -120,7 +120,7 @@ def anonymize(
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
     promised = partial(
-        options.promise,
+        commands.promise,
         k=k,
         l=diversity_l,
         p=diversity_p,
@@ -153,7 +153,7 @@ def anonymize(
                 made = anonymize_spark(
                     table,
                     described,
-                    promised(model or options.default_model(described)),
+                    promised(model or commands.default_model(described)),
                     output,
                     method=method,
                     seed=seed,
@@ -173,7 +173,7 @@ def anonymize(
             blocked = anonymize_blocks(
                 source,
                 described,
-                promised(model or options.default_model(described)),
+                promised(model or commands.default_model(described)),
                 output,
                 form=file_format,
                 method=method,
@@ -197,7 +197,7 @@ def anonymize(
             release = engines.anonymize(
                 frame,
                 described,
-                promised(model or options.default_model(described)),
+                promised(model or commands.default_model(described)),
                 method=method,
                 seed=seed,
                 progress=report,
