@@ -531,7 +531,7 @@ def test_a_million_rows_and_a_page_that_answers(
     frame = enlarge(
         hospital(20_000).drop("patient", "name"), 1_000_000, numeric={"age": 5, "days": 3}, seed=1
     )
-    frame.with_columns(remark=pl.lit("x" * 40)).write_csv(table)
+    frame.with_columns(remark=pl.lit("x" * 50)).write_csv(table)
     assert table.stat().st_size > 100_000_000
     with running(tmp_path, tmp_path_factory.mktemp("temporary")) as server:
         visitor = Visitor(browser, server)

@@ -222,7 +222,7 @@ def run_command(command: str, folder: Path) -> None:
         ("kk", {"withhold": 0.05}),
         ("k1", {}),
         ("1k", {}),
-        ("patterned", {"up_to": 2, "never": ["age"]}),
+        ("patterned", {"up_to": 2, "never": ["sex"]}),
         ("patterned", {}),
         ("dissimilarity", {"epsilon": 0, "delta": 0.123456789, "distance": "equality"}),
     ],
