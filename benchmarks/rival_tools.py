@@ -25,6 +25,8 @@ def anonypy(frame: pd.DataFrame, task: Task) -> pd.DataFrame:
     frame = frame.astype(dict.fromkeys(categories, "category"))
     rows = Preserver(frame, task["quasi"], task["sensitive"]).anonymize_k_anonymity(k=task["k"])
     made = pd.DataFrame(rows)
+    for name in task["quasi"]:
+        made[name] = made[name].str[0]  # each cell is a list of one text
     return made.loc[made.index.repeat(made["count"])].drop(columns="count")
 
 

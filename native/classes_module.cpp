@@ -1,7 +1,4 @@
 // What the compiled core offers for classes of records: made, improved, coloured, and suppressed by patterns.
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <tuple>

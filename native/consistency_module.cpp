@@ -1,8 +1,5 @@
 // What the compiled core offers for the adversary: which records fit which rows, in which matchings, and how
 // likely.
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <tuple>

@@ -1,8 +1,5 @@
 // What the compiled core offers for regular graphs: the box tree that grows them, refinements, orders,
 // assignments.
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <tuple>

@@ -1,6 +1,4 @@
 // What the compiled core offers for rows that records have of their own, each as wide as its promise needs.
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/vector.h>
 
 #include <optional>
 

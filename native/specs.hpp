@@ -1,6 +1,10 @@
 // Attributes and lists as Python hands them over and takes them back.
 #pragma once
 
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
 #include <cstdint>
 #include <limits>
 #include <span>

@@ -1,4 +1,4 @@
-"""A headless Chromium for tests: opens a page from disk and tells what it did, and what it asked for."""
+"""A headless Chromium for tests: opens a page and tells what it did, and what it asked for."""
 
 from __future__ import annotations
 
@@ -45,27 +45,33 @@ class Browser:
     def __init__(self, driver: Any) -> None:
         self.driver = driver
 
-    def open(self, page: Path, *, width: int = 1100, dark: bool = False, printed: bool = False) -> None:
-        """Open a page from disk, in a window of some width, light or dark, or as it is printed."""
+    def open(self, page: Path | str, *, width: int = 1100, dark: bool = False, printed: bool = False) -> None:
+        """Open a page, from disk or by its address, in some width, light or dark, or as printed."""
+        self.show(width=width, dark=dark, printed=printed)
+        self.driver.get_log("browser")
+        self.driver.get_log("performance")
+        self.driver.get(page if isinstance(page, str) else page.resolve().as_uri())
+
+    def show(self, *, width: int = 1100, dark: bool = False, printed: bool = False) -> None:
+        """Show the open page in a window of some width, light or dark, or as it is printed."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.driver.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"media": "print" if printed else "", "features": [scheme]}
         )
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.driver.get_log("browser")
-        self.driver.get_log("performance")
-        self.driver.get(page.resolve().as_uri())
 
     def run(self, script: str) -> Any:
         """Return what a script returns."""
         return self.driver.execute_script(script)
 
-    def wait(self, script: str) -> None:
-        """Wait until a script returns something true, for half a minute at most."""
+    def wait(self, script: str, *, seconds: float = 30) -> None:
+        """Wait until a script returns something true, for half a minute at most, or as long as is said."""
         from selenium.webdriver.support.ui import WebDriverWait
 
-        WebDriverWait(self.driver, 30).until(lambda driver: driver.execute_script(script))
+        WebDriverWait(self.driver, seconds, poll_frequency=0.1).until(
+            lambda driver: driver.execute_script(script)
+        )
 
     def click(self, selector: str) -> None:
         """Click on the first element that a selector finds."""

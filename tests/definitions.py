@@ -173,8 +173,7 @@ def possible(original: Original, model: Model) -> bool:
             return _can_be_patterned(original, records, model)
         case Dissimilarity():
             distance = distance_of(original, model)
-            secrets = [_secrets(original, _text(original, record)) for record in records]
-            return _can_be_partitioned(tuple(range(len(records))), secrets, model, distance)
+            return _can_be_partitioned(tuple(range(len(records))), secrets_of(original), model, distance)
         case SetDiversity():
             rows = [_text(original, record) for record in records]
             return all(
@@ -191,6 +190,11 @@ def possible(original: Original, model: Model) -> bool:
                 not list(_undiverse(original, [rows[i] for i in chosen], [list(range(size))], *limits))
                 for chosen in combinations(range(len(rows)), size)
             )
+
+
+def secrets_of(original: Original) -> list[tuple[str, ...]]:
+    """Return the sensitive values of all records that are kept, as texts."""
+    return [_secrets(original, _text(original, original.records[i])) for i in original.kept]
 
 
 def dissimilar(

@@ -603,8 +603,8 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
         return TreeDistance(tree, np.array([tree.leaf_index[text] for text in texts], dtype=np.int32))
     match column.kind:
         case Kind.NUMERIC:
-            texts_or_numbers = values.str.strip_chars() if values.dtype == pl.String else values
-            numbers = texts_or_numbers.cast(pl.Float64, strict=False)
+            plain = values.str.strip_chars() if values.dtype == pl.String else values
+            numbers = plain.cast(pl.Float64, strict=False)
         case Kind.DATE:
             numbers = _days(values, column).to_physical().cast(pl.Float64)
         case Kind.ORDINAL:

@@ -11,6 +11,7 @@ import zlib
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -23,11 +24,13 @@ from shoal.errors import InputError, Reason, did_you_mean, listing
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 TRANSACTION_ENDINGS = (".dat", ".dat.gz")
 BINARY_ENDINGS = (".parquet", ".arrow", ".feather")
+ENDINGS = (*TEXT_ENDINGS, *TRANSACTION_ENDINGS, *BINARY_ENDINGS)
+"""How the names of files end that can be read."""
 ITEMS = "items"
 """The column of a transaction file."""
 _DELIMITERS = (",", ";", "\t", "|")
@@ -47,6 +50,7 @@ _CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\r"))
 _SNIFFED_RECORDS = 100
 _ROWS_AT_ONCE = 50_000
 _BYTES_AT_ONCE = 1 << 23
+_FIRST_ROWS, _ROWS_FACTOR = 10_000, 8  # of a packed table whose size is not known yet
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
@@ -93,7 +97,11 @@ def sniff(path: str | Path, *, delimiter: str | None = None, encoding: str | Non
 
 
 def read_table(
-    path: str | Path, *, delimiter: str | None = None, encoding: str | None = None
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    most_bytes: int | None = None,
 ) -> pl.DataFrame:
     """Read a table from a file of any format Shoal knows, told by the ending of its name.
 
@@ -108,6 +116,9 @@ def read_table(
         space, which become the lists of a column `ITEMS`. There, a blank line is a record without items.
     delimiter, encoding
         For text files, see `sniff`; the delimiter also for transactions whose items stand apart otherwise.
+    most_bytes
+        How large the table may be, unpacked, for files of others; None for any size. No more than a part of
+        what is above it is ever unpacked.
 
     Returns
     -------
@@ -117,22 +128,22 @@ def read_table(
     Raises
     ------
     InputError
-        If there is no such file, its format is unknown or broken, it has no rows, its columns are not named
-        properly, or a row has more or fewer fields than the header. No cell is ever quoted in the message.
+        If there is no such file, its format is unknown or broken, it has no rows or is too large, its columns
+        are not named properly, or a row has more or fewer fields than the header. No cell is ever quoted in
+        the message.
     """
     path = Path(path)
     require_file(path)
     name = path.name.lower()
     if name.endswith(TEXT_ENDINGS):
-        data, dialect = _load_text(path, delimiter, encoding)
+        data, dialect = _load_text(path, delimiter, encoding, most_bytes)
         frame = parse_text(path, data, dialect.delimiter)
     elif name.endswith(BINARY_ENDINGS):
-        frame = _read_binary(path)
+        frame = _read_binary(path, most_bytes)
     elif holds_transactions(path):
-        frame = _read_transactions(path, delimiter, encoding)
+        frame = _read_transactions(path, delimiter, encoding, most_bytes)
     else:
-        endings = (*TEXT_ENDINGS, *TRANSACTION_ENDINGS, *BINARY_ENDINGS)
-        message = f"has no ending that tells a format: {', '.join(endings)}"
+        message = f"has no ending that tells a format: {', '.join(ENDINGS)}"
         raise refusal(path, message, Reason.FILE_FORMAT)
     if frame.height == 0:
         raise refusal(path, "has column names but no rows", Reason.NO_ROWS)
@@ -241,17 +252,21 @@ def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:
         raise refusal(path, f"cannot be written: {_cause(error)}", Reason.OUTPUT_UNWRITABLE) from error
 
 
-def _load_text(path: Path, delimiter: str | None, encoding: str | None) -> tuple[bytes, Dialect]:
+def _load_text(
+    path: Path, delimiter: str | None, encoding: str | None, most_bytes: int | None = None
+) -> tuple[bytes, Dialect]:
     """Return the text of a file as UTF-8 without byte order mark, and how it was written."""
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         message = f"delimiter {delimiter!r} is not a single character, or one that means something else"
         raise InputError(message, reason=Reason.PARAMETER)
-    data = _read_bytes(path)
+    data = _read_bytes(path, most_bytes)
     if path.name.lower().endswith(".gz"):
         try:
-            data = gzip.decompress(data)
+            with gzip.open(BytesIO(data)) as packed:
+                data = packed.read(-1 if most_bytes is None else most_bytes + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise refusal(path, f"is not a sound gzip file ({error})", Reason.FILE_FORMAT) from error
+        _require_size(path, len(data), most_bytes)
     for magic, description in _LOOKS_LIKE.items():
         if data.startswith(magic):
             raise refusal(path, f"is not text: it looks like {description}", Reason.FILE_FORMAT)
@@ -263,9 +278,11 @@ def _load_text(path: Path, delimiter: str | None, encoding: str | None) -> tuple
     return text, Dialect(delimiter or delimiter_of(text), encoding)
 
 
-def _read_transactions(path: Path, delimiter: str | None, encoding: str | None) -> pl.DataFrame:
+def _read_transactions(
+    path: Path, delimiter: str | None, encoding: str | None, most_bytes: int | None
+) -> pl.DataFrame:
     """Return one list of items for each line."""
-    text = _load_text(path, delimiter, encoding)[0].decode("utf-8")
+    text = _load_text(path, delimiter, encoding, most_bytes)[0].decode("utf-8")
     lines = pl.Series(ITEMS, text.removesuffix("\n").split("\n"), dtype=pl.String)
     if delimiter is None or delimiter.isspace():
         return lines.str.extract_all(r"\S+").to_frame()
@@ -294,9 +311,16 @@ def _missing(path: Path) -> InputError:
     return refusal(path, f"does not exist{did_you_mean(path.name, names)}", Reason.MISSING_FILE)
 
 
-def _read_bytes(path: Path) -> bytes:
+def _require_size(path: Path, size: float, most_bytes: int | None) -> None:
+    if most_bytes is not None and size > most_bytes:
+        message = f"is larger than {most_bytes / 1e6:g} MB when it is unpacked, which is the limit"
+        raise refusal(path, message, Reason.TOO_LARGE)
+
+
+def _read_bytes(path: Path, most_bytes: int | None = None) -> bytes:
     require_file(path)
     try:
+        _require_size(path, path.stat().st_size, most_bytes)
         data = path.read_bytes()
     except OSError as error:
         raise refusal(path, f"cannot be read: {_cause(error)}", Reason.MISSING_FILE) from error
@@ -505,16 +529,16 @@ def _regular_rows(path: Path, records: Iterator[tuple[int, list[str]]], width: i
             raise InputError(f"{path}: {message}", reason=Reason.RAGGED_ROW)
 
 
-def _read_binary(path: Path) -> pl.DataFrame:
+def _read_binary(path: Path, most_bytes: int | None) -> pl.DataFrame:
     """Read a Parquet file, or an Arrow file in its file or its stream format."""
-    data = _read_bytes(path)
+    data = _read_bytes(path, most_bytes)
     try:
         if path.name.lower().endswith(".parquet"):
-            frame = pl.read_parquet(BytesIO(data))
+            frame = _within(path, partial(pl.read_parquet, data), most_bytes)
         elif data.startswith(b"ARROW1"):
-            frame = pl.read_ipc(BytesIO(data))
+            frame = _within(path, partial(pl.read_ipc, data), most_bytes)
         else:
-            frame = pl.read_ipc_stream(BytesIO(data))
+            frame = _within(path, partial(pl.read_ipc_stream, data), most_bytes)
     except pl.exceptions.DuplicateError as error:
         raise refusal(path, f"has a {error}; rename all but one", Reason.DUPLICATE_COLUMN) from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
@@ -522,6 +546,19 @@ def _read_binary(path: Path) -> pl.DataFrame:
         raise refusal(path, message, Reason.FILE_FORMAT) from error
     _check_names(path, frame.columns)
     return frame
+
+
+def _within(path: Path, read: Callable[..., pl.DataFrame], most_bytes: int | None) -> pl.DataFrame:
+    """Return all rows of a packed table, if they are not too large: ever more of them are unpacked."""
+    if most_bytes is None:
+        return read()
+    rows = _FIRST_ROWS
+    while True:
+        frame = read(n_rows=rows)
+        _require_size(path, frame.estimated_size(), most_bytes)
+        if frame.height < rows:
+            return frame
+        rows *= _ROWS_FACTOR
 
 
 def refusal(path: str | Path, problem: str, reason: Reason) -> InputError:

@@ -195,8 +195,8 @@ class Release:
             self.write_files(staging, form=form, keep_key=keep_key)
         return Path(folder)
 
-    def write_files(self, folder: Path, *, form: Format = "csv", keep_key: bool = False) -> None:
-        """Write the files of `save` into a folder that is there already; see `save`."""
+    def write_files(self, folder: Path, *, form: Format = "csv", keep_key: bool = False) -> Report:
+        """Write the files of `save` into a folder that is there already; return the report among them."""
         require_format(form)
         file = folder / f"release.{form}"
         frame = self.written(form)
@@ -209,6 +209,7 @@ class Release:
             (folder / f"{name}.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
         if keep_key:
             _write_key(folder / "key.csv", self.key)
+        return report
 
 
 def require_format(form: str) -> None:

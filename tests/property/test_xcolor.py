@@ -178,6 +178,16 @@ def test_classes_that_look_the_same_are_one_crowd() -> None:
         anonymize(frame, schema_of(frame, "pay"), Dissimilarity(k=4, epsilon=1, delta=1))
 
 
+@pytest.mark.parametrize("start", ["locality", "degree"])
+def test_classes_become_larger_where_that_helps(start: str) -> None:
+    """No pair may be equal, so there cannot be three; but in three there may be two of a kind."""
+    frame = pl.DataFrame({"age": range(6), "town": ["a"] * 6, "pay": [1, 1, 2, 2, 2, 2]})
+    model = Dissimilarity(k=2, epsilon=0, delta=0.2)
+    release = anonymize(frame, schema_of(frame, "pay"), model, start=start)
+    assert release.audit.k == 3
+    assert any("at least 3" in note for note in release.certificate["notes"])
+
+
 def test_a_failure_says_what_is_left() -> None:
     """A star: one value is close to all others, so that no class can be without a neighbour of it."""
     frame = pl.DataFrame({"age": range(6), "town": ["a"] * 6, "pay": [0, 1, 2, 3, 4, 5]})

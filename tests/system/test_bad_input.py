@@ -72,7 +72,7 @@ CASES = {
         files={"p.toml": "up_to = 1"},
     ),
     "a file with an equals sign": Case(
-        "missing-file", ("'a=b.csv'",), options=("--quasi", "age", "--hierarchy", "zip=a=b.csv")
+        "missing-file", ("a=b.csv does not exist",), options=("--quasi", "age", "--hierarchy", "zip=a=b.csv")
     ),
     "not a number": Case(
         "bad-value",

@@ -8,7 +8,7 @@ import io as standard_io
 import os
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -30,7 +30,7 @@ def written(path: Path, content: bytes) -> Path:
     return path
 
 
-def refused(reason: Reason, path: Path, **options: str) -> str:
+def refused(reason: Reason, path: Path, **options: Any) -> str:
     with pytest.raises(InputError) as caught:
         io.read_table(path, **options)
     assert caught.value.reason is reason
@@ -430,3 +430,21 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path, write: object) -> No
         write(pl.DataFrame({"a": [1]}), tmp_path / "nowhere" / "a")
     assert caught.value.reason is Reason.OUTPUT_UNWRITABLE
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.dat.gz", "a.parquet", "a.arrow", "stream.arrow"])
+def test_no_more_is_unpacked_than_allowed(tmp_path: Path, name: str) -> None:
+    rows, path = 200_000, tmp_path / name
+    frame = pl.select(pl.repeat("same", rows).alias("a"), pl.repeat("again", rows).alias("b"))
+    if name.endswith((".csv", ".gz")):
+        text = frame.write_csv().encode()
+        path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    elif name == "a.parquet":
+        frame.write_parquet(path)
+    elif name == "a.arrow":
+        frame.write_ipc(path, compression="zstd")
+    else:
+        frame.write_ipc_stream(path, compression="zstd")
+    size = io.read_table(path).estimated_size()
+    assert io.read_table(path, most_bytes=100_000_000).estimated_size() == size
+    assert "larger than 0.5 MB" in refused(Reason.TOO_LARGE, path, most_bytes=500_000)

@@ -12,10 +12,9 @@ import pytest
 from one_column import FLAVOURS, encoded, frame_of, refused, values_of
 
 from shoal import (
-    Freeform,
+    Dissimilarity,
     InfeasibleError,
     InputError,
-    KAnonymity,
     Schema,
     SetAnonymity,
     SetDiversity,
@@ -28,6 +27,8 @@ from shoal import (
 from shoal.audit.item_reading import read_items
 from shoal.domain import Attribute, ItemsDomain
 from shoal.errors import Reason
+from shoal.methods import METHODS
+from shoal.models import Model
 from shoal.schema import Column, Kind, as_frame
 
 BASKETS = [["a", "b"], ["b"], [], ["a", "b"], ["c", "a"]]
@@ -138,11 +139,20 @@ def test_a_name_that_the_release_needs_is_refused() -> None:
     assert error.value.reason is Reason.DUPLICATE_COLUMN
 
 
-@pytest.mark.parametrize("model", [Freeform(k=2), KAnonymity(k=2)])
-def test_other_models_say_which_ones_generalize_items(model: Any) -> None:
-    frame = pl.DataFrame({"x": BASKETS})
+OTHERS = [
+    (kind, method)
+    for kind, methods in METHODS.items()
+    for method in methods
+    if kind not in (SetAnonymity, SetDiversity)
+]
+
+
+@pytest.mark.parametrize(("kind", "method"), OTHERS)
+def test_other_models_say_which_ones_generalize_items(kind: type[Model], method: str) -> None:
+    frame = pl.DataFrame({"x": BASKETS, "y": range(len(BASKETS))})
+    more = {"epsilon": 0, "delta": 0} if kind is Dissimilarity else {}
     with pytest.raises(InputError, match="set-anonymity and set-diversity"):
-        anonymize(frame, Schema.infer(frame, quasi=["x"]), model)
+        anonymize(frame, Schema.infer(frame, quasi=["x"], sensitive=["y"]), kind(k=2, **more), method=method)
 
 
 AWKWARD = ["red wine", "a,b", "*", "\\", "\\*", "tab\t", '"', "é", "a|b", "..", "new\nline", "\\ x"]

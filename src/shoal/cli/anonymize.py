@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal import engines
+from shoal import commands, engines
 from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, warn
 from shoal.engines.large import BLOCK_ROWS, BlockedRelease, anonymize_blocks
@@ -121,7 +121,7 @@ def anonymize(
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
     promised = partial(
-        options.promise,
+        commands.promise,
         k=k,
         l=diversity_l,
         p=diversity_p,
@@ -161,12 +161,12 @@ def anonymize(
                 session = stack.enter_context(spark_session(master))
                 report("looking at the columns", 0.0)
                 table, described = options.spark_table(load, session)
-                promise = promised(model or options.default_model(described))
+                promise = promised(model or commands.default_model(described))
                 blocked = anonymize_spark(table, described, promise, output, progress=report, **call)
             else:
                 report("looking at the columns", 0.0)
                 source, described = options.open_table(load)
-                promise = promised(model or options.default_model(described))
+                promise = promised(model or commands.default_model(described))
                 call |= {"form": file_format or "csv", "jobs": jobs, "fresh": fresh}
                 blocked = anonymize_blocks(source, described, promise, output, progress=report, **call)
         _warn(blocked.certificate, seed, randomized)
@@ -184,7 +184,7 @@ def anonymize(
             release = engines.anonymize(
                 frame,
                 described,
-                promised(model or options.default_model(described)),
+                promised(model or commands.default_model(described)),
                 method=method,
                 seed=seed,
                 progress=report,

@@ -18,6 +18,7 @@ from shoal.cli.compare import compare
 from shoal.cli.demo import demo
 from shoal.cli.output import fail
 from shoal.cli.scan import scan
+from shoal.cli.ui import ui
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 
 DONE, BROKEN, WRONG, BUG = 0, 1, 2, 3
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, scan, advise, anonymize, audit, compare):
+for command in (demo, scan, advise, anonymize, audit, compare, ui):
     app.command()(command)
 
 

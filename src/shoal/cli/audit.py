@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal import Audit
+from shoal import Audit, commands
 from shoal import audit as auditor
 from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json
@@ -84,7 +84,7 @@ def audit(
         parameters |= near
         near = {}
     if k is not None or model == SetDiversity.name:
-        promised = options.promise(model or options.default_model(described), k=k, **parameters)
+        promised = commands.promise(model or commands.default_model(described), k=k, **parameters)
     elif model is not None or any(given is not None for given in parameters.values()):
         raise InputError(
             "a promise needs its --k; without one, the audit reports and judges nothing",

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from shoal import commands
 from shoal.cli import options
 from shoal.cli.output import out, progress, show_json, show_table, warn
 from shoal.engines.compare import Outcome, Run, options_for
@@ -72,7 +73,7 @@ def compare(
         for warning in warnings(frame, described):
             warn(warning)
         parameters = {"l": diversity_l, "p": diversity_p, "entropy_l": entropy_l}
-        models = _words(model) or _usual_models(options.default_model(described))
+        models = _words(model) or _usual_models(commands.default_model(described))
         ks = _numbers(k)
         if choose is not None and choose not in ks:
             raise InputError(
@@ -88,7 +89,12 @@ def compare(
         outcomes = [next(rest) if isinstance(plan, Run) else plan for plan in plans]
         table = options.words_of(load)
         rows = [
-            _row(number, way, outcome, [*table, *_given({**parameters, **_options(plan), "seed": seed})])
+            _row(
+                number,
+                way,
+                outcome,
+                [*table, *commands.words({**parameters, **_options(plan), "seed": seed})],
+            )
             for number, (way, plan, outcome) in enumerate(zip(ways, plans, outcomes, strict=True), start=1)
         ]
         chosen = _chosen(rows, choose)
@@ -118,13 +124,13 @@ def _usual_models(usual: str) -> list[str]:
 def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> list[_Way]:
     """Return all ways that are asked for; methods go with the models that they keep."""
     for name in models:
-        if name not in options.MODELS:
+        if name not in commands.MODELS:
             raise InputError(
-                f"model {name!r} is unknown{did_you_mean(name, options.MODELS)}; "
-                f"there is {listing(options.MODELS)}",
+                f"model {name!r} is unknown{did_you_mean(name, commands.MODELS)}; "
+                f"there is {listing(commands.MODELS)}",
                 reason=Reason.PARAMETER,
             )
-    known = {name: METHODS[options.MODELS[name]] for name in models}
+    known = {name: METHODS[commands.MODELS[name]] for name in models}
     every = [method for of_model in known.values() for method in of_model]
     for method in methods:
         if method not in every:
@@ -145,7 +151,7 @@ def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> l
 def _planned(way: _Way, parameters: dict[str, Any], wanted: dict[str, Any]) -> Run | Outcome:
     """Return the run of a way, or why there cannot be one."""
     try:
-        model = options.promise(way.model, k=way.k, **parameters)
+        model = commands.promise(way.model, k=way.k, **parameters)
         return Run(model, way.method, options_for(model, way.method, wanted))
     except ShoalError as error:
         return Outcome(None, error.reason.value, str(error), 0.0)
@@ -225,13 +231,3 @@ def _numbers(given: str) -> list[int]:
     if not numbers:
         raise InputError(f"--k {given!r} must be whole numbers with commas", reason=Reason.PARAMETER)
     return numbers
-
-
-def _given(parameters: dict[str, Any]) -> list[str]:
-    """Return the words of a command line for parameters that were given."""
-    return [
-        word
-        for name, value in parameters.items()
-        if value is not None
-        for word in (f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value))
-    ]

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from shoal import engines
-from shoal.audit.uniqueness import uniqueness
 from shoal.cli import options
 from shoal.cli.anonymize import show_release
 from shoal.cli.output import out, progress, show_json
@@ -16,6 +15,7 @@ from shoal.hierarchy import Prefixes
 from shoal.io import write_csv
 from shoal.models import Freeform
 from shoal.samples import hospital
+from shoal.scanning import combinations
 from shoal.schema import Schema
 from shoal.staging import staged_file
 from shoal.table import Table
@@ -51,9 +51,7 @@ def demo(
         show_json(release.certificate)
     if as_json or quiet:
         return
-    encoded = Table.encode(frame, schema)
-    names = [attribute.column.name for attribute in encoded.attributes]
-    known = next(c for c in uniqueness(encoded.codes, names, up_to=3) if len(c.columns) == 3)
+    known = next(c for c in combinations(Table.encode(frame, schema)) if len(c.columns) == 3)
     out.print(
         f"\n{patients} made-up patients. Whoever knows {', '.join(known.columns)} of a patient finds the "
         f"diagnosis of {known.unique} of them ({known.share:.0%}) in the original table.",
@@ -67,7 +65,11 @@ def demo(
     out.print("\nA row before and after (not the same patient: rows are shuffled):", highlight=False)
     for label, shown in (("before", frame), ("after", release.table)):
         row = shown.row(0, named=True)
-        out.print(f"  {label:7}" + ", ".join(str(row[name]) for name in (*names, "diagnosis")), markup=False)
+        out.print(
+            f"  {label:7}"
+            + ", ".join(str(row[name]) for name in (*(c.name for c in schema.quasi), "diagnosis")),
+            markup=False,
+        )
     out.print(
         f"\nThe promise is checked, not claimed. Check it yourself:\n  shoal audit {table} "
         f"{released / 'release.csv'} --schema {output / 'schema.toml'} --k {k} --l 2",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,25 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 import typer
 
+from shoal.commands import MODELS, option
 from shoal.engines.large import exceeds_memory
 from shoal.engines.spark import headings, kinds_in
 from shoal.engines.spark_files import read_files
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import ITEMS, holds_transactions, read_table
-from shoal.models import (
-    KK,
-    Concealment,
-    Dissimilarity,
-    Freeform,
-    KAnonymity,
-    KOne,
-    Model,
-    OneK,
-    Patterned,
-    SetAnonymity,
-    SetDiversity,
-)
 from shoal.schema import Kind, Role, Schema, merged_kinds
 from shoal.streams import Source, open_source
 from shoal.transactions import collect_items
@@ -38,22 +26,6 @@ from shoal.transactions import collect_items
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MODELS: dict[str, type[Model]] = {
-    model.name: model
-    for model in (
-        Freeform,
-        KAnonymity,
-        SetAnonymity,
-        SetDiversity,
-        Concealment,
-        KK,
-        KOne,
-        OneK,
-        Patterned,
-        Dissimilarity,
-    )
-}
-DEFAULT_MODEL = Freeform.name
 ENGINES = ("auto", "memory", "blocks", "spark")
 
 _ABOUT = "About the table"
@@ -431,45 +403,8 @@ def words_of(load: Loading) -> list[str]:
     for name, given in load.keywords.items():
         if name != "table" and given is not None:
             values = given if isinstance(given, list) else [given]
-            words += [word for value in values for word in (_option(name), str(value))]
+            words += [word for value in values for word in (option(name), str(value))]
     return words
-
-
-def default_model(schema: Schema) -> str:
-    """Return the name of the model for whoever names none: where there are sets of items, one for these."""
-    return SetAnonymity.name if any(c.kind is Kind.ITEMS for c in schema.quasi) else DEFAULT_MODEL
-
-
-def promise(model: str, *, patterns_file: Path | None = None, **parameters: Any) -> Model:
-    """Return the model that the options describe; parameters that are None were not given.
-
-    Raises
-    ------
-    InputError
-        If there is no such model, or a parameter is missing, impossible or not one of its.
-    """
-    if model not in MODELS:
-        raise InputError(
-            f"model {model!r} is unknown{did_you_mean(model, MODELS)}; there is {listing(MODELS)}",
-            reason=Reason.PARAMETER,
-        )
-    given = {name: value for name, value in parameters.items() if value is not None}
-    if patterns_file is not None:
-        if model != Patterned.name:
-            raise InputError(f"model {model!r} has no --patterns", reason=Reason.PARAMETER)
-        given = {**Patterned.described(patterns_file), **given}
-    known = {field.name: field for field in fields(MODELS[model])}
-    for name in given:
-        if name not in known:
-            raise InputError(f"model {model!r} has no {_option(name)}", reason=Reason.PARAMETER)
-    for name, field in known.items():
-        if field.default is MISSING and field.default_factory is MISSING and name not in given:
-            raise InputError(f"model {model!r} needs {_option(name)}", reason=Reason.PARAMETER)
-    return MODELS[model](**given)
-
-
-def _option(parameter: str) -> str:
-    return f"--{parameter.replace('_', '-')}"
 
 
 def _with_file(

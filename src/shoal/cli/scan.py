@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-from shoal.audit.uniqueness import Combination, uniqueness
 from shoal.cli import options
 from shoal.cli.output import out, show_json, show_table, warn
 from shoal.io import holds_transactions, read_table, sniff
-from shoal.schema import Column, Role, Schema
+from shoal.scanning import Scan
+from shoal.scanning import scan as look_through
+from shoal.schema import Role
 from shoal.staging import staged_file
-from shoal.suggestion import Suggestion, suggest
-from shoal.table import Table
 
 
 def scan(
@@ -31,20 +30,12 @@ def scan(
     """Describe a table: kinds, suggested roles, how identifying columns and their combinations are."""
     with staged_file(output, overwrite=overwrite) as staged:
         frame = read_table(table, delimiter=delimiter, encoding=encoding)
-        suggestions = suggest(frame)
-        schema = Schema(tuple(Column(s.name, role=s.role, kind=s.kind) for s in suggestions))
-        combinations: tuple[Combination, ...] = ()
-        if schema.quasi:
-            encoded = Table.encode(frame, schema)
-            names = [attribute.column.name for attribute in encoded.attributes]
-            combinations = uniqueness(encoded.codes, names, up_to=up_to)
-        staged.write_text(schema.to_toml(), encoding="utf-8")
+        found = look_through(frame, up_to=up_to)
+        staged.write_text(found.schema.to_toml(), encoding="utf-8")
     if as_json:
-        show_json(_as_dict(len(frame), suggestions, combinations, output))
+        show_json(_as_dict(found, output))
     else:
-        _show(
-            len(frame), suggestions, combinations, table, output, _dialect_words(table, delimiter, encoding)
-        )
+        _show(found, table, output, _dialect_words(table, delimiter, encoding))
 
 
 def _dialect_words(table: Path, delimiter: str | None, encoding: str | None) -> str:
@@ -55,11 +46,9 @@ def _dialect_words(table: Path, delimiter: str | None, encoding: str | None) -> 
     return f"; read as {dialect.encoding}, cells separated by {dialect.delimiter!r}"
 
 
-def _as_dict(
-    rows: int, suggestions: tuple[Suggestion, ...], combinations: tuple[Combination, ...], output: Path
-) -> dict[str, object]:
+def _as_dict(found: Scan, output: Path) -> dict[str, object]:
     return {
-        "rows": rows,
+        "rows": found.records,
         "columns": [
             {
                 "name": s.name,
@@ -70,36 +59,29 @@ def _as_dict(
                 "unique_share": s.unique_share,
                 "reason": s.reason,
             }
-            for s in suggestions
+            for s in found.suggestions
         ],
         "combinations": [
             {"columns": list(c.columns), "unique": c.unique, "share": c.share, "smallest": c.smallest}
-            for c in combinations
+            for c in found.combinations
         ],
         "schema": str(output),
     }
 
 
-def _show(
-    rows: int,
-    suggestions: tuple[Suggestion, ...],
-    combinations: tuple[Combination, ...],
-    table: Path,
-    output: Path,
-    dialect: str,
-) -> None:
+def _show(found: Scan, table: Path, output: Path, dialect: str) -> None:
     show_table(
-        f"{rows} rows, {len(suggestions)} columns{dialect}",
+        f"{found.records} rows, {len(found.suggestions)} columns{dialect}",
         ("column", "kind", "distinct", "missing", "suggested role", "why"),
-        [(s.name, s.kind.value, s.distinct, s.missing, s.role.value, s.reason) for s in suggestions],
+        [(s.name, s.kind.value, s.distinct, s.missing, s.role.value, s.reason) for s in found.suggestions],
     )
-    if combinations:
+    if found.combinations:
         show_table(
             "Who knows these columns of a person knows the row, for so many people",
             ("columns", "unique records", "share", "smallest group"),
-            [(", ".join(c.columns), c.unique, f"{c.share:.1%}", c.smallest) for c in combinations[:10]],
+            [(", ".join(c.columns), c.unique, f"{c.share:.1%}", c.smallest) for c in found.combinations[:10]],
         )
-    for s in suggestions:
+    for s in found.suggestions:
         if s.role is Role.OTHER and "identifying" in s.reason:
             warn(f"column {s.name!r}: {s.reason}")
     out.print(f"Schema written to {output}: look it over, then", markup=False, highlight=False)

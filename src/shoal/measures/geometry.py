@@ -61,6 +61,23 @@ def costs(table: Table, measure: str) -> Costs:
     return Costs(described, [])
 
 
+def refuse_items(table: Table) -> None:
+    """Refuse a table with a column of items, for methods that know nothing of these.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    for attribute in table.attributes:
+        if isinstance(attribute.domain, ItemsDomain):
+            raise InputError(
+                f"column {attribute.column.name!r} holds items, which only set-anonymity and set-diversity "
+                "generalize; promise one of these (--model), or give the column another role",
+                reason=Reason.PARAMETER,
+            )
+
+
 def geometry(table: Table) -> list[Geometry]:
     """Return the cost of each attribute's generalized values, by NCP.
 
@@ -69,6 +86,7 @@ def geometry(table: Table) -> list[Geometry]:
     InputError
         If there is a column of items, about which these kernels know nothing.
     """
+    refuse_items(table)
     described = []
     for attribute, weight in zip(table.attributes, table.weights, strict=True):
         domain = attribute.domain
@@ -79,13 +97,6 @@ def geometry(table: Table) -> list[Geometry]:
                 kind, costs = SET, np.array([domain.cardinality], dtype=np.float64)
             case TreeDomain():
                 kind, costs = TREE, _meetings(domain).ncp()
-            case ItemsDomain():
-                raise InputError(
-                    f"column {attribute.column.name!r} holds items, which only set-anonymity and "
-                    "set-diversity generalize; promise one of these (--model), or give the column another "
-                    "role",
-                    reason=Reason.PARAMETER,
-                )
             case _:
                 raise TypeError(f"unknown domain {type(domain).__name__}")
         described.append(Geometry(kind, float(weight), len(domain), costs))

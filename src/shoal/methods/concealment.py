@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kernels import OwnRows
 from shoal.matches import Graph, Matches
-from shoal.measures.geometry import costs, entropies, geometry
+from shoal.measures.geometry import costs, entropies, geometry, refuse_items
 from shoal.measures.loss import em_of_rows, lm_of_rows, ncp
 from shoal.methods.contract import Circumstances
 from shoal.methods.diversity import WIDEST
@@ -164,6 +164,7 @@ def subsets(table: Table, model: KOne, circumstances: Circumstances, /, *, measu
     loss = _named(measure)
     kept = _kept(table, model, circumstances)
     require_feasible(table, model, kept)
+    refuse_items(table)
     if model.diverse:
         raise InputError(
             "subsets keeps no promise about sensitive values; take another method", reason=Reason.PARAMETER

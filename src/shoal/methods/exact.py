@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InputError, InternalError, Reason
+from shoal.measures.geometry import refuse_items
 from shoal.measures.loss import ncp
 from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
@@ -59,6 +60,7 @@ def exact(
             reason=Reason.PARAMETER,
         )
     require_feasible(table, model)
+    refuse_items(table)
     n, k = len(table), model.k
     kind, first = kernels.group_rows(table.codes)
     copies = np.bincount(kind)

@@ -58,17 +58,18 @@ def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None
 
 
 def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: DiverseModel) -> None:
-    shares = np.bincount(codes, minlength=len(column)) / len(codes)
-    shares = shares[shares > 0]
-    largest_l = 1.0 / float(shares.max())
-    largest_entropy = math.exp(-float((shares * np.log(shares)).sum()))
-    for name, asked, possible in (
-        ("l", model.l, largest_l),
-        ("p", model.p, len(shares)),
-        ("entropy_l", model.entropy_l, largest_entropy),
-    ):
+    for name, possible in largest_diversity(codes).items():
+        asked = getattr(model, name)
         if asked is not None and asked > possible * (1 + 1e-9):
             raise InfeasibleError(
                 f"{name} = {asked:g} cannot be had: the sensitive column {column.name!r} allows at most "
                 f"{name} = {math.floor(possible * 1000) / 1000:g}, even if all rows were the same"
             )
+
+
+def largest_diversity(codes: NDArray[np.int32]) -> dict[str, float]:
+    """Return the largest `l`, `p` and `entropy_l` that a release can promise of records with these values."""
+    shares = np.bincount(codes) / len(codes)
+    shares = shares[shares > 0]
+    entropy = -float((shares * np.log(shares)).sum())
+    return {"l": 1.0 / float(shares.max()), "p": len(shares), "entropy_l": math.exp(entropy)}

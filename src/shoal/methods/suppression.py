@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InfeasibleError, InputError, Reason, listing
-from shoal.measures.geometry import geometry
+from shoal.measures.geometry import refuse_items
 from shoal.methods.contract import Circumstances, Progress, silent
 from shoal.methods.feasibility import require_rows
 from shoal.methods.pattern_prices import Prices
@@ -107,7 +107,7 @@ def suppression(
             f"seconds = {seconds!r} is not possible; it must be a number above 0", reason=Reason.PARAMETER
         )
     require_rows(table, model)
-    geometry(table)  # refuses columns of items, which are never exact or suppressed as a whole
+    refuse_items(table)  # which are never exact or suppressed as a whole
     patterns = Patterns.of(model.mask({a.column.name: a.column.weight for a in table.attributes}))
     _require_room(table, model, patterns)
     circumstances.progress("giving rows their patterns", 0.0)

@@ -56,12 +56,13 @@ def xcolor(
     start: str = "locality",
     effort: str = "balanced",
 ) -> Recoding:
-    """Return classes of k or k + 1 records in which few sensitive values are close to any one.
+    """Return classes of k records or a few more in which few sensitive values are close to any one.
 
     Records with too many neighbours in their class, whose values are close to theirs, change places with
     others, each time so that there are fewer pairs of neighbours within classes, and at the least loss. That
     is sure to end well if no record has too many neighbours in the table (see `Advice.guarantees`), and often
-    does if not; where it does not, exchanges go on that leave fewer neighbours too many. Only different
+    does if not; where it does not, exchanges go on that leave fewer neighbours too many. If that does not
+    help either, and the table as one class would keep the promise, classes become larger. Only different
     values are compared, and no graph over records is ever made.
 
     Parameters
@@ -97,19 +98,41 @@ def xcolor(
         circumstances.notes.append(_no_guarantee(advice, model))
     closeness = distance.closeness(model.epsilon)
     failed: list[tuple[int, int, str]] = []
-    for class_of in _starts(start, table, values, distance, model, circumstances):
-        allowed = allowed_neighbours(np.bincount(class_of), model.delta)
-        coloring = Coloring(table.codes, geometry(table), class_of, closeness, values, allowed)
-        _mend(coloring, circumstances)
-        if not coloring.excess:
-            break
-        failed.append((coloring.excess, len(failed), _failure(coloring, allowed, model)))
-    else:
-        assert not guaranteed, "Lemma 2 says that there is another exchange"
-        raise InfeasibleError(min(failed)[2])
-    if start == "locality":
-        _refine(coloring, EFFORTS[effort], circumstances)
-    return _told_apart(table, model, coloring, closeness, values, circumstances)
+    for least in _least_sizes(advice, model):
+        for class_of in _starts(start, table, values, distance, least, model.epsilon, circumstances):
+            allowed = allowed_neighbours(np.bincount(class_of), model.delta)
+            coloring = Coloring(table.codes, geometry(table), class_of, closeness, values, allowed)
+            _mend(coloring, circumstances)
+            if not coloring.excess:
+                break
+            failed.append((coloring.excess, len(failed), _failure(coloring, allowed, model)))
+        else:
+            assert not guaranteed or least > model.k, "Lemma 2 says that there is another exchange"
+            continue
+        if start == "locality":
+            _refine(coloring, EFFORTS[effort], circumstances)
+        recoding, left = _told_apart(table, model, coloring, closeness, values, circumstances)
+        if not left:
+            if least > model.k:
+                circumstances.notes.append(
+                    f"with classes of k = {model.k} the promise could not be kept; they have at least {least}"
+                )
+            return recoding
+        failed.append((0, len(failed), _same_looking(left)))
+    raise InfeasibleError(min(failed)[2])
+
+
+def _least_sizes(advice: Advice, model: Dissimilarity) -> Iterator[int]:
+    """Yield k; and, where the table as one class would do, half as much more each time until it is one.
+
+    In a larger class, more than none may be close to a value.
+    """
+    yield model.k
+    if advice.degree <= int(allowed_neighbours(np.array([advice.records]), model.delta)[0]):
+        least = model.k
+        while 2 * least <= advice.records:
+            least += -(-least // 2)
+            yield least
 
 
 def equal_sizes(records: int, k: int) -> NDArray[np.int64]:
@@ -161,17 +184,18 @@ def _starts(
     table: Table,
     values: NDArray[np.int32],
     distance: Distance,
-    model: Dissimilarity,
+    least: int,
+    epsilon: float,
     circumstances: Circumstances,
 ) -> Iterator[NDArray[np.int32]]:
-    """Yield classes to begin with, others if the first cannot be mended."""
-    sizes = equal_sizes(len(table), model.k)
+    """Yield classes of so many records to begin with, others if the first cannot be mended."""
+    sizes = equal_sizes(len(table), least)
     if start == "locality":
-        order = cheap_order(table, model.k, circumstances)
+        order = cheap_order(table, least, circumstances)
         # The order is a ring: it can be cut in the middle of what would be classes, too.
-        for shift in (0, model.k // 2):
+        for shift in (0, least // 2):
             yield near_classes(table, values, np.roll(order, -shift), sizes)
-    yield balanced_classes(distance.degrees(np.bincount(values), model.epsilon)[values], sizes)
+    yield balanced_classes(distance.degrees(np.bincount(values), epsilon)[values], sizes)
 
 
 def near_classes(
@@ -239,8 +263,10 @@ def _told_apart(
     closeness: Closeness,
     values: NDArray[np.int32],
     circumstances: Circumstances,
-) -> Recoding:
+) -> tuple[Recoding, int]:
     """Return the recoding, after classes that show the same were made to differ where they have to.
+
+    Also returns how many classes still break the promise together with others.
 
     Whoever reads the release sees classes that show the same as one. What each keeps all of them together may
     break: a record may have few neighbours in its own class and many in the others.
@@ -253,13 +279,15 @@ def _told_apart(
         if not len(leaving) or not coloring.part(leaving, FEW):
             break
     circumstances.progress("telling classes apart", 1.0)
-    if len(leaving):
-        raise InfeasibleError(
-            f"{len(leaving)} classes show the same as others in all quasi-identifiers and break the promise "
-            "together with them, and nothing was found to tell them apart; choose a smaller delta or "
-            "epsilon, or more quasi-identifiers"
-        )
-    return recoding
+    return recoding, len(leaving)
+
+
+def _same_looking(classes: int) -> str:
+    return (
+        f"{classes} classes show the same as others in all quasi-identifiers and break the promise together "
+        "with them, and nothing was found to tell them apart; choose a smaller delta or epsilon, or more "
+        "quasi-identifiers"
+    )
 
 
 def _leaving(

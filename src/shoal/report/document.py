@@ -110,6 +110,10 @@ class Report:
         """Return the page: everything is in it, and it asks no other host for anything."""
         return self._page.html()
 
+    def sections(self) -> str:
+        """Return the parts as a piece of HTML, for a page that has the style of `page_style`."""
+        return page("sections.html", report=self, heading="h3")
+
     @property
     def _page(self) -> Page:
         return Page(self.material.certificate, self.tiles, self.panels)
@@ -158,7 +162,7 @@ class Page:
 
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""
-        return page("report.html", report=self)
+        return page("report.html", report=self, heading="h2")
 
     def as_dict(self) -> dict[str, Any]:
         """Return all facts as plain data: the certificate, and what each panel adds to it."""
@@ -171,6 +175,11 @@ class Page:
             ],
             "keep_in_mind": list(self.panels[-1].points),
         }
+
+
+def page_style() -> str:
+    """Return the style sheet of all pages."""
+    return page("style.css")
 
 
 def page(template: str, **content: Any) -> str:

@@ -1,0 +1,54 @@
+"""`shoal ui`: the web page, on this machine only."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli.output import out, warn
+from shoal.errors import InputError, Reason
+from shoal.web import LOOPBACK
+
+
+def ui(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0: any.")] = 0,
+    host: Annotated[str, typer.Option("--host", help="Another address than this machine's own.")] = LOOPBACK,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page at once.")] = True,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", help="Whose tables can be chosen; else the current one, on this machine."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="MB", min=1, help="How large a table may be, unpacked.")
+    ] = 500,
+) -> None:
+    """Open the web page: from a file to a release without a command line."""
+    if importlib.util.find_spec("shiny") is None:
+        raise InputError(
+            "the web page needs the extra 'web', which is not installed: pip install 'shoal[web]'",
+            reason=Reason.PARAMETER,
+        )
+    from shoal.web import server  # late: only this command needs it
+
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"{folder} is not a folder; name one with tables", reason=Reason.PARAMETER)
+    if not server.is_loopback(host):
+        warn(
+            f"others on the network can reach {host}; whoever has the address below can use the page, "
+            "and what is sent is not encrypted"
+        )
+    elif folder is None:
+        folder = Path.cwd()
+
+    def ready(address: str) -> None:
+        out.print("The page is open at", highlight=False)
+        out.print(f"  {address}", markup=False, highlight=False, soft_wrap=True)
+        out.print("The token in it is new each time. Ctrl-C ends it.", highlight=False)
+        out.file.flush()  # whoever reads it from a pipe waits for it
+        if browser:
+            server.open_browser(address)
+
+    server.serve(host=host, port=port, shared=folder, most_bytes=limit * 1_000_000, ready=ready)

@@ -1,0 +1,111 @@
+"""The page and what it does: six steps, one after the other, all on one page."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from htmltools import Tag, TagList, head_content, tags
+from shiny import App, Inputs, Outputs, Session
+
+from shoal.report.document import page_style
+from shoal.web import parts
+from shoal.web.columns import columns_step, serve_columns
+from shoal.web.data import data_step, serve_data
+from shoal.web.desk import Desk
+from shoal.web.promise import promise_step, run_step, serve_promise
+from shoal.web.result import download_step, result_step, serve_result
+
+ASSETS = Path(__file__).parent / "assets"
+
+
+def application(folder: Path, most_bytes: int, shared: Path | None) -> App:
+    """Return the page as an application that a server can run.
+
+    Parameters
+    ----------
+    folder
+        A private folder; each session gets one in it, and Shiny's uploads go there, too.
+    most_bytes
+        How large a table may be.
+    shared
+        The folder whose files may be chosen; None if there is none.
+    """
+
+    def server(input: Inputs, output: Outputs, session: Session) -> None:  # noqa: A002 - Shiny's own word
+        del output  # outputs register themselves
+        private = Path(tempfile.mkdtemp(prefix="session-", dir=folder))
+        desk = Desk(session, private, most_bytes, shared)
+        for serve in (serve_data, serve_columns, serve_promise, serve_result):
+            serve(desk, input)
+
+    made = App(_page(most_bytes, shared), server, static_assets={"/assets": ASSETS})
+    made.sanitize_errors = True
+    return made
+
+
+def inline_scripts(made: App) -> list[str]:
+    """Return the scripts that Shiny writes into the page itself."""
+    content = made.ui["html"] if isinstance(made.ui, dict) else ""
+    return re.findall(r"<script>(.*?)</script>", content, re.DOTALL)
+
+
+def _page(most_bytes: int, shared: Path | None) -> TagList:
+    return TagList(
+        head_content(
+            tags.title("Shoal"),
+            tags.meta(name="viewport", content="width=device-width, initial-scale=1"),
+            tags.meta(name="color-scheme", content="light dark"),
+            tags.link(rel="icon", href="data:,"),
+            tags.style(page_style()),
+            tags.link(rel="stylesheet", href="assets/page.css"),
+            tags.script(src="assets/page.js", defer=""),
+        ),
+        tags.a("To the first step", href="#step-data", class_="unseen skip"),
+        tags.header(
+            tags.h1(tags.img(src="assets/fish.svg", alt="", width="44", height="44"), "Shoal"),
+            tags.p("Publish a table so that nobody in it can be singled out.", class_="lead"),
+            _steps(),
+        ),
+        tags.main(
+            data_step(most_bytes, shared),
+            columns_step(),
+            promise_step(),
+            run_step(),
+            result_step(),
+            download_step(),
+            data_most_bytes=str(most_bytes),
+        ),
+        tags.footer(
+            tags.p("Everything happens on this machine. What you uploaded is removed when you leave.")
+        ),
+        _progress(),
+        tags.div(
+            tags.p("The server has ended, and all it held is removed."),
+            tags.p("Start it again with ", tags.code("shoal ui"), "."),
+            id="gone",
+            role="alert",
+            hidden="",
+        ),
+    )
+
+
+def _steps() -> Tag:
+    links = [tags.li(tags.a(title, href=f"#step-{name}")) for name, title in parts.STEPS.items()]
+    return tags.nav(tags.ol(links), aria_label="Steps")
+
+
+def _progress() -> Tag:
+    """Return the bar that shows work under way, wherever the visitor looks."""
+    return tags.div(
+        tags.div(
+            tags.span(id="stage", role="status", aria_live="polite"),
+            tags.span(id="time-left", class_="hint"),
+            class_="words",
+        ),
+        tags.progress(id="share", max="1", value="0", aria_labelledby="stage"),
+        parts.button("cancel", "Cancel"),
+        id="progress",
+        hidden="",
+    )

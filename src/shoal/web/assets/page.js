@@ -1,0 +1,96 @@
+// What the page does by itself: shows progress and problems where they belong, copies, and checks sizes.
+"use strict";
+(function () {
+  document.documentElement.lang = "en"; // Shiny writes the tag, without it
+  const byId = (id) => document.getElementById(id);
+  const all = (selector) => document.querySelectorAll(selector);
+
+  // --- Told by the server ---------------------------------------------------------------------------------
+
+  function showProgress(told) {
+    byId("progress").hidden = !told.busy;
+    document.body.classList.toggle("busy", told.busy);
+    const go = byId("go");
+    if (go) go.disabled = told.busy;
+    if (!told.busy) return;
+    const stage = byId("stage");
+    if (stage.textContent !== told.stage) stage.textContent = told.stage; // announced once a stage
+    byId("time-left").textContent = told.left;
+    if (told.share > 0) byId("share").value = told.share;
+    else byId("share").removeAttribute("value");
+  }
+
+  function showProblems(told) {
+    all(".problem").forEach((place) => { place.textContent = ""; });
+    all("[aria-invalid]").forEach((entry) => entry.removeAttribute("aria-invalid"));
+    let first = null;
+    Object.entries(told.problems).forEach(([name, words]) => {
+      const place = byId("problem-" + name) || byId("problem-data");
+      place.textContent = words;
+      const entry = byId(name);
+      if (entry) entry.setAttribute("aria-invalid", "true");
+      const details = place.closest("details");
+      if (details) details.open = true;
+      first = first || entry || place;
+    });
+    if (first) first.scrollIntoView({ block: "center", behavior: "smooth" });
+  }
+
+  function goTo(told) {
+    const title = document.querySelector("#step-" + told.name + " h2");
+    title.focus({ preventScroll: true });
+    title.scrollIntoView({ block: "start", behavior: "smooth" });
+  }
+
+  $(document).one("shiny:connected", () => {
+    Shiny.addCustomMessageHandler("progress", showProgress);
+    Shiny.addCustomMessageHandler("problems", showProblems);
+    Shiny.addCustomMessageHandler("step", goTo);
+  });
+
+  $(document).on("shiny:disconnected", () => {
+    showProgress({ busy: false });
+    byId("gone").hidden = false;
+  });
+
+  // --- By itself ------------------------------------------------------------------------------------------
+
+  // Files that are too large are not even begun; the server refuses them as well.
+  function refuseLarge(event, entry, files) {
+    const most = Number(document.querySelector("main").dataset.mostBytes);
+    const large = [...files].find((file) => file.size > most);
+    if (!large) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    entry.value = "";
+    showProblems({
+      problems: { [entry.id]: large.name + " is larger than " + most / 1e6 + " MB, which is the limit." },
+    });
+  }
+  document.addEventListener("change", (event) => {
+    if (event.target.type === "file") refuseLarge(event, event.target, event.target.files);
+  }, true);
+  document.addEventListener("drop", (event) => {
+    const zone = event.target.closest(".drop");
+    if (zone) refuseLarge(event, zone.querySelector("input[type=file]"), event.dataTransfer.files);
+  }, true);
+
+  document.addEventListener("click", (event) => {
+    const copies = event.target.dataset.copies;
+    if (!copies) return;
+    navigator.clipboard.writeText(byId(copies).textContent).then(() => {
+      event.target.textContent = "Copied";
+      setTimeout(() => { event.target.textContent = "Copy"; }, 2000);
+    });
+  });
+
+  // A column looks like its role.
+  document.addEventListener("change", (event) => {
+    const card = event.target.id.startsWith("role_") && event.target.closest("li.column");
+    if (card) card.className = "column " + event.target.value;
+  });
+
+  window.addEventListener("beforeunload", (event) => {
+    if (document.body.classList.contains("busy")) event.preventDefault();
+  });
+})();

@@ -1,0 +1,201 @@
+"""The first step: a table is uploaded, chosen from the folder or made up, and its first rows are shown."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from htmltools import Tag, TagChild, TagList, tags
+from shiny import Inputs, reactive, render, req, ui
+
+from shoal.io import ENDINGS, write_csv
+from shoal.samples import hospital
+from shoal.web import parts
+from shoal.web.desk import Desk, Problems
+from shoal.web.tasks import Source
+
+DEMO = "patients.csv"
+"""What the made-up table is called."""
+PATIENTS = 5_000
+DELIMITERS = {"": "found out", ",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |"}
+ENCODINGS = {
+    "": "found out",
+    "utf-8": "UTF-8",
+    "windows-1252": "Windows-1252",
+    "latin-1": "Latin-1",
+    "utf-16": "UTF-16",
+}
+_MOST_FILES = 200
+
+
+def data_step(most_bytes: int, shared: Path | None) -> Tag:
+    """Return the section in which a table is chosen."""
+    return parts.step(
+        "data",
+        "Choose the table to publish. It stays on this machine: nothing is sent anywhere else.",
+        tags.div(
+            parts.file(
+                "upload",
+                "Drop a file here, or choose one",
+                f"CSV, TSV, text or .dat (also .gz), Parquet or Arrow; at most {most_bytes / 1e6:g} MB.",
+                accept=",".join({f".{ending.rpartition('.')[2]}": None for ending in ENDINGS}),
+            ),
+            tags.div(
+                _folder_field(shared),
+                tags.p("No table at hand?", class_="label"),
+                parts.button("demo", "Try it with made-up patients"),
+                class_="stack",
+            ),
+            class_="pair",
+        ),
+        parts.problem("data"),
+        ui.output_ui("table_shown"),
+    )
+
+
+def serve_data(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own word
+    """Make the first step work."""
+
+    @reactive.effect
+    @reactive.event(input.upload)
+    def _() -> None:
+        given = input.upload()
+        if not given:
+            return
+        name = shown_name(given[0]["name"])
+        ending = _ending(name)
+        if ending is None:
+            os.unlink(given[0]["datapath"])
+            desk.tell({"upload": f"{name} has no ending that tells a format: {', '.join(ENDINGS)}"})
+            return
+        path = _place(desk) / f"table{ending}"
+        shutil.move(given[0]["datapath"], path)
+        _look(desk, Source(path, name, most_bytes=desk.most_bytes))
+
+    @reactive.effect
+    @reactive.event(input.demo)
+    def _() -> None:
+        path = _place(desk) / DEMO
+        write_csv(hospital(PATIENTS), path)
+        _look(desk, Source(path, DEMO, made_up=True))
+
+    if desk.shared is not None:
+        folder = desk.shared
+
+        @reactive.effect
+        @reactive.event(input.folder_file)
+        def _() -> None:
+            chosen = input.folder_file()
+            if chosen and chosen in tables_in(folder):
+                _look(desk, Source(folder / chosen, chosen, most_bytes=desk.most_bytes))
+
+    @reactive.effect
+    @reactive.event(input.delimiter, input.encoding, ignore_init=True)
+    def _() -> None:
+        source = desk.source()
+        req(source is not None)
+        assert source is not None
+        changed = replace(source, delimiter=input.delimiter() or None, encoding=input.encoding() or None)
+        if changed != source:
+            _look(desk, changed)
+
+    @render.ui
+    def table_shown() -> TagChild:
+        source, seen = desk.source(), desk.seen()
+        if source is None:
+            return None
+        return TagList(_reading(source, seen), _preview(source, seen) if seen else None)
+
+
+def tables_in(folder: Path) -> list[str]:
+    """Return the names of the tables that lie in a folder, and nowhere else."""
+    inside = folder.resolve()
+    names = [
+        entry.name
+        for entry in os.scandir(inside)
+        if entry.is_file() and _ending(entry.name) and Path(entry.path).resolve().parent == inside
+    ]
+    return sorted(names)[:_MOST_FILES]
+
+
+def shown_name(given: str) -> str:
+    """Return what to call a file that a visitor has named: one word of a path, without tricks."""
+    name = re.split(r"[/\\]", given)[-1]
+    plain = "".join(letter for letter in name if letter.isprintable()).strip(". ")
+    return plain[-100:] or "table"
+
+
+def _folder_field(shared: Path | None) -> Tag | None:
+    names = tables_in(shared) if shared is not None else []
+    if not names:
+        return None
+    options = {"": "Choose a file …", **{name: name for name in names}}
+    return parts.choice("folder_file", "Or take one from the folder", options, "")
+
+
+def _ending(name: str) -> str | None:
+    return next((ending for ending in ENDINGS if name.lower().endswith(ending)), None)
+
+
+def _place(desk: Desk) -> Path:
+    """Return a new folder for one table; that of the table before goes."""
+    before = desk.source()
+    if before is not None and desk.folder in before.path.parents:
+        shutil.rmtree(before.path.parent, ignore_errors=True)
+    place = desk.folder / secrets.token_hex(8)
+    place.mkdir(mode=0o700)
+    return place
+
+
+def _look(desk: Desk, source: Source) -> None:
+    desk.take(source)
+    desk.start("look", source, desk.seen.set, _where)
+
+
+def _where(reason: str, message: str) -> Problems:
+    """Return beside which field an error of reading belongs."""
+    return {"encoding" if reason == "encoding" else "data": message}
+
+
+def _reading(source: Source, seen: dict[str, Any] | None) -> Tag:
+    """Return how a file is read, with fields to change it where that can be."""
+    counts = f"{seen['rows']:,} rows, {len(seen['columns'])} columns" if seen else ""
+    found = (seen or {}).get("dialect") or {}
+    fields: TagChild = None
+    if source.is_text:
+        fields = tags.div(
+            parts.choice(
+                "delimiter",
+                "Between cells",
+                DELIMITERS,
+                source.delimiter or "",
+                _found(DELIMITERS, found.get("delimiter")),
+            ),
+            parts.choice(
+                "encoding",
+                "Encoding",
+                ENCODINGS,
+                source.encoding or "",
+                _found(ENCODINGS, found.get("encoding")),
+            ),
+            class_="fields",
+        )
+    return tags.div(tags.h3(source.name, " ", tags.small(counts)), fields, id="table-read")
+
+
+def _found(names: dict[str, str], value: str | None) -> str | None:
+    return None if value is None else f"read as {names.get(value, value)}"
+
+
+def _preview(source: Source, seen: dict[str, Any]) -> Tag:
+    return parts.table(
+        f"The first rows of {source.name}",
+        [column["name"] for column in seen["columns"]],
+        seen["preview"],
+        class_="preview",
+    )

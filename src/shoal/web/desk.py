@@ -1,0 +1,224 @@
+"""What one visitor has before them: a table, its schema, the runs so far; and the work under way."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shiny import Session, reactive
+
+from shoal.models import Model
+from shoal.release import Format
+from shoal.schema import Schema
+from shoal.web.tasks import Source
+from shoal.web.work import Job
+
+Problems = dict[str, str]
+"""What is wrong, by the name of the field or the step that it concerns."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A release that is asked for.
+
+    Parameters
+    ----------
+    source, schema, model
+        The table, what its columns are, and the promise.
+    choices
+        Method, effort and seed, as far as they are chosen.
+    form
+        Of the released file.
+    keep_key
+        Whether the key is written, too.
+    """
+
+    source: Source
+    schema: Schema
+    model: Model
+    choices: dict[str, Any]
+    form: Format = "csv"
+    keep_key: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """A release that was made.
+
+    Parameters
+    ----------
+    number
+        From 1 on, in the order in which they were made.
+    plan
+        How.
+    folder
+        Where its files are.
+    result
+        What the task `make` told of it.
+    """
+
+    number: int
+    plan: Plan
+    folder: Path
+    result: dict[str, Any]
+
+
+@dataclass
+class Pace:
+    """How far a piece of work is, as somebody sees who waits for it.
+
+    Parameters
+    ----------
+    clock
+        Tells the time in seconds.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    stage: str = ""
+    share: float = 0.0
+    since: float = field(default=0.0)
+
+    def at(self, stage: str, share: float) -> Pace:
+        """Go on to a stage, and a share of it."""
+        if stage != self.stage:
+            self.stage, self.since = stage, self.clock()
+        self.share = share
+        return self
+
+    def left(self) -> str:
+        """Return how long the stage will still take, in words; nothing where nobody can know."""
+        gone = self.clock() - self.since
+        if gone < 1 or not 0.02 < self.share < 1:
+            return ""
+        seconds = gone * (1 - self.share) / self.share
+        if seconds < 90:
+            return f"about {max(1, round(seconds))} s left in this stage"
+        return f"about {round(seconds / 60)} minutes left in this stage"
+
+
+class Desk:
+    """All that one session knows; nothing of it is shared with another.
+
+    Parameters
+    ----------
+    session
+        The visitor's.
+    folder
+        A private folder, which is removed when the session ends.
+    most_bytes
+        How large a table may be.
+    shared
+        The folder whose files may be chosen; None if there is none.
+    """
+
+    def __init__(self, session: Session, folder: Path, most_bytes: int, shared: Path | None) -> None:
+        self.folder = folder
+        self.most_bytes = most_bytes
+        self.shared = shared
+        self.source: reactive.Value[Source | None] = reactive.Value(None)
+        self.seen: reactive.Value[dict[str, Any] | None] = reactive.Value(None)
+        self.schema: reactive.Value[Schema | None] = reactive.Value(None)
+        self.weighed: reactive.Value[dict[str, Any] | None] = reactive.Value(None)
+        self.runs: reactive.Value[tuple[Run, ...]] = reactive.Value(())
+        self.shown: reactive.Value[int | None] = reactive.Value(None)
+        self._session = session
+        self._job: Job | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._sending: set[asyncio.Task[None]] = set()  # the loop keeps no task alive by itself
+        session.on_ended(self._leave)
+
+    def run_shown(self) -> Run | None:
+        """Return the run that the visitor looks at."""
+        return next((run for run in self.runs() if run.number == self.shown()), None)
+
+    def take(self, source: Source) -> None:
+        """Put another table on the desk: what was known of the last one goes."""
+        self.source.set(source)
+        for value in (self.seen, self.schema, self.weighed, self.shown):
+            value.set(None)
+        for run in self.runs():
+            shutil.rmtree(run.folder, ignore_errors=True)
+        self.runs.set(())
+
+    def tell(self, problems: Problems) -> None:
+        """Show what is wrong, and where; what was wrong before is not shown any longer."""
+        self._send("problems", {"problems": problems})
+
+    def go_to(self, name: str) -> None:
+        """Bring a step into view, as soon as it is drawn."""
+        self._session.on_flushed(lambda: self._send("step", {"name": name}), once=True)
+
+    def start(
+        self,
+        task: str,
+        source: Source,
+        done: Callable[[dict[str, Any]], object],
+        failed: Callable[[str, str], Problems],
+        **arguments: Any,
+    ) -> None:
+        """Have a task done by another process; one that is under way is ended.
+
+        Parameters
+        ----------
+        task, source, arguments
+            As for `Job`.
+        done
+            Called with the result.
+        failed
+            Called with the reason and the message of an error; returns where to show it.
+        """
+        self.stop()
+        self.tell({})
+        self._job = Job(task, source, arguments, self.folder)
+        self._following = asyncio.create_task(self._follow(self._job, done, failed))
+
+    def stop(self) -> None:
+        """End the work that is under way, if there is any."""
+        if self._job is not None:
+            self._job.end()
+            self._job = None
+            self._send("progress", {"busy": False})
+
+    async def _follow(
+        self,
+        job: Job,
+        done: Callable[[dict[str, Any]], object],
+        failed: Callable[[str, str], Problems],
+    ) -> None:
+        pace = Pace()
+        self._send("progress", {"busy": True, "stage": "starting", "share": 0.0, "left": ""})
+        async for message in job.messages():
+            if job is not self._job:
+                continue  # ended, and perhaps another one is under way: let this one run out
+            if "progress" in message:
+                now = pace.at(*message["progress"])
+                self._send(
+                    "progress", {"busy": True, "stage": now.stage, "share": now.share, "left": now.left()}
+                )
+                continue
+            self._job = None
+            self._send("progress", {"busy": False})
+            async with reactive.lock():
+                with reactive.isolate():
+                    if "error" in message:
+                        self.tell(failed(message["error"]["reason"], message["error"]["message"]))
+                    else:
+                        done(message["result"])
+                await reactive.flush()
+
+    def _send(self, kind: str, message: dict[str, object]) -> None:
+        task = asyncio.ensure_future(self._session.send_custom_message(kind, message))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _leave(self) -> None:
+        if self._job is not None:
+            self._job.end()
+        if self._following is not None:
+            await self._following
+        await asyncio.to_thread(shutil.rmtree, self.folder, True)

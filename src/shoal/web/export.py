@@ -1,0 +1,111 @@
+"""The same release without the page: the command and the Python script that make it, and all its files."""
+
+from __future__ import annotations
+
+import shlex
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from shoal.commands import words
+from shoal.models import Model, Patterned
+from shoal.release import RELEASE_FILES
+from shoal.web.desk import Plan, Run
+
+SCHEMA, PATTERNS, COMMAND, SCRIPT, EVERYTHING = (
+    "schema.toml",
+    "patterns.toml",
+    "repeat.sh",
+    "repeat.py",
+    "release.zip",
+)
+KEY = "key.csv"
+"""What is never put in with the other files."""
+OUTPUT = "release"
+
+
+def command(plan: Plan) -> str:
+    """Return the command that makes the same release, given the table and the schema beside it."""
+    parameters = _parameters(plan.model)
+    if isinstance(plan.model, Patterned):
+        parameters = {"k": plan.model.k, "patterns": PATTERNS if _patterns(plan.model) else None}
+    asked = {
+        "schema": SCHEMA,
+        "delimiter": plan.source.delimiter,
+        "encoding": plan.source.encoding,
+        "model": plan.model.name,
+        **parameters,
+        **plan.choices,
+        "format": plan.form if plan.form != "csv" else None,
+        "keep_key": plan.keep_key,
+        "output": OUTPUT,
+    }
+    return shlex.join(["shoal", "anonymize", _path(plan), *words(asked)])
+
+
+def script(plan: Plan) -> str:
+    """Return the Python script that makes the same release, given the table and the schema beside it."""
+    reading = {"delimiter": plan.source.delimiter, "encoding": plan.source.encoding}
+    model = f"shoal.{type(plan.model).__name__}({_keywords(_parameters(plan.model))})"
+    saving = {"form": plan.form if plan.form != "csv" else None, "keep_key": plan.keep_key or None}
+    return "\n".join(
+        [
+            "import shoal",
+            "",
+            f"table = shoal.read_table({_arguments(repr(_path(plan)), _keywords(reading))})",
+            f'schema = shoal.Schema.read("{SCHEMA}")',
+            f"release = shoal.anonymize({_arguments('table', 'schema', model, _keywords(plan.choices))})",
+            "print(release.audit.verdict)",
+            f"release.save({_arguments(repr(OUTPUT), _keywords(saving))})",
+            "",
+        ]
+    )
+
+
+def write_beside(plan: Plan, folder: Path) -> None:
+    """Write what is needed to repeat a run into the folder of its release."""
+    texts = {SCHEMA: plan.schema.to_toml(), COMMAND: command(plan) + "\n", SCRIPT: script(plan)}
+    if isinstance(plan.model, Patterned) and (patterns := _patterns(plan.model)):
+        texts[PATTERNS] = tomli_w.dumps(patterns)
+    for name, content in texts.items():
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+def bundle(run: Run) -> Path:
+    """Return one file with all files of a run, but for the key."""
+    target = run.folder / EVERYTHING
+    if not target.exists():
+        names = [*(n for n in RELEASE_FILES if n != KEY), SCHEMA, PATTERNS, COMMAND, SCRIPT]
+        unfinished = target.with_suffix(".part")
+        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=5) as packed:
+            for file in (run.folder / name for name in names):
+                if file.exists():
+                    packed.write(file, f"{OUTPUT}/{file.name}")
+        unfinished.replace(target)
+    return target
+
+
+def _path(plan: Plan) -> str:
+    # A name that begins with a dash would be taken for an option.
+    return f"./{plan.source.name}" if plan.source.name.startswith("-") else plan.source.name
+
+
+def _parameters(model: Model) -> dict[str, Any]:
+    """Return the parameters that are not what they are by default."""
+    usual = {field.name: field.default for field in fields(model)}
+    return {name: value for name, value in model.parameters.items() if value != usual[name]}
+
+
+def _patterns(model: Patterned) -> dict[str, Any]:
+    return {name: value for name, value in _parameters(model).items() if name != "k"}
+
+
+def _keywords(given: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+
+
+def _arguments(*words: str) -> str:
+    return ", ".join(word for word in words if word)

@@ -1,0 +1,161 @@
+"""The work behind the page, each piece a function of plain arguments: it runs in a process of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal import engines
+from shoal.advice import advise
+from shoal.errors import ShoalError
+from shoal.io import holds_transactions, read_table, sniff
+from shoal.methods import Progress
+from shoal.methods.feasibility import largest_diversity
+from shoal.models import Model
+from shoal.release import Format
+from shoal.scanning import combinations, scan
+from shoal.schema import Schema
+from shoal.suggestion import warnings
+from shoal.table import Table
+
+PREVIEWED = 6
+"""How many rows of a table are shown."""
+MOST_COMBINATIONS = 8
+"""So many combinations of columns are shown, the most identifying ones."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table comes from.
+
+    Parameters
+    ----------
+    path
+        The file, in a place and under a name that the server chose.
+    name
+        What its owner calls it: only ever shown.
+    delimiter, encoding
+        As for `read_table`.
+    most_bytes
+        How large it may be, unpacked.
+    made_up
+        Whether nobody has it but the page.
+    """
+
+    path: Path
+    name: str
+    delimiter: str | None = None
+    encoding: str | None = None
+    most_bytes: int | None = None
+    made_up: bool = False
+
+    def read(self) -> pl.DataFrame:
+        """Return the table."""
+        return read_table(
+            self.path, delimiter=self.delimiter, encoding=self.encoding, most_bytes=self.most_bytes
+        )
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is delimited text, of which delimiter and encoding have to be found out."""
+        endings = {ending.lower() for ending in self.path.suffixes}
+        return not (endings & {".parquet", ".arrow", ".feather"} or holds_transactions(self.path))
+
+
+def look(source: Source, progress: Progress) -> dict[str, Any]:
+    """Read a table for the first time: its first rows, what its columns probably are, what identifies."""
+    progress("reading the file", 0.0)
+    frame = source.read()
+    progress("looking through the columns", 0.4)
+    found = scan(frame)
+    dialect = None
+    if source.is_text:
+        dialect = asdict(sniff(source.path, delimiter=source.delimiter, encoding=source.encoding))
+    return {
+        "rows": found.records,
+        "dialect": dialect,
+        "columns": [
+            {
+                "name": each.name,
+                "role": each.role.value,
+                "kind": each.kind.value,
+                "reason": each.reason,
+                "distinct": each.distinct,
+                "missing": each.missing,
+            }
+            for each in found.suggestions
+        ],
+        "combinations": [each.as_dict() for each in found.combinations[:MOST_COMBINATIONS]],
+        "preview": [
+            ["" if cell is None else _shown(cell) for cell in row] for row in frame.head(PREVIEWED).rows()
+        ],
+    }
+
+
+def weigh(source: Source, schema: Schema, progress: Progress) -> dict[str, Any]:
+    """Tell what a table with this schema allows: who is unique, what can be promised, what looks odd."""
+    progress("reading the file", 0.0)
+    frame = source.read()
+    progress("counting who is unique", 0.3)
+    table = Table.encode(frame, schema)
+    return {
+        "records": len(table),
+        "left_out": table.left_out,
+        "combinations": [each.as_dict() for each in combinations(table)[:MOST_COMBINATIONS]],
+        "diversity": {column.name: largest_diversity(column.codes) for column in table.sensitive},
+        # The page has fields where the command line has options.
+        "warnings": [re.sub(r" \(--\w+\)", "", each) for each in warnings(frame, schema)],
+    }
+
+
+def frontier(
+    source: Source, schema: Schema, epsilon: float, distance: str | None, progress: Progress
+) -> dict[str, Any]:
+    """Tell which delta can be promised, for several k."""
+    progress("comparing sensitive values", 0.0)
+    return advise(source.read(), schema, epsilon=epsilon, distance=distance).as_dict()
+
+
+def make(
+    source: Source,
+    schema: Schema,
+    model: Model,
+    choices: Mapping[str, Any],
+    form: Format,
+    keep_key: bool,
+    folder: Path,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Make a release, write its files into a folder, and tell what it is worth."""
+    release = engines.anonymize(source.read(), schema, model, progress=progress, **choices)
+    progress("writing the report", 0.0)
+    report = release.write_files(folder, form=form, keep_key=keep_key)
+    return {
+        "certificate": release.certificate,
+        "verdict": release.audit.verdict,
+        "tiles": report.tiles,
+        "panels": report.sections(),
+    }
+
+
+def explained(error: Exception, source: Source) -> dict[str, str]:
+    """Return an error for the page, in which a file is called what its owner calls it."""
+    if not isinstance(error, ShoalError):
+        return {"reason": "bug", "message": f"Shoal failed: {type(error).__name__}: {error}"}
+    return {"reason": error.reason.value, "message": str(error).replace(str(source.path), source.name)}
+
+
+TASKS: dict[str, Callable[..., dict[str, Any]]] = {
+    task.__name__: task for task in (look, weigh, frontier, make)
+}
+"""What can be asked for, by name."""
+
+
+def _shown(cell: Any, most: int = 60) -> str:
+    text = " ".join(map(str, cell)) if isinstance(cell, list) else str(cell)
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,78 @@
+"""Pictures of the web page for the documentation: `python tests/screenshots.py FOLDER` takes them anew."""
+
+from __future__ import annotations
+
+import base64
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from browser import Browser, chromium
+from system.test_web import Server, Visitor, running
+
+from shoal.samples import hospital
+
+HIGHEST = 1000
+
+
+def take(browser: Browser, selector: str, target: Path) -> None:
+    """Save a picture of a part of the page, from its top on."""
+    time.sleep(1)  # scrolling and drawing
+    browser.run("document.querySelector('nav').style.position = 'static'")
+    box = browser.run(
+        f"const box = document.querySelector({selector!r}).getBoundingClientRect();"
+        "return {x: 0, y: Math.max(0, box.top + scrollY - 16), width: innerWidth, height: box.height + 24}"
+    )
+    clip = {**box, "height": min(box["height"], HIGHEST), "scale": 1}
+    drawn = browser.driver.execute_cdp_cmd(
+        "Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True, "clip": clip}
+    )
+    target.write_bytes(base64.b64decode(drawn["data"]))
+
+
+def tour(browser: Browser, server: Server, table: Path, folder: Path) -> None:
+    """Go through all steps, and take a picture of each."""
+    visitor = Visitor(browser, server)
+    visitor.upload(table)
+    visitor.wait("document.getElementById('columns_done')")
+    take(browser, "#step-data", folder / "web-data.png")
+    take(browser, "#step-columns", folder / "web-columns.png")
+    visitor.use_columns()
+    take(browser, "#step-promise", folder / "web-promise.png")
+    browser.show(dark=True)
+    take(browser, "#step-promise", folder / "web-dark.png")
+    browser.show(width=390)
+    take(browser, "#step-columns", folder / "web-narrow.png")
+    take(browser, "#step-promise", folder / "web-promise-narrow.png")
+    browser.show()
+    visitor.enter("k", 40)
+    visitor.enter("effort", "best")
+    visitor.press("go")
+    visitor.wait("Number(document.getElementById('share').value) > 0.1")
+    browser.run("scrollTo(0, document.querySelector('#step-run').offsetTop - 300)")
+    time.sleep(1)
+    browser.driver.save_screenshot(str(folder / "web-run.png"))
+    visitor.press("cancel")
+    visitor.wait("document.getElementById('progress').hidden")
+    visitor.enter("effort", "")
+    visitor.make(k=5)
+    visitor.choose("k-anonymity")
+    visitor.wait("document.querySelector('#method option[value=mondrian]')")
+    visitor.make(run=2, k=5)
+    take(browser, "#step-result", folder / "web-result.png")
+    take(browser, "#step-download", folder / "web-download.png")
+    browser.show(width=390)
+    take(browser, "#step-result", folder / "web-result-narrow.png")
+    take(browser, "#step-download", folder / "web-download-narrow.png")
+    browser.driver.get("about:blank")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place, chromium() as started:
+        table = Path(place) / "patients.csv"
+        hospital(400).write_csv(table)
+        temporary = Path(place) / "temporary"
+        temporary.mkdir()
+        with running(Path(place), temporary) as server:
+            tour(started, server, table, Path(sys.argv[1]))

@@ -1,0 +1,577 @@
+"""The web page in a browser: from a file to a release, with everything that can go wrong on the way."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import io
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import polars as pl
+import pytest
+from browser import Browser, chromium
+
+from shoal.io import read_table
+from shoal.samples import enlarge, hospital
+
+SHOAL = [sys.executable, "-m", "shoal"]
+LIMIT = 4  # megabytes
+PATIENCE = 300  # seconds until something surely went wrong, also on a busy machine
+
+
+class Server:
+    """A running `shoal ui`."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, temporary: Path) -> None:
+        self.process = process
+        self.address = address
+        self.temporary = temporary
+        self.token = address.partition("token=")[2]
+        self.place = urlsplit(address).netloc
+
+    def ask(
+        self, path: str, *, method: str = "GET", token: bool = True, **options: object
+    ) -> tuple[int, str]:
+        """Return status and text of an answer, asked for without a browser."""
+        headers = {"Origin": f"http://{self.place}"}
+        if token:
+            headers["Cookie"] = f"shoal-{self.place.rpartition(':')[2]}={self.token}"
+        connection = http.client.HTTPConnection(self.place, timeout=PATIENCE)
+        try:
+            connection.request(method, path, headers=headers, **options)  # type: ignore[arg-type]
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode("utf-8", "replace")
+        finally:
+            connection.close()
+
+    def workers(self) -> list[int]:
+        """Return the processes that work for it."""
+        told = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(number) for number in told.split()]
+
+
+@contextmanager
+def running(folder: Path, temporary: Path, *options: str) -> Iterator[Server]:
+    process = subprocess.Popen(
+        [*SHOAL, "ui", "--no-browser", "--folder", str(folder), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        address = next(found[0] for line in process.stdout if (found := re.search(r"http://\S+", line)))
+        yield Server(process, address, temporary)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+        complaints = process.stderr.read()
+        process.stdout.close()
+        process.stderr.close()
+    assert "Traceback" not in complaints, complaints
+    assert list(temporary.iterdir()) == []  # nothing is left behind
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tables")
+    hospital(200).write_csv(folder / "patients.csv")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(folder, tmp_path_factory.mktemp("temporary"), "--limit", str(LIMIT)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+class Visitor:
+    """Somebody in front of the page."""
+
+    def __init__(self, browser: Browser, server: Server, **look: object) -> None:
+        self.browser = browser
+        self.server = server
+        browser.driver.get("about:blank")  # what the page before says when it is left is not ours
+        browser.open(server.address, **look)  # type: ignore[arg-type]
+        self.wait("window.Shiny && Shiny.shinyapp && Shiny.shinyapp.isConnected()")
+
+    def wait(self, condition: str) -> None:
+        self.browser.wait(f"return {condition}", seconds=PATIENCE)
+
+    def press(self, name: str) -> None:
+        self.browser.run(f"document.getElementById({name!r}).click()")
+
+    def enter(self, name: str, value: object) -> None:
+        self.browser.run(
+            f"const entry = document.getElementById({name!r}); entry.value = {json.dumps(value)};"
+            "entry.dispatchEvent(new Event('change', {bubbles: true}));"
+        )
+
+    def upload(self, path: Path) -> None:
+        self.browser.driver.find_element("id", "upload").send_keys(str(path))
+
+    def choose(self, model: str) -> None:
+        self.browser.run(f"document.querySelector('input[name=model][value={json.dumps(model)}]').click()")
+
+    def text(self, selector: str) -> str:
+        return str(self.browser.run(f"return document.querySelector({selector!r}).textContent.trim()"))
+
+    def problem(self, name: str) -> str:
+        """Wait for something to be wrong with a field, and return what."""
+        self.wait(f"document.getElementById('problem-{name}').textContent")
+        return self.text(f"#problem-{name}")
+
+    def use_columns(self) -> None:
+        """Wait for a table, and take the suggestions."""
+        self.wait("document.getElementById('columns_done')")
+        self.press("columns_done")
+        self.wait("document.getElementById('k') && document.getElementById('go')")
+
+    def make(self, run: int = 1, **parameters: object) -> None:
+        """Set parameters, and wait for a release."""
+        for name, value in parameters.items():
+            self.enter(name, value)
+        self.press("go")
+        self.wait(
+            "document.getElementById('verdict') && document.getElementById('progress').hidden"
+            + (f" && document.querySelectorAll('input[name=shown_run]').length === {run}" if run > 1 else "")
+        )
+
+    def download(self, name: str) -> bytes:
+        """Return the file behind a link, asked for with the browser's own cookie."""
+        self.wait(f"document.getElementById({name!r}).getAttribute('href')")
+        path = self.browser.run(f"return document.getElementById({name!r}).getAttribute('href')")
+        (cookie,) = self.browser.driver.get_cookies()
+        connection = http.client.HTTPConnection(self.server.place, timeout=PATIENCE)
+        try:
+            connection.request("GET", f"/{path}", headers={"Cookie": f"{cookie['name']}={cookie['value']}"})
+            answer = connection.getresponse()
+            assert answer.status == 200
+            return answer.read()
+        finally:
+            connection.close()
+
+
+def check(visitor: Visitor, tmp_path: Path, table: Path) -> None:
+    """Download everything, audit it with the command line, and repeat it by the exported command."""
+    packed = zipfile.ZipFile(io.BytesIO(visitor.download("get_everything")))
+    packed.extractall(tmp_path)
+    given = tmp_path / "release"
+    certificate = json.loads((given / "certificate.json").read_text())
+    assert visitor.download("get_csv") == (given / "release.csv").read_bytes()
+    assert visitor.download("get_schema_toml") == (given / "schema.toml").read_bytes()
+    model = certificate["model"]
+    asked = [word for name in ("k", "l") if name in model for word in (f"--{name}", str(model[name]))]
+    audited = subprocess.run(
+        [
+            *(*SHOAL, "audit", str(table), str(given / "release.csv")),
+            *("--schema", str(given / "schema.toml"), "--model", model["name"], *asked),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert audited.returncode == 0, audited.stderr
+    again = tmp_path / "again"
+    again.mkdir()
+    (again / table.name).write_bytes(table.read_bytes())
+    (again / "schema.toml").write_bytes((given / "schema.toml").read_bytes())
+    command = visitor.text("#command")
+    assert command == (given / "repeat.sh").read_text().strip()
+    done = subprocess.run([*SHOAL, *shlex.split(command)[1:]], cwd=again, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    repeated = json.loads((again / "release" / "certificate.json").read_text())
+    assert repeated["model"] == model
+    assert repeated["loss"] == certificate["loss"]
+    assert (again / "release" / "release.csv").read_bytes() == (given / "release.csv").read_bytes()
+
+
+def test_from_an_upload_to_an_audited_release(
+    browser: Browser, server: Server, folder: Path, tmp_path: Path
+) -> None:
+    visitor = Visitor(browser, server)
+    assert "token" not in browser.run("return location.href")
+    visitor.upload(folder / "patients.csv")
+    visitor.use_columns()
+    assert "200 rows, 10 columns" in visitor.text("#table-read h3")
+    assert visitor.text("#step-data .preview tbody td").startswith("P-")
+    roles = browser.run("return [...document.querySelectorAll('[id^=role_]')].map(each => each.value)")
+    assert roles[:3] == ["identifier", "identifier", "quasi"]
+    assert browser.run("return document.querySelectorAll('.bars li').length") > 3
+    assert browser.run("return document.querySelector('input[name=model]:checked').value") == "freeform"
+    assert browser.run("return document.getElementById('k').max") == "200"
+    visitor.make(k=5, seed="11")
+    assert "holds" in visitor.text("#verdict")
+    assert "seeded" in visitor.text("#result_shown .notice")
+    titles = browser.run("return [...document.querySelectorAll('.report h3')].map(each => each.textContent)")
+    assert len(titles) > 6
+    assert browser.run("return document.querySelectorAll('.report svg').length") > 6
+    assert browser.run("return document.getElementById('get_key')") is None
+    check(visitor, tmp_path, folder / "patients.csv")
+    assert browser.complaints() == []
+    assert {urlsplit(address).netloc for address in browser.requests()} == {server.place}
+
+
+def test_made_up_patients_and_runs_side_by_side(browser: Browser, server: Server, tmp_path: Path) -> None:
+    visitor = Visitor(browser, server)
+    visitor.press("demo")
+    visitor.use_columns()
+    visitor.choose("k-anonymity")
+    visitor.wait("document.querySelector('#method option[value=mondrian]')")
+    visitor.make(k=10, seed="1")
+    visitor.make(run=2, k=50, seed="1")
+    head = browser.run(
+        "return [...document.querySelectorAll('.comparison thead th')].map(e => e.textContent.trim())"
+    )
+    assert head == ["Run 1", "Run 2"]
+    assert visitor.text(".comparison tbody tr td").startswith("k-anonymity, k = 10")
+    assert "--k 50" in visitor.text("#command")
+    browser.run("document.querySelector('input[name=shown_run][value=\"1\"]').click()")
+    visitor.wait("document.getElementById('command').textContent.includes('--k 10 ')")
+    table = tmp_path / "patients.csv"
+    table.write_bytes(visitor.download("get_demo"))
+    check(visitor, tmp_path, table)
+
+
+def test_a_file_of_the_folder_can_be_chosen(browser: Browser, server: Server) -> None:
+    visitor = Visitor(browser, server)
+    names = browser.run(
+        "return [...document.querySelectorAll('#folder_file option')].map(each => each.value)"
+    )
+    assert names == ["", "patients.csv"]
+    browser.run("Shiny.setInputValue('folder_file', '../../../etc/passwd')")
+    visitor.enter("folder_file", "patients.csv")
+    visitor.wait("document.querySelectorAll('.column').length === 10")
+    assert visitor.text("#table-read h3").startswith("patients.csv")
+
+
+def test_bad_files_are_refused_with_a_reason(browser: Browser, server: Server, tmp_path: Path) -> None:
+    visitor = Visitor(browser, server)
+    cases = {
+        "ragged.csv": (b"a,b\n1,2\n3\n", "data", "line 3 has 1 field"),
+        "book.csv": (b"PK\x03\x04" + bytes(100), "data", "zip archive or an Excel workbook"),
+        "notes.docx": (b"a,b\n1,2\n", "upload", "has no ending that tells a format"),
+        "bomb.csv.gz": (gzip.compress(b"a,b\n" + b"1,2\n" * 2_000_000), "data", f"larger than {LIMIT} MB"),
+    }
+    for name, (content, field, words) in cases.items():
+        (tmp_path / name).write_bytes(content)
+        visitor.upload(tmp_path / name)
+        visitor.wait(f"document.getElementById('problem-{field}').textContent.includes({words!r})")
+    shown = browser.run("return [...document.querySelectorAll('.problem')].map(e => e.textContent).join('')")
+    assert str(server.temporary) not in shown
+    (tmp_path / "latin.csv").write_bytes("Straße;Zahl\nä;1\nö;2\n".encode("latin-1"))
+    visitor.upload(tmp_path / "latin.csv")
+    visitor.wait("document.getElementById('hint-encoding')?.textContent.includes('Windows-1252')")
+    visitor.enter("encoding", "utf-8")
+    assert "is not valid utf-8" in visitor.problem("encoding")
+    visitor.enter("encoding", "latin-1")
+    visitor.wait("document.querySelector('.preview th')?.textContent === 'Straße'")
+
+
+def test_a_promise_that_cannot_be_kept_comes_with_advice(
+    browser: Browser, server: Server, folder: Path
+) -> None:
+    visitor = Visitor(browser, server)
+    visitor.upload(folder / "patients.csv")
+    visitor.use_columns()
+    possible = float(browser.run("return document.getElementById('l').max"))
+    visitor.enter("l", 150)
+    visitor.press("go")
+    assert f"at most l = {possible:g}" in visitor.problem("l")
+    assert browser.run("return document.getElementById('l').getAttribute('aria-invalid')") == "true"
+    visitor.enter("l", "")
+    visitor.enter("k", 201)
+    visitor.press("go")
+    assert "it can be 200 at most" in visitor.problem("k")
+    assert visitor.text("#problem-l") == ""
+    visitor.choose("dissimilarity")
+    visitor.wait("document.getElementById('epsilon')")
+    visitor.enter("epsilon", 0)
+    visitor.press("advise")
+    visitor.wait("document.querySelector('#delta_shown table')")
+
+
+def test_cancel_and_a_closed_tab_end_the_work(browser: Browser, server: Server, folder: Path) -> None:
+    visitor = Visitor(browser, server)
+    visitor.press("demo")
+    visitor.use_columns()
+    visitor.enter("effort", "best")
+    visitor.enter("k", 100)
+    visitor.press("go")
+    visitor.wait("document.getElementById('stage').textContent.includes('record')")
+    assert len(server.workers()) == 1
+    first = browser.driver.current_window_handle
+    browser.driver.switch_to.new_window("tab")
+    other = Visitor(browser, server)  # somebody else at the same time
+    other.upload(folder / "patients.csv")
+    other.use_columns()
+    other.make(k=3)
+    assert len(server.workers()) == 1
+    browser.driver.close()
+    browser.driver.switch_to.window(first)
+    assert browser.run("return document.getElementById('verdict')") is None
+    visitor.press("cancel")
+    visitor.wait("document.getElementById('progress').hidden && !document.getElementById('go').disabled")
+    _until(lambda: server.workers() == [])
+    visitor.press("go")
+    visitor.wait("document.getElementById('stage').textContent.includes('record')")
+    browser.run("window.addEventListener('beforeunload', e => e.stopImmediatePropagation(), true)")
+    browser.driver.get("about:blank")
+    _until(lambda: server.workers() == [])
+    _until(lambda: not any(server.temporary.glob("*/session-*")))
+
+
+def test_html_in_names_and_values_is_text(browser: Browser, server: Server, tmp_path: Path) -> None:
+    evil = "<img src=x onerror=window.hacked=1>"
+    frame = hospital(60).select("age", "sex", "diagnosis")
+    frame = frame.rename({"sex": f"sex{evil}"}).with_columns(diagnosis=evil + pl.col("diagnosis"))
+    frame.write_csv(tmp_path / "<script>window.hacked=1<&.csv")
+    visitor = Visitor(browser, server)
+    visitor.upload(tmp_path / "<script>window.hacked=1<&.csv")
+    visitor.wait("document.querySelectorAll('.column').length === 3")
+    visitor.enter("role_1", "quasi")
+    visitor.enter("role_2", "sensitive")
+    visitor.use_columns()
+    visitor.make(k=3, l="")
+    assert visitor.text("#table-read h3").startswith("<script>window.hacked=1<&.csv")
+    assert evil in visitor.text(".column:nth-child(2) h3")
+    assert evil in visitor.text(".report")
+    assert browser.run("return window.hacked") is None
+    assert browser.run("return document.querySelectorAll('main img, main script').length") == 0
+    assert browser.complaints() == []
+
+
+def test_the_key_is_offered_only_to_those_who_ask(browser: Browser, server: Server, folder: Path) -> None:
+    visitor = Visitor(browser, server)
+    visitor.upload(folder / "patients.csv")
+    visitor.use_columns()
+    assert "undoes all protection" in visitor.text("#hint-keep_key")
+    visitor.press("keep_key")
+    visitor.make(k=3)
+    assert visitor.download("get_key").startswith(b"released_row,original_row\n")
+    assert "give it to nobody" in visitor.text("#downloads_shown .notice.alert")
+
+
+def test_no_route_opens_without_the_token(server: Server) -> None:
+    status, page = server.ask("/")
+    assert status == 200
+    routes = ["/", "/websocket/", "/session/x/upload/y", "/assets/page.js", "/assets/", "/nowhere"]
+    routes += re.findall(r'(?:src|href)="(lib/[^"]+)"', page)
+    for route in routes:
+        path = f"/{route.lstrip('/')}"
+        for method in ("GET", "POST", "HEAD"):
+            assert server.ask(path, method=method, token=False)[0] == 403, (method, path)
+    assert server.ask("/assets/page.js")[0] == 200
+    assert server.ask(f"/?token={server.token[:-1]}", token=False)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/../app.py",
+        "/assets/%2e%2e/app.py",
+        "/assets/..%2fapp.py",
+        "/lib/../../../../../../etc/passwd",
+        "/lib/shiny-1/..%2f..%2f..%2fetc%2fpasswd",
+        "//etc/passwd",
+        "/session/../../etc/passwd",
+    ],
+)
+def test_no_path_leads_out(server: Server, path: str) -> None:
+    status, text = server.ask(path)
+    assert status in (400, 403, 404)
+    assert "root:" not in text
+    assert "import" not in text
+
+
+def test_too_large_an_upload_is_cut_off(browser: Browser, server: Server, tmp_path: Path) -> None:
+    visitor = Visitor(browser, server)
+    large = tmp_path / "large.csv"
+    large.write_bytes(b"a,b\n" + b"1,2\n" * (LIMIT * 250_000))
+    visitor.upload(large)
+    assert f"large.csv is larger than {LIMIT} MB" in visitor.problem("upload")
+    # Who does not use the page's own script is refused as well, by the length told and by the length sent.
+    script = """
+    const done = arguments[arguments.length - 1];
+    Shiny.shinyapp.makeRequest('uploadInit', [[{name: 'x.csv', size: 1, type: ''}]], told => {
+      fetch(told.uploadUrl, {method: 'POST', body: new Blob([new Uint8Array(%d)])})
+        .then(answer => answer.text().then(words => done([answer.status, words, told.uploadUrl])));
+    }, error => done(['error', error, '']));
+    """
+    browser.driver.set_script_timeout(PATIENCE)
+    status, words, address = browser.driver.execute_async_script(script % (LIMIT * 1_000_000 + 1))
+    assert status == 413
+    assert f"larger than {LIMIT} MB" in words
+    piece = bytes(100_000)
+    status, words = server.ask(
+        f"/{address}",
+        method="POST",
+        body=(piece for _ in range(LIMIT * 10 + 1)),
+        encode_chunked=True,
+    )
+    assert status == 413
+    stored = sum(file.stat().st_size for file in server.temporary.rglob("*") if file.is_file())
+    assert stored <= 2 * LIMIT * 1_000_000
+    # Nor does a name lead out of the private folder.
+    script = """
+    const done = arguments[arguments.length - 1];
+    Shiny.shinyapp.makeRequest('uploadInit', [[{name: '../../../x.csv', size: 8, type: ''}]], told => {
+      fetch(told.uploadUrl, {method: 'POST', body: 'a,b\\n1,2\\n'}).then(() =>
+        Shiny.shinyapp.makeRequest('uploadEnd', [told.jobId, 'upload'], done, done));
+    }, done);
+    """
+    browser.driver.execute_async_script(script)
+    visitor.wait("document.querySelector('#table-read h3')?.textContent.includes('x.csv')")
+    private = next(server.temporary.iterdir())
+    assert private.stat().st_mode & 0o077 == 0
+    assert not (server.temporary / "x.csv").exists()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1100, 380])
+def test_everybody_can_use_it(browser: Browser, server: Server, folder: Path, width: int, dark: bool) -> None:
+    visitor = Visitor(browser, server, width=width, dark=dark)
+    visitor.upload(folder / "patients.csv")
+    visitor.use_columns()
+    browser.run("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    assert browser.run("return document.documentElement.lang") == "en"
+    unnamed = """
+    return [...document.querySelectorAll('input, select, button')].filter(entry => entry.offsetParent &&
+      !entry.textContent.trim() && !entry.labels?.length && !entry.getAttribute('aria-label'))
+      .map(entry => entry.outerHTML);
+    """
+    assert browser.run(unnamed) == []
+    names = browser.run("return [...document.querySelectorAll('[id]')].map(each => each.id)")
+    assert len(names) == len(set(names))
+    background = browser.run("return getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, background[4:-1].split(","))) < 200) is dark
+    assert browser.complaints() == []
+
+
+def test_the_keyboard_is_enough(browser: Browser, server: Server) -> None:
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    visitor = Visitor(browser, server)
+
+    def press_until(name: str, key: str = Keys.TAB, most: int = 120) -> None:
+        for _ in range(most):
+            ActionChains(browser.driver).send_keys(key).perform()
+            if browser.run("return document.activeElement.id") == name:
+                return
+        raise AssertionError(f"{name} is never reached")
+
+    press_until("demo")
+    ActionChains(browser.driver).send_keys(Keys.ENTER).perform()
+    visitor.wait("document.getElementById('columns_done')")
+    press_until("columns_done")
+    ActionChains(browser.driver).send_keys(Keys.SPACE).perform()
+    visitor.wait("document.getElementById('k') && document.getElementById('go')")
+    visitor.wait("document.activeElement.closest('#step-promise')")
+    ActionChains(browser.driver).send_keys(Keys.TAB, Keys.ARROW_RIGHT).perform()
+    assert browser.run("return document.querySelector('input[name=model]:checked').value") == "k-anonymity"
+    press_until("go")
+
+
+def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import importlib.util as u, sys; find = u.find_spec;"
+        "u.find_spec = lambda name, *more: None if name == 'shiny' else find(name, *more);"
+        "sys.argv = ['shoal', 'ui']; from shoal.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "pip install 'shoal[web]'" in done.stderr
+
+
+@pytest.mark.slow
+def test_adult_from_file_to_release(
+    browser: Browser, shared_data: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    table = tmp_path / "adult.csv.gz"
+    table.write_bytes((shared_data / "adult_train.csv.gz").read_bytes())
+    with running(tmp_path, tmp_path_factory.mktemp("temporary")) as server:
+        visitor = Visitor(browser, server)
+        visitor.upload(table)
+        visitor.use_columns()
+        visitor.choose("k-anonymity")
+        visitor.wait("document.querySelector('#method option[value=mondrian]')")
+        visitor.make(k=10, l="", seed="5")
+        (tmp_path / "all").mkdir()
+        check(visitor, tmp_path / "all", table)
+        browser.driver.get("about:blank")
+
+
+@pytest.mark.slow
+def test_a_million_rows_and_a_page_that_answers(
+    browser: Browser, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    table = tmp_path / "large.csv"
+    # As wide as to be 100 MB: what others may know, a diagnosis, and a remark.
+    frame = enlarge(
+        hospital(20_000).drop("patient", "name"), 1_000_000, numeric={"age": 5, "days": 3}, seed=1
+    )
+    frame.with_columns(remark=pl.lit("x" * 50)).write_csv(table)
+    assert table.stat().st_size > 100_000_000
+    with running(tmp_path, tmp_path_factory.mktemp("temporary")) as server:
+        visitor = Visitor(browser, server)
+        visitor.upload(table)
+        waits = _answers_while(visitor, "document.getElementById('columns_done')")
+        visitor.press("columns_done")
+        waits += _answers_while(visitor, "document.getElementById('k')")
+        visitor.choose("k-anonymity")
+        visitor.wait("document.querySelector('#method option[value=mondrian]')")
+        visitor.enter("l", "")
+        visitor.press("go")
+        waits += _answers_while(visitor, "document.getElementById('verdict')")
+        assert len(waits) > 5
+        assert sorted(waits)[len(waits) // 2] < 1
+        assert read_table(_saved(tmp_path, visitor.download("get_csv"))).height == 1_000_000
+        browser.driver.get("about:blank")
+
+
+def _answers_while(visitor: Visitor, condition: str) -> list[float]:
+    """Return how long the server took to answer, time and again, until a condition holds."""
+    script = """
+    const done = arguments[arguments.length - 1], began = performance.now();
+    Shiny.shinyapp.makeRequest('uploadInit', [[]], () => done(performance.now() - began), done);
+    """
+    waits, until = [], time.monotonic() + 2 * PATIENCE
+    while not visitor.browser.run(f"return Boolean({condition})"):
+        assert time.monotonic() < until
+        waits.append(visitor.browser.driver.execute_async_script(script) / 1000)
+        time.sleep(0.5)
+    return waits
+
+
+def _saved(folder: Path, content: bytes) -> Path:
+    (folder / "release.csv").write_bytes(content)
+    return folder / "release.csv"
+
+
+def _until(condition: object) -> None:
+    assert callable(condition)
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.1)
