@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from shoal.engines.blocks import Facts, Task, anonymize_block, must_lie_apart
@@ -11,8 +12,32 @@ from shoal.errors import InfeasibleError
 from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.release import Format
-from shoal.schema import Schema
+from shoal.schema import Column, Kind, Role, Schema
 from shoal.table import Table
+
+PEOPLE = Schema(
+    (
+        Column("age", Role.QUASI, Kind.NUMERIC),
+        Column("town", Role.QUASI),
+        Column("name", Role.IDENTIFIER),
+        Column("illness", Role.SENSITIVE),
+    )
+)
+"""What the columns of `people` are; those not named here are carried along."""
+
+
+def people(rows: int, seed: int = 0) -> pl.DataFrame:
+    """Return some made-up people."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, rows),
+            "town": rng.choice(["Ulm", "Bonn", "Köln", "Jena"], rows),
+            "name": [f"person {number}" for number in range(rows)],
+            "illness": rng.choice(["flu", "cold", "gout"], rows),
+            "row": np.arange(rows),
+        }
+    )
 
 
 def agreed(frame: pl.DataFrame, schema: Schema, rows_at_once: int = 5) -> Reference:

@@ -19,6 +19,8 @@ import numpy as np
 import polars as pl
 import pyspark
 import pytest
+from blockwise import PEOPLE as SCHEMA
+from blockwise import people
 
 import shoal
 from shoal import (
@@ -51,14 +53,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-SCHEMA = Schema(
-    (
-        Column("age", Role.QUASI, Kind.NUMERIC),
-        Column("town", Role.QUASI),
-        Column("name", Role.IDENTIFIER),
-        Column("illness", Role.SENSITIVE),
-    )
-)
 SMALL = "2m"
 """No job may send more than this to the driver."""
 
@@ -75,19 +69,6 @@ def session() -> Iterator[Any]:
         logs = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent, "work")
         run = opened.sparkContext.applicationId
     shutil.rmtree(logs / run, ignore_errors=True)
-
-
-def people(rows: int, seed: int = 0) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pl.DataFrame(
-        {
-            "age": rng.integers(18, 90, rows),
-            "town": rng.choice(["Ulm", "Bonn", "Köln", "Jena"], rows),
-            "name": [f"person {number}" for number in range(rows)],
-            "illness": rng.choice(["flu", "cold", "gout"], rows),
-            "row": np.arange(rows),
-        }
-    )
 
 
 def released(folder: Path) -> pl.DataFrame:
@@ -443,7 +424,7 @@ def test_the_command_brings_its_own_java(tmp_path: Path) -> None:
     people(400).write_csv(tmp_path / "in.csv")
     tools = tmp_path / "tools"
     tools.mkdir()
-    for tool in ("bash", "dirname", "sh", "uname", "ps"):
+    for tool in ("bash", "chmod", "dirname", "id", "ls", "ps", "readlink", "rm", "sh", "stat", "uname"):
         (tools / tool).symlink_to(str(shutil.which(tool)))
     master = ("--master", "local[1]", "--block-rows", "180", "--json")
     process = call(tmp_path, "in.csv", "-o", "out", *master, PATH=str(tools), JAVA_HOME=None)

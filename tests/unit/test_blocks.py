@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
+from blockwise import PEOPLE as SCHEMA
+from blockwise import people
 
 import shoal
-from shoal import Column, Dissimilarity, Freeform, InputError, KAnonymity, Kind, Missing, OneK, Role, Schema
+from shoal import Dissimilarity, Freeform, InputError, KAnonymity, Missing, OneK, Role, Schema
 from shoal.engines import large
 from shoal.engines.blocks import must_lie_apart
 from shoal.engines.crew import tell
@@ -22,14 +23,6 @@ from shoal.engines.large import anonymize_file, release_unit
 from shoal.errors import InfeasibleError, Reason
 from shoal.hierarchy import Prefixes
 
-SCHEMA = Schema(
-    (
-        Column("age", Role.QUASI, Kind.NUMERIC),
-        Column("town", Role.QUASI),
-        Column("name", Role.IDENTIFIER),
-        Column("illness", Role.SENSITIVE),
-    )
-)
 ASKED: list[range] = []
 
 
@@ -58,19 +51,6 @@ class InThisProcess:
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     ASKED.clear()
     monkeypatch.setattr(large, "Crew", InThisProcess)
-
-
-def people(rows: int, seed: int = 0) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pl.DataFrame(
-        {
-            "age": rng.integers(18, 90, rows),
-            "town": rng.choice(["Ulm", "Bonn", "Köln", "Jena"], rows),
-            "name": [f"person {number}" for number in range(rows)],
-            "illness": rng.choice(["flu", "cold", "gout"], rows),
-            "row": np.arange(rows),
-        }
-    )
 
 
 def check(frame: pl.DataFrame, folder: Path, model: Any, schema: Schema = SCHEMA) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, warn
 from shoal.engines.large import BLOCK_ROWS, BlockedRelease, anonymize_blocks
 from shoal.engines.session import spark_session
-from shoal.engines.spark import SparkRelease, anonymize_spark
+from shoal.engines.spark import anonymize_spark
 from shoal.errors import InputError, Reason
 from shoal.measures import Loss
 from shoal.release import RELEASE_FILES, Format, Release
@@ -142,51 +143,37 @@ def anonymize(
     }
     choices: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     who = options.engine_for(engine, load, keep_key=keep_key)
-    if who == "spark":
-        if file_format == "csv":
-            raise InputError("Spark writes Parquet; leave out --format csv", reason=Reason.PARAMETER)
-        with progress(quiet or as_json) as report:
-            report("starting Spark", 0.0)
-            with spark_session(master) as session:
+    if who != "memory":
+        call: dict[str, Any] = {
+            "method": method,
+            "seed": seed,
+            "block_rows": block_rows,
+            "work": work,
+            "overwrite": overwrite,
+            **choices,
+        }
+        blocked: BlockedRelease
+        with progress(quiet or as_json) as report, ExitStack() as stack:
+            if who == "spark":
+                if file_format == "csv":
+                    raise InputError("Spark writes Parquet; leave out --format csv", reason=Reason.PARAMETER)
+                report("starting Spark", 0.0)
+                session = stack.enter_context(spark_session(master))
                 report("looking at the columns", 0.0)
                 table, described = options.spark_table(load, session)
-                made = anonymize_spark(
-                    table,
-                    described,
-                    promised(model or commands.default_model(described)),
-                    output,
-                    method=method,
-                    seed=seed,
-                    block_rows=block_rows,
-                    work=work,
-                    overwrite=overwrite,
-                    progress=report,
-                    **choices,
-                )
-        _conclude(made, output, seed, randomized, as_json=as_json, quiet=quiet)
-        return
-    file_format = file_format or "csv"
-    if who == "blocks":
-        with progress(quiet or as_json) as report:
-            report("looking at the columns", 0.0)
-            source, described = options.open_table(load)
-            blocked = anonymize_blocks(
-                source,
-                described,
-                promised(model or commands.default_model(described)),
-                output,
-                form=file_format,
-                method=method,
-                seed=seed,
-                block_rows=block_rows,
-                jobs=jobs,
-                work=work,
-                fresh=fresh,
-                overwrite=overwrite,
-                progress=report,
-                **choices,
-            )
-        _conclude(blocked, output, seed, randomized, as_json=as_json, quiet=quiet)
+                promise = promised(model or commands.default_model(described))
+                blocked = anonymize_spark(table, described, promise, output, progress=report, **call)
+            else:
+                report("looking at the columns", 0.0)
+                source, described = options.open_table(load)
+                promise = promised(model or commands.default_model(described))
+                call |= {"form": file_format or "csv", "jobs": jobs, "fresh": fresh}
+                blocked = anonymize_blocks(source, described, promise, output, progress=report, **call)
+        _warn(blocked.certificate, seed, randomized)
+        if as_json:
+            show_json(blocked.certificate)
+        elif not quiet:
+            show_blocked(blocked, output)
         return
     # Opened before the work, so that nobody waits for a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
@@ -203,7 +190,7 @@ def anonymize(
                 progress=report,
                 **choices,
             )
-        release.write_files(staging, form=file_format, keep_key=keep_key)
+        release.write_files(staging, form=file_format or "csv", keep_key=keep_key)
     _warn(release.circumstances, seed, randomized)
     if keep_key:
         warn(f"{output / 'key.csv'} tells who is who; keep it apart from the release, or delete it")
@@ -211,23 +198,6 @@ def anonymize(
         show_json(release.certificate)
     elif not quiet:
         show_release(release, output)
-
-
-def _conclude(
-    release: BlockedRelease | SparkRelease,
-    folder: Path,
-    seed: int | None,
-    randomized: bool | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Show what there is to say of a release that was made block by block."""
-    _warn(release.certificate, seed, randomized)
-    if as_json:
-        show_json(release.certificate)
-    elif not quiet:
-        show_blocked(release, folder)
 
 
 def _warn(made: Mapping[str, Any], seed: int | None, randomized: bool | None) -> None:
@@ -240,7 +210,7 @@ def _warn(made: Mapping[str, Any], seed: int | None, randomized: bool | None) ->
         warn("this release is not randomized: whoever knows everybody can find out who is who; an experiment")
 
 
-def show_blocked(release: BlockedRelease | SparkRelease, folder: Path) -> None:
+def show_blocked(release: BlockedRelease, folder: Path) -> None:
     """Print what was promised, found and lost in a release that was made block by block, and its files."""
     made, found, loss = release.certificate, release.audit, release.loss
     worst = sorted(loss["by_attribute"].items(), key=lambda item: -item[1])

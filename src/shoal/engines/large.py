@@ -68,7 +68,8 @@ BUFFERED = 500_000
 """So many rows are held back before they are written to their blocks."""
 PART, FACTS = "part.parquet", "facts.json"
 _WORKER = "from shoal.engines.large import answer; answer()"
-_PARALLEL = "SHOAL_THREADS", "POLARS_MAX_THREADS"
+PARALLEL = "SHOAL_THREADS", "POLARS_MAX_THREADS"
+"""What tells a process how many threads it may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +87,12 @@ class BlockedRelease:
     """
 
     model: Model
-    folder: Path
+    folder: Path | str
     certificate: Mapping[str, Any]
 
     def __repr__(self) -> str:
         return (
-            f"BlockedRelease({self.certificate['rows']} rows, {self.model!r}, "
+            f"{type(self).__name__}({self.certificate['rows']} rows, {self.model!r}, "
             f"blocks={self.certificate['engine']['blocks']}, gcp={self.loss['gcp']:.4f})"
         )
 
@@ -478,7 +479,7 @@ class _Run:
         """
         units = [range(first, last) for first, last in json.loads((self.folder / "units.json").read_text())]
         share = str(max(1, (os.cpu_count() or 1) // self.jobs))
-        crew = Crew(environment=dict.fromkeys(_PARALLEL, share))
+        crew = Crew(environment=dict.fromkeys(PARALLEL, share))
         waiting: dict[Future[dict[str, Any]], range] = {}
 
         def begin(unit: range) -> None:

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,9 +37,16 @@ from shoal.engines.blocks import (
 )
 from shoal.engines.cuts import CutTree, cut_tree
 from shoal.engines.joining import Check, classes_found, require_whole
-from shoal.engines.large import BLOCK_ROWS, SAMPLE
+from shoal.engines.large import BLOCK_ROWS, PARALLEL, SAMPLE, BlockedRelease
 from shoal.engines.session import require_spark
-from shoal.engines.spark_files import digests, private_folder, read_files, staged_output, write_text
+from shoal.engines.spark_files import (
+    address_of,
+    digests,
+    private_folder,
+    read_files,
+    staged_output,
+    write_text,
+)
 from shoal.engines.statistics import Reference, Summary, reference, summarize
 from shoal.errors import InfeasibleError, InputError, InternalError, Reason, ShoalError, listing
 from shoal.methods import Progress, method_for, require_options, silent
@@ -60,55 +67,29 @@ TOGETHER = 100_000
 SUMMARIES = 16
 """So many summaries reach the driver, each of a part of the table."""
 RELEASE = "release.parquet"
-_THREADS = "SHOAL_THREADS", "POLARS_MAX_THREADS"
 _UNIT, _PLACE, _TOLD, _POSITION, _BLOCK = "unit", "place", "told", "position", "block"
 
 _Result = TypeVar("_Result")
 
 
-@dataclass(frozen=True, eq=False)
-class SparkRelease:
+@dataclass(frozen=True, eq=False, repr=False)
+class SparkRelease(BlockedRelease):
     """A release that Spark made block by block and wrote to a folder.
 
     Parameters
     ----------
-    model
-        The promise.
-    folder
-        Where its files are.
-    certificate
-        What was promised, lost and found, as plain data; it holds no value of any record.
+    model, folder, certificate
+        As of `BlockedRelease`; the folder may also be an address.
     session
         The Spark that made it.
     """
 
-    model: Model
-    folder: str
-    certificate: Mapping[str, Any]
-    session: SparkSession = field(repr=False)
-
-    def __repr__(self) -> str:
-        return (
-            f"SparkRelease({self.certificate['rows']} rows, {self.model!r}, "
-            f"blocks={self.certificate['engine']['blocks']}, gcp={self.loss['gcp']:.4f})"
-        )
+    session: SparkSession
 
     @property
     def table(self) -> DataFrame:
         """The table to publish, as it stands in the folder."""
-        return self.session.read.parquet(f"{self.folder}/{RELEASE}")
-
-    @property
-    def loss(self) -> Mapping[str, Any]:
-        """What was lost: ``gcp`` overall, ``by_attribute``, and of ``items``."""
-        loss: Mapping[str, Any] = self.certificate["loss"]
-        return loss
-
-    @property
-    def audit(self) -> Mapping[str, Any]:
-        """What the auditor found; levels are those of the worst block."""
-        audit: Mapping[str, Any] = self.certificate["audit"]
-        return audit
+        return self.session.read.parquet(f"{address_of(self.folder)}/{RELEASE}")
 
 
 def anonymize_spark(
@@ -611,7 +592,7 @@ def _prepared(session: SparkSession) -> Iterator[None]:
     threads = context.getConf().get("spark.task.cpus", "1") or "1"
     environment = dict(context.environment)
     zone = session.conf.get("spark.sql.session.timeZone")
-    context.environment.update(dict.fromkeys(_THREADS, threads))
+    context.environment.update(dict.fromkeys(PARALLEL, threads))
     session.conf.set("spark.sql.session.timeZone", "UTC")
     try:
         with warnings.catch_warnings():

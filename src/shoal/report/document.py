@@ -110,13 +110,13 @@ class Report:
         """Return the page: everything is in it, and it asks no other host for anything."""
         return self._page.html()
 
-    @property
-    def _page(self) -> Page:
-        return Page(self.material.certificate, self.tiles, self.panels)
-
     def sections(self) -> str:
         """Return the parts as a piece of HTML, for a page that has the style of `page_style`."""
         return page("sections.html", report=self, heading="h3")
+
+    @property
+    def _page(self) -> Page:
+        return Page(self.material.certificate, self.tiles, self.panels)
 
     @property
     def tiles(self) -> tuple[tuple[str, str], ...]:
