@@ -14,7 +14,7 @@ demo: $(VENV)/core
 	$(BIN)/shoal demo
 
 test: setup
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadgroup --durations=20
 
 quick: setup
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
