@@ -1,15 +1,11 @@
 """Shoal publishes a table so that nobody in it can be singled out among fewer than k records."""
 
+from typing import TYPE_CHECKING, Any
+
+from shoal import engines
 from shoal.advice import Advice, advise
 from shoal.audit import Audit, audit
-from shoal.engines import (
-    BlockedRelease,
-    SparkRelease,
-    anonymize,
-    anonymize_file,
-    anonymize_spark,
-    spark_session,
-)
+from shoal.engines import anonymize
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 from shoal.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.io import read_table
@@ -30,6 +26,9 @@ from shoal.patterns import Pattern
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.transactions import collect_items
+
+if TYPE_CHECKING:
+    from shoal.engines import BlockedRelease, SparkRelease, anonymize_file, anonymize_spark, spark_session
 
 __all__ = [
     "KK",
@@ -71,3 +70,10 @@ __all__ = [
     "read_table",
     "spark_session",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what few need when it is asked for."""
+    if name in __all__:
+        return getattr(engines, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,9 +1,16 @@
 """Engines: who runs a method on a table."""
 
-from shoal.engines.large import BlockedRelease, anonymize_file
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from shoal.engines.local import anonymize
-from shoal.engines.session import spark_session
-from shoal.engines.spark import SparkRelease, anonymize_spark
+
+if TYPE_CHECKING:
+    from shoal.engines.large import BlockedRelease, anonymize_file
+    from shoal.engines.session import spark_session
+    from shoal.engines.spark import SparkRelease, anonymize_spark
 
 __all__ = [
     "BlockedRelease",
@@ -13,3 +20,18 @@ __all__ = [
     "anonymize_spark",
     "spark_session",
 ]
+
+_LATE = {
+    "BlockedRelease": "large",
+    "SparkRelease": "spark",
+    "anonymize_file": "large",
+    "anonymize_spark": "spark",
+    "spark_session": "session",
+}
+"""In which module each name is that is loaded when it is asked for: most tables need one engine only."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return getattr(import_module(f"shoal.engines.{_LATE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
