@@ -158,13 +158,13 @@ class Visitor:
         )
 
     def download(self, name: str) -> bytes:
-        """Return the file behind a link, asked for with the browser's own cookie."""
+        """Return the file behind a link, asked for with the browser's own cookies: each server has set one."""
         self.wait(f"document.getElementById({name!r}).getAttribute('href')")
         path = self.browser.run(f"return document.getElementById({name!r}).getAttribute('href')")
-        (cookie,) = self.browser.driver.get_cookies()
+        cookies = "; ".join(f"{each['name']}={each['value']}" for each in self.browser.driver.get_cookies())
         connection = http.client.HTTPConnection(self.server.place, timeout=PATIENCE)
         try:
-            connection.request("GET", f"/{path}", headers={"Cookie": f"{cookie['name']}={cookie['value']}"})
+            connection.request("GET", f"/{path}", headers={"Cookie": cookies})
             answer = connection.getresponse()
             assert answer.status == 200
             return answer.read()
