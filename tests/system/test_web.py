@@ -158,7 +158,7 @@ class Visitor:
         )
 
     def download(self, name: str) -> bytes:
-        """Return the file behind a link, asked for with the browser's own cookies: each server has set one."""
+        """Return the file behind a link, asked for with all cookies of the browser."""
         self.wait(f"document.getElementById({name!r}).getAttribute('href')")
         path = self.browser.run(f"return document.getElementById({name!r}).getAttribute('href')")
         cookies = "; ".join(f"{each['name']}={each['value']}" for each in self.browser.driver.get_cookies())
