@@ -182,7 +182,10 @@ def _losses(charts: dict[str, Any]) -> list[str]:
         "3,196 records with 37 of 75 items. Pumsb: the first 4,334 records, 74 of 1,539 items.",
         "## k-anonymity",
         "*Gray*: a ring over the Gray order. *Ring*: over the order improved within segments. *Freeform*: "
-        "the ring, refined (effort `balanced`).",
+        "the ring, refined (effort `balanced`). Freeform rows err less than Gray's and the ring's "
+        "everywhere. "
+        "Counts over base sets are nearer to the truth than Gray's, too, with one exception: Pumsb at k = 2, "
+        "queries of type I, by 0.2 of 4,334 records.",
     ]
     for name in QUALITY:
         table, charts[f"{name.lower()}-k"] = utility(name, GRAPHS, KS, "k")
