@@ -48,13 +48,12 @@ RIVAL = {5: ("anonypy 0.2.1", 0.0319), 10: ("anonypy 0.2.1", 0.0593), 50: ("ARX 
 
 @dataclass(frozen=True)
 class Source:
-    """A table to be released: how it is called, what it is, where it comes from, its schema, and which k."""
+    """A table to be released: how it is called, what it is, where it comes from, and its schema."""
 
     title: str
     about: str
     frame: Callable[[], pl.DataFrame]
     schema: Callable[[pl.DataFrame], Schema]
-    ks: Sequence[int] = KS
 
 
 SOURCES = {
@@ -76,10 +75,9 @@ SOURCES = {
         "NIST ACS",
         "27,253 records of the national excerpt, nine quasi-identifiers: age and education (numeric), area, "
         "sex, marital status, Hispanic origin, race, tenure and industry group (categories); `N` is a "
-        "missing value. Larger k are not measured yet.",
+        "missing value.",
         acs,
         acs_schema,
-        KS[:3],
     ),
 }
 HOW: dict[str, dict[str, str]] = {
@@ -120,7 +118,7 @@ def main(options: Sequence[str] = ()) -> None:
     charts = {}
     sections = []
     for name, source in SOURCES.items():
-        measured = {k: {how: cell(source=name, k=k, how=how) for how in HOW} for k in source.ks}
+        measured = {k: {how: cell(source=name, k=k, how=how) for how in HOW} for k in KS}
         sections.append(_section(name, source, measured))
         charts[f"{name}-loss"] = _loss_chart(name, source, measured)
         charts[f"{name}-seconds"] = _seconds_chart(source, measured)
@@ -137,7 +135,7 @@ def _measure(chosen: argparse.Namespace) -> None:
         {"source": name, "k": k, "how": how}
         for name in SOURCES
         if chosen.only in (None, name)
-        for k in chosen.k or SOURCES[name].ks
+        for k in chosen.k or KS
         for how in HOW
         if chosen.how in (None, how)
     ]

@@ -1,13 +1,14 @@
 """Tables cut into blocks against tables at once: loss, time and memory, by rows and by the size of blocks.
 
 Options choose what is measured now: ``--cell ROWS,BLOCK_ROWS`` a single cell (0 rows are Adult itself, 0
-block rows the table at once), ``--spark ROWS`` the same blocks on Spark. What was measured at this commit
-before is not measured again, and a run in blocks that was broken off goes on.
+block rows the table at once), ``--cores N`` on so many cores, ``--spark ROWS`` the same blocks on Spark. What
+was measured at this commit before is not measured again, and a run in blocks that was broken off goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import shutil
 import tempfile
@@ -16,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
+import numpy as np
 import polars as pl
 
 import shoal
+from benchmarks import scale_model
 from benchmarks.harness import (
     MEASURED,
     adult,
@@ -26,7 +29,6 @@ from benchmarks.harness import (
     adult_schema,
     line_chart,
     markdown_table,
-    provenance,
     remembered,
     timed,
     write_page,
@@ -36,36 +38,47 @@ from shoal.engines.large import BLOCK_ROWS
 K = 10
 PIECE = 500_000
 """So many rows of the table are made at a time."""
-LOSSES = ((0, 5_000), (0, 10_000), (0, 20_000), (0, 0), (1_000_000, BLOCK_ROWS), (1_000_000, 0))
+SIZED = 300_000
+"""So many rows are released in blocks of several sizes, and on one core."""
+SIZES = (12_500, 25_000, BLOCK_ROWS, 100_000)
+LOSSES = (
+    *((0, size) for size in (5_000, 10_000, 20_000, 0)),
+    *((SIZED, size) for size in (*SIZES, 0)),
+    (1_000_000, BLOCK_ROWS),
+    (1_000_000, 0),
+)
 """Rows and block rows of what is compared with the table at once."""
 SPARK = (300_000, 1_000_000)
 """Rows of what Spark does, too, on the cores of this machine."""
-GROWTH = (300_000, 1_000_000, 3_000_000, 10_000_000)
+GROWTH = (SIZED, 1_000_000, 3_000_000, 10_000_000)
 
 
 def main(options: Sequence[str] = ()) -> None:
     """Measure one cell, or all, and write the results page."""
     parser = argparse.ArgumentParser(prog="benchmarks scale")
     parser.add_argument("--cell", metavar="ROWS,BLOCK_ROWS")
+    parser.add_argument("--cores", type=int)
     parser.add_argument("--spark", metavar="ROWS", type=int)
     chosen = parser.parse_args(options)
     if chosen.cell is not None:
         rows, block_rows = map(int, chosen.cell.split(","))
-        print(remembered("scale", rows=rows, block_rows=block_rows))
+        cores = {} if chosen.cores is None else {"cores": chosen.cores}
+        print(remembered("scale", rows=rows, block_rows=block_rows, **cores))
         return
     if chosen.spark is not None:
         print(remembered("scale", rows=chosen.spark, block_rows=BLOCK_ROWS, spark=True))
         return
     losses = {cell: remembered("scale", rows=cell[0], block_rows=cell[1]) for cell in LOSSES}
     growth = {rows: remembered("scale", rows=rows, block_rows=BLOCK_ROWS) for rows in GROWTH}
+    one_core = remembered("scale", rows=SIZED, block_rows=BLOCK_ROWS, cores=1)
     on_spark = {rows: remembered("scale", rows=rows, block_rows=BLOCK_ROWS, spark=True) for rows in SPARK}
     compared = [
         (
             f"{rows:,}" if rows else "Adult, 30,162",
             f"{block_rows:,}",
             found["blocks"],
-            f"{found['gcp']:.4f}",
-            f"{losses[rows, 0]['gcp']:.4f}",
+            f"{found['gcp']:.5f}",
+            f"{losses[rows, 0]['gcp']:.5f}",
             f"{found['gcp'] / losses[rows, 0]['gcp'] - 1:+.1%}",
             f"{found['seconds']:.0f}",
             f"{losses[rows, 0]['seconds']:.0f}",
@@ -77,7 +90,7 @@ def main(options: Sequence[str] = ()) -> None:
         (
             f"{rows:,}",
             found["blocks"],
-            f"{found['gcp']:.4f}",
+            f"{found['gcp']:.5f}",
             f"{found['seconds']:.0f}",
             f"{found['seconds'] / found['blocks']:.2f}",
             f"{found['peak_mib']:.0f}",
@@ -85,12 +98,14 @@ def main(options: Sequence[str] = ()) -> None:
         )
         for rows, found in growth.items()
     ]
+    seconds = [found["seconds"] for found in growth.values()]
+    exponent = np.polyfit(np.log(GROWTH), np.log(seconds), 1)[0]
     spark = [
         (
             f"{rows:,}",
             found["blocks"],
-            f"{found['gcp']:.4f}",
-            f"{growth[rows]['gcp']:.4f}",
+            f"{found['gcp']:.5f}",
+            f"{growth[rows]['gcp']:.5f}",
             f"{found['gcp'] / growth[rows]['gcp'] - 1:+.1%}",
             f"{found['seconds']:.0f}",
             f"{growth[rows]['seconds']:.0f}",
@@ -112,11 +127,20 @@ def main(options: Sequence[str] = ()) -> None:
             markdown_table(
                 ("rows", "blocks", "GCP", "seconds", "seconds a block", "peak MiB", "of a block"), grown
             ),
+            f"{SIZED:,} rows took {one_core['seconds']:.0f} seconds on one core, and "
+            f"{growth[SIZED]['seconds']:.0f} on {os.cpu_count()}. From {GROWTH[0]:,} to {GROWTH[-1]:,} rows, "
+            f"time grows as n^{exponent:.2f}.",
+            "![Time by rows](scale-growth.svg)",
             "## Spark",
             "The same blocks on the same cores, with Spark (`local[*]`), without the time that it takes to "
             "start; beside it the local engine.",
             markdown_table(("rows", "blocks", "GCP", "local", "more", "seconds", "local"), spark),
-            provenance(),
+            scale_model.section(
+                SPARK[-1],
+                on_spark[SPARK[-1]],
+                os.cpu_count() or 1,
+                table_of(SPARK[-1]).stat().st_size / SPARK[-1],
+            ),
         )
     )
     points = [
@@ -126,8 +150,10 @@ def main(options: Sequence[str] = ()) -> None:
     write_page("scale", text, {"growth": chart})
 
 
-def work(rows: int, block_rows: int, spark: bool = False) -> dict[str, Any]:
+def work(rows: int, block_rows: int, spark: bool = False, cores: int | None = None) -> dict[str, Any]:
     """Release a table, in blocks or at once, or in blocks with Spark."""
+    if cores is not None:
+        os.sched_setaffinity(0, range(cores))
     source = table_of(rows)
     schema = adult_schema(adult())
     if spark:
@@ -146,6 +172,7 @@ def work(rows: int, block_rows: int, spark: bool = False) -> dict[str, Any]:
             folder / "out",
             form="parquet",
             block_rows=block_rows,
+            jobs=cores,
             # Kept if the run is broken off: the next one goes on.
             work=MEASURED / f"scale-{rows}-{block_rows}.work",
         )
