@@ -187,14 +187,19 @@ def _about_figures() -> str:
             "could prune by, so its searches look at all pairs. Adult is measured at fewer k, and "
             "by EM without `balanced`.",
             "In the paper, concealment loses less than agglomerative clustering, that less than the forest "
-            "algorithm, and randomized concealment stays below agglomerative. Below each table stands "
-            "whether that holds here. Two things do not always:",
-            "- *Randomized*, to the letter, draws k - 1 of the 2(k - 1) nearest records. A row then reaches "
-            "about as far as one for 2k records, and where records are spread thin (the artificial ones, "
-            "Nursery, large k) it costs more than classes of k. Effort `balanced` draws where a row "
-            "begins to grow and gives back what others cover for less; it stays below agglomerative.",
-            "- By *EM*, agglomerative clustering and the forest algorithm are close on Nursery at k = 10. EM "
-            "of a merge may be negative, so the cheapest merge of two clusters says little about the next.",
+            "algorithm, and randomized concealment stays below agglomerative (shown for Adult only). Below "
+            "each table stands whether that holds here. Where it does not:",
+            "- *Randomized*, to the letter, takes k - 1 of the 2(k - 1) records that are nearest one by one. "
+            "Nearest ones differ from a record here in this attribute and there in that, so that those drawn "
+            "together span far more than each of them does. Nursery shows it best: its records are all "
+            "combinations of its values, each once. Effort `balanced` draws where a row begins to grow, and "
+            "gives back what others cover for less.",
+            "- By *EM*, two dear clusters lose little more than one of them, whatever they cover. So "
+            "agglomerative clustering unites what has nothing in common, and on Nursery at k = 10 even the "
+            "forest algorithm loses less ([why](../decisions/029-clusters.md)).",
+            "- With *l*, classes are united afterwards until all are varied enough (Algorithm 8). "
+            "Agglomerative clustering makes smaller classes, more of which have to be united then; the paper "
+            "shows no forest there.",
         )
     )
 
