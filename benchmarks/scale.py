@@ -33,7 +33,7 @@ from benchmarks.harness import (
     timed,
     write_page,
 )
-from shoal.engines.large import BLOCK_ROWS
+from shoal.engines.blocks import BLOCK_ROWS
 
 K = 10
 PIECE = 500_000

@@ -10,9 +10,8 @@ import numpy as np
 
 from benchmarks.harness import adult_like, adult_schema, markdown_table, remembered, timed
 from shoal import Freeform, Schema
-from shoal.engines.blocks import least_rows
+from shoal.engines.blocks import BLOCK_ROWS, SAMPLE, least_rows
 from shoal.engines.cuts import cut_tree
-from shoal.engines.large import BLOCK_ROWS, SAMPLE
 from shoal.engines.statistics import reference, summarize
 from shoal.randomness import Randomness
 from shoal.table import Table

@@ -14,7 +14,8 @@ import typer
 from shoal import commands, engines
 from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, warn
-from shoal.engines.large import BLOCK_ROWS, BlockedRelease, anonymize_blocks
+from shoal.engines.blocks import BLOCK_ROWS
+from shoal.engines.large import BlockedRelease, anonymize_blocks
 from shoal.engines.session import spark_session
 from shoal.engines.spark import anonymize_spark
 from shoal.errors import InputError, Reason

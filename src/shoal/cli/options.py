@@ -14,8 +14,8 @@ import typer
 
 from shoal.commands import MODELS, option
 from shoal.engines.large import exceeds_memory
-from shoal.engines.spark import headings, kinds_in
 from shoal.engines.spark_files import read_files
+from shoal.engines.spark_frames import headings, kinds_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy
 from shoal.io import ITEMS, holds_transactions, read_table

@@ -1,4 +1,4 @@
-"""One block of a large table: what may be cut, a release of the block, and what the blocks say together."""
+"""Blocks of a large table: how it may be cut, a release of one of them, and what all of them say together."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.domain import RangeDomain, SetDomain
+from shoal.engines.cuts import CutTree, cut_tree
 from shoal.engines.local import anonymize_table
 from shoal.engines.statistics import Reference, Summary
 from shoal.errors import InputError, InternalError, Reason
@@ -21,8 +22,13 @@ from shoal.hierarchy import Hierarchy
 from shoal.models import ConsistentModel, Dissimilarity, DiverseModel, KAnonymity, Model
 from shoal.release import Format, Release, described_columns
 from shoal.schema import Kind, Role, Schema
+from shoal.table import Table
 from shoal.written import items_columns
 
+BLOCK_ROWS = 50_000
+"""How many records a block has, about."""
+SAMPLE = 400_000
+"""From how many records at most the cuts are learnt."""
 SAFE = 20
 """A block has at least so many times as many records as a crowd."""
 
@@ -82,6 +88,94 @@ def block_size(asked: int, model: Model) -> int:
     if asked < 1:
         raise InputError(f"blocks of {asked} rows hold nobody; give 1 or more", reason=Reason.PARAMETER)
     return max(asked, 3 * least_rows(model))
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is to be done with a table that is cut into blocks.
+
+    Parameters
+    ----------
+    schema
+        What all its columns are.
+    model, method, options, seed
+        As for `anonymize`.
+    block_rows
+        How many records a block should have.
+    """
+
+    schema: Schema
+    model: Model
+    method: str | None
+    options: Mapping[str, Any]
+    seed: int | None
+    block_rows: int
+
+    @property
+    def least(self) -> int:
+        """How many records a block must have."""
+        return least_rows(self.model)
+
+    @property
+    def kept(self) -> Schema:
+        """The columns without identifiers: nobody needs these, and so they are not kept meanwhile."""
+        return Schema(tuple(column for column in self.schema if column.role is not Role.IDENTIFIER))
+
+    def tree(self, sample: pl.DataFrame, agreed: Reference, rows: int) -> CutTree:
+        """Return which record belongs to which block.
+
+        Parameters
+        ----------
+        sample
+            The quasi-identifiers of some records, drawn uniformly.
+        agreed
+            What all blocks agree on.
+        rows
+            How many records the table has.
+        """
+        return cut_tree(
+            Table.encode(sample, Schema(agreed.schema.quasi), domains=agreed.domains),
+            agreed,
+            rows,
+            block_rows=self.block_rows,
+            least=self.least,
+            apart=must_lie_apart(self.model, self.schema),
+        )
+
+    def task(self, agreed: Reference, form: Format) -> Task:
+        """Return what is to be done with each block."""
+        return Task(agreed, self.model, self.method, self.options, self.seed, form)
+
+
+def call_for(
+    columns: Sequence[str],
+    schema: Schema,
+    model: Model,
+    *,
+    method: str | None,
+    options: Mapping[str, Any],
+    seed: int | None,
+    block_rows: int,
+) -> Call:
+    """Return what is asked for, with what all columns are and blocks that are large enough.
+
+    Parameters
+    ----------
+    columns
+        The names of the columns of the table.
+    schema
+        What some or all of them are.
+    model, method, options, seed, block_rows
+        As of `Call`.
+
+    Raises
+    ------
+    InputError
+        If the schema or the size of blocks is wrong, or cutting the table could break the promise.
+    """
+    completed = schema.completed(columns)
+    must_lie_apart(model, completed)
+    return Call(completed, model, method, options, seed, block_size(block_rows, model))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,8 @@ from shoal.errors import InternalError, Reason, ShoalError
 
 DIED = "died"
 """The reason why there is no answer if a process came to an end without one."""
+PARALLEL = "SHOAL_THREADS", "POLARS_MAX_THREADS"
+"""What tells a process how many threads it may have."""
 
 
 class Crew:

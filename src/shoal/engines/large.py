@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
@@ -28,18 +28,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.engines.blocks import (
+    BLOCK_ROWS,
+    SAMPLE,
+    Call,
     Facts,
     Task,
     anonymize_block,
-    block_size,
+    call_for,
     joined_certificate,
     joined_crowds,
-    least_rows,
-    must_lie_apart,
     release_schema,
 )
-from shoal.engines.crew import DIED, Crew, tell
-from shoal.engines.cuts import CutTree, cut_tree
+from shoal.engines.crew import DIED, PARALLEL, Crew, tell
+from shoal.engines.cuts import CutTree
 from shoal.engines.joining import Check, join
 from shoal.engines.statistics import Reference, Reservoir, Summary, reference, summarize
 from shoal.errors import InfeasibleError, InputError, InternalError, Reason
@@ -49,15 +50,10 @@ from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.release import RELEASE_FILES, Format, require_format
 from shoal.report import outline
-from shoal.schema import Role, Schema
+from shoal.schema import Schema
 from shoal.staging import staged_folder
 from shoal.streams import Source, open_source
-from shoal.table import Table
 
-BLOCK_ROWS = 50_000
-"""How many records a block has, about."""
-SAMPLE = 400_000
-"""From how many records at most the cuts are learnt."""
 MEMORY_ROWS = 500_000
 """Tables of more rows are cut into blocks unless told otherwise: time grows faster than they do."""
 SMALL = 1 << 22
@@ -68,8 +64,6 @@ BUFFERED = 500_000
 """So many rows are held back before they are written to their blocks."""
 PART, FACTS = "part.parquet", "facts.json"
 _WORKER = "from shoal.engines.large import answer; answer()"
-PARALLEL = "SHOAL_THREADS", "POLARS_MAX_THREADS"
-"""What tells a process how many threads it may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,51 +101,6 @@ class BlockedRelease:
         """What the auditor found; levels are those of the worst block."""
         audit: Mapping[str, Any] = self.certificate["audit"]
         return audit
-
-
-@dataclass(frozen=True)
-class Call:
-    """What is to be done with a table in files.
-
-    Parameters
-    ----------
-    source, schema
-        The table, and what all its columns are.
-    model, method, options, seed
-        As for `anonymize`.
-    form
-        The format of the release.
-    block_rows
-        How many records a block should have.
-    """
-
-    source: Source
-    schema: Schema
-    model: Model
-    method: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    seed: int | None = None
-    form: Format = "csv"
-    block_rows: int = BLOCK_ROWS
-
-    @property
-    def least(self) -> int:
-        """How many records a block must have."""
-        return least_rows(self.model)
-
-    @property
-    def fingerprint(self) -> str:
-        """What changes when anything does that the result depends on."""
-        said = [
-            metadata.version("shoal"),
-            self.source.fingerprint,
-            [self.source.delimiter, self.source.encoding],
-            self.schema.to_toml(),
-            [self.model.name, self.model.parameters],
-            [method_for(self.model, self.method)[0], dict(self.options)],
-            [self.seed, self.form, self.block_rows],
-        ]
-        return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def exceeds_memory(source: Source) -> bool:
@@ -260,25 +209,38 @@ def anonymize_blocks(
     """
     require_format(form)
     require_options(*method_for(model, method), options)
-    call = Call(
-        source,
-        schema.completed(source.head.columns),
+    call = call_for(
+        source.head.columns,
+        schema,
         model,
-        method,
-        options,
-        seed,
-        form,
-        block_size(block_rows, model),
+        method=method,
+        options=options,
+        seed=seed,
+        block_rows=block_rows,
     )
-    must_lie_apart(model, call.schema)
     output = Path(output)
     folder = Path(work) if work is not None else output.parent / f".{output.name}.work"
     with (
         staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging,
-        _workspace(folder, call.fingerprint, fresh) as workspace,
+        _workspace(folder, _fingerprint(call, source, form), fresh) as workspace,
     ):
-        certificate = _Run(call, workspace, jobs or os.cpu_count() or 1, progress).finished(staging)
+        run = _Run(call, source, form, workspace, jobs or os.cpu_count() or 1, progress)
+        certificate = run.finished(staging)
     return BlockedRelease(model, output, certificate)
+
+
+def _fingerprint(call: Call, source: Source, form: Format) -> str:
+    """Return what changes when anything does that the result depends on."""
+    said = [
+        metadata.version("shoal"),
+        source.fingerprint,
+        [source.delimiter, source.encoding],
+        call.schema.to_toml(),
+        [call.model.name, call.model.parameters],
+        [method_for(call.model, call.method)[0], dict(call.options)],
+        [call.seed, form, call.block_rows],
+    ]
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
 
 
 @contextmanager
@@ -361,6 +323,10 @@ class _Run:
     ----------
     call
         What to do.
+    source
+        The table.
+    form
+        The format of the release.
     folder
         The working folder.
     jobs
@@ -369,9 +335,12 @@ class _Run:
         Whom to tell.
     """
 
-    def __init__(self, call: Call, folder: Path, jobs: int, progress: Progress) -> None:
-        self.call, self.folder, self.jobs, self.progress = call, folder, jobs, progress
-        self.schema = Schema(tuple(c for c in call.schema if c.role is not Role.IDENTIFIER))
+    def __init__(
+        self, call: Call, source: Source, form: Format, folder: Path, jobs: int, progress: Progress
+    ) -> None:
+        self.call, self.source, self.form = call, source, form
+        self.folder, self.jobs, self.progress = folder, jobs, progress
+        self.schema = call.kept
         self.randomness = Randomness(call.seed)
 
     def finished(self, staging: Path) -> dict[str, Any]:
@@ -382,12 +351,12 @@ class _Run:
         units = self._worked(plan)
         facts = [_facts_of(self._done(unit)) for unit in units]
         rows = sum(each.rows for each in facts)
-        file = staging / f"release.{call.form}"
-        columns = release_schema(plan.columns, plan.task.reference, call.form)
+        file = staging / f"release.{self.form}"
+        columns = release_schema(plan.columns, plan.task.reference, self.form)
         check = Check(call.model, plan.task.reference, columns)
         parts = [self._done(unit) / PART for unit in units]
         aside = _emptied(self.folder / "join")
-        join(parts, rows, file, call.form, check, self.randomness, aside, self.progress)
+        join(parts, rows, file, self.form, check, self.randomness, aside, self.progress)
         classes = check.passed(rows, [each.digest for each in facts])
         certificate = joined_certificate(
             call.schema,
@@ -417,16 +386,9 @@ class _Run:
         call = self.call
         summary, sample, columns = self._summarized()
         agreed = reference(summary, self.schema)
-        tree = cut_tree(
-            Table.encode(sample, Schema(agreed.schema.quasi), domains=agreed.domains),
-            agreed,
-            summary.rows,
-            block_rows=call.block_rows,
-            least=call.least,
-            apart=must_lie_apart(call.model, call.schema),
-        )
+        tree = call.tree(sample, agreed, summary.rows)
         counts = self._spilled(agreed, tree, summary.rows)
-        task = Task(agreed, call.model, call.method, call.options, call.seed, call.form)
+        task = call.task(agreed, self.form)
         _write_whole(self.folder / "task.pickle", pickle.dumps(task))
         plan = _Plan(summary, columns, task, tree, counts)
         self._remember(tree.units(counts, call.least))
@@ -435,10 +397,9 @@ class _Run:
 
     def _summarized(self) -> tuple[Summary, pl.DataFrame, pl.Schema]:
         """Return what the table has, a sample of its quasi-identifiers, and the types of its columns."""
-        call = self.call
         summary, seen = Summary(), 0
         reservoir = Reservoir(SAMPLE, self.randomness)
-        names = [column.name for column in call.schema.quasi]
+        names = [column.name for column in self.schema.quasi]
         columns = pl.Schema()
         for batch in self._batches():
             self.progress("reading values", 0.0)
@@ -449,8 +410,8 @@ class _Run:
         return summary, reservoir.sample, columns
 
     def _batches(self) -> Iterator[pl.DataFrame]:
-        """Yield the table without its identifiers: nobody needs these, and so they are not spilled."""
-        for batch in self.call.source.batches():
+        """Yield the table without its identifiers."""
+        for batch in self.source.batches():
             yield batch.select(self.schema.names)
 
     def _spilled(self, agreed: Reference, tree: CutTree, rows: int) -> tuple[int, ...]:

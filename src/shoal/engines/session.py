@@ -1,4 +1,4 @@
-"""Opening Spark: quietly, and with a Java of its own where the machine has none."""
+"""Spark itself: opened quietly, with a Java of its own where there is none; and what its failures say."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import InputError, Reason
+from shoal.engines.crew import PARALLEL
+from shoal.errors import InputError, InternalError, Reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -153,3 +156,63 @@ def _stderr_into(file: Path) -> Iterator[None]:
         sys.stderr.flush()
         os.dup2(kept, 2)
         os.close(kept)
+
+
+def active_session() -> SparkSession:
+    """Return the session that is open, or say how to open one."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise InputError(
+            "there is no active Spark session; open one with shoal.spark_session(), or name one",
+            reason=Reason.SPARK,
+        )
+    return session
+
+
+@contextmanager
+def prepared(session: SparkSession) -> Iterator[None]:
+    """Give tasks no more threads than Spark counts on, and times one zone, as long as the block lasts."""
+    context = session.sparkContext
+    threads = context.getConf().get("spark.task.cpus", "1") or "1"
+    environment = dict(context.environment)
+    zone = session.conf.get("spark.sql.session.timeZone")
+    context.environment.update(dict.fromkeys(PARALLEL, threads))
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    try:
+        with warnings.catch_warnings():
+            # Spark asks for pandas wherever Arrow is used, and warns of new ones; nothing here is pandas.
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            yield
+    finally:
+        context.environment.clear()
+        context.environment.update(environment)
+        if zone is not None:
+            session.conf.set("spark.sql.session.timeZone", zone)
+
+
+@contextmanager
+def failures_explained() -> Iterator[None]:
+    """Turn what Spark throws into an error that says the reason first."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        why = _cause(str(error))
+        if why.startswith("shoal.errors.InternalError: "):
+            raise InternalError(why.partition(": ")[2]) from error
+        raise InputError(f"Spark failed: {why}", reason=Reason.SPARK) from error
+
+
+def _cause(text: str) -> str:
+    """Return the innermost reason in what Spark throws, without the places in the code."""
+    lines = [line.strip() for line in text.splitlines()]
+    ours = [line for line in lines if line.startswith("shoal.errors.")]
+    if ours:
+        return ours[0]
+    causes = [number for number, line in enumerate(lines) if line.startswith("Caused by: ")]
+    said = takewhile(lambda line: not line.startswith(("at ", "...")), lines[causes[-1] if causes else 0 :])
+    return " ".join(line for line in said if line).removeprefix("Caused by: ")

@@ -12,33 +12,32 @@ import os
 import pickle
 import secrets
 import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from shoal.engines.blocks import (
+    BLOCK_ROWS,
+    SAMPLE,
+    Call,
     Facts,
     Task,
     anonymize_block,
-    block_size,
+    call_for,
     joined_certificate,
     joined_crowds,
-    least_rows,
-    must_lie_apart,
     release_schema,
     seed_of,
 )
-from shoal.engines.cuts import CutTree, cut_tree
+from shoal.engines.cuts import CutTree
 from shoal.engines.joining import Check, classes_found, require_whole
-from shoal.engines.large import BLOCK_ROWS, PARALLEL, SAMPLE, BlockedRelease
-from shoal.engines.session import require_spark
+from shoal.engines.large import BlockedRelease
+from shoal.engines.session import active_session, failures_explained, prepared, require_spark
 from shoal.engines.spark_files import (
     address_of,
     digests,
@@ -47,6 +46,15 @@ from shoal.engines.spark_files import (
     staged_output,
     write_text,
 )
+from shoal.engines.spark_frames import (
+    arrow_batch,
+    arrow_table,
+    frames_of,
+    headings,
+    named,
+    plain_columns,
+    plain_names,
+)
 from shoal.engines.statistics import Reference, Summary, reference, summarize
 from shoal.errors import InfeasibleError, InputError, InternalError, Reason, ShoalError, listing
 from shoal.methods import Progress, method_for, require_options, silent
@@ -54,16 +62,13 @@ from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.release import RELEASE_FILES
 from shoal.report import outline
-from shoal.schema import Kind, Role, Schema, merged_kinds
-from shoal.table import Table
+from shoal.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
     from pyspark.sql.types import StructType
 
-TOGETHER = 100_000
-"""A task looks at so many rows at a time."""
 SUMMARIES = 16
 """So many summaries reach the driver, each of a part of the table."""
 RELEASE = "release.parquet"
@@ -156,104 +161,27 @@ def anonymize_spark(
 
     if isinstance(table, DataFrame):
         session = table.sparkSession
-    session = session or _active_session()
+    session = session or active_session()
     with ExitStack() as stack:
-        stack.enter_context(_failures_explained())
-        stack.enter_context(_prepared(session))
+        stack.enter_context(failures_explained())
+        stack.enter_context(prepared(session))
         if not isinstance(table, DataFrame):
             table = read_files(session, table, delimiter=delimiter, encoding=encoding)
         _require_different(table.columns)
-        completed = schema.completed(table.columns)
-        must_lie_apart(model, completed)
-        size = block_size(block_rows, model)
-        call = _Call(table, completed, model, method, options, seed, size)
+        call = call_for(
+            table.columns,
+            schema,
+            model,
+            method=method,
+            options=options,
+            seed=seed,
+            block_rows=block_rows,
+        )
         staging = stack.enter_context(staged_output(session, output, overwrite=overwrite, ours=RELEASE_FILES))
         beside = output if work is None else f"{os.fspath(work)}/shoal"
         folder = stack.enter_context(private_folder(session, beside))
-        certificate = _Run(call, session, folder, progress).finished(staging)
+        certificate = _Run(call, table, folder, progress).finished(staging)
     return SparkRelease(model, os.fspath(output), certificate, session)
-
-
-def kinds_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, Kind]:
-    """Return the kinds of all columns of a Spark frame with values, as `merged_kinds` does.
-
-    Parameters
-    ----------
-    table
-        The table.
-    missing_marks
-        Texts that mean "missing".
-    """
-    names = table.columns
-
-    def look(batches: Iterator[Any]) -> Iterator[Any]:
-        kinds = merged_kinds((_named(frame, names) for frame in _frames(batches)), missing_marks)
-        yield _batch({"kinds": [json.dumps(kinds)]})
-
-    found: dict[str, Kind] = {}
-    with _failures_explained(), _prepared(table.sparkSession):
-        for row in _plain(table).mapInArrow(look, "kinds string").collect():
-            for name, text in json.loads(row["kinds"]).items():
-                kind = Kind(text)
-                found[name] = kind if found.get(name, kind) is kind else Kind.CATEGORICAL
-    return found
-
-
-def headings(table: DataFrame, names: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return a frame without rows that has the columns of a Spark frame.
-
-    Parameters
-    ----------
-    table
-        The frame.
-    names
-        What its columns are to be called; as they are, if not given.
-
-    Raises
-    ------
-    InputError
-        If there is a column of a type that a release cannot carry.
-    """
-    import pyarrow as pa
-
-    empty = table.limit(0).toArrow().rename_columns(list(names or table.columns))
-    for known, given in zip(empty.schema, table.schema, strict=True):
-        try:
-            column = _arrow(pl.DataFrame(pa.table([[]], schema=pa.schema([known]))))
-            again = table.sparkSession.createDataFrame(column).schema[0].dataType.simpleString()
-        except (pa.ArrowException, pl.exceptions.PolarsError, NotImplementedError, ValueError):
-            again = None
-        kind = given.dataType.simpleString()
-        if again != kind:
-            raise InputError(
-                f"column {known.name!r} is of a type ({kind}) that a release cannot carry; leave it out, or "
-                "make text of it",
-                reason=Reason.SCHEMA,
-            )
-    return pl.DataFrame(empty)
-
-
-@dataclass(frozen=True)
-class _Call:
-    """What is to be done with a table.
-
-    Parameters
-    ----------
-    table, schema
-        The table, and what all its columns are.
-    model, method, options, seed
-        As for `anonymize`.
-    block_rows
-        How many records a block should have.
-    """
-
-    table: DataFrame
-    schema: Schema
-    model: Model
-    method: str | None
-    options: Mapping[str, Any]
-    seed: int | None
-    block_rows: int
 
 
 class _Run:
@@ -263,22 +191,21 @@ class _Run:
     ----------
     call
         What to do.
-    session
-        Spark.
+    table
+        The table.
     folder
         The address of the working folder.
     progress
         Whom to tell.
     """
 
-    def __init__(self, call: _Call, session: SparkSession, folder: str, progress: Progress) -> None:
-        self.call, self.session, self.folder, self.progress = call, session, folder, progress
-        self.schema = Schema(tuple(c for c in call.schema if c.role is not Role.IDENTIFIER))
-        # Nobody needs identifiers, and so they are not kept meanwhile.
-        self.names = [name for name in call.table.columns if name in self.schema.names]
-        places = [call.table.columns.index(name) for name in self.names]
-        self.table = _plain(_plain(call.table).select(*(f"c{place}" for place in places)))
-        self.least = least_rows(call.model)
+    def __init__(self, call: Call, table: DataFrame, folder: str, progress: Progress) -> None:
+        self.call, self.folder, self.progress = call, folder, progress
+        self.session = table.sparkSession
+        self.schema = call.kept
+        self.names = [name for name in table.columns if name in self.schema.names]
+        places = [table.columns.index(name) for name in self.names]
+        self.table = plain_columns(plain_columns(table).select(*(f"c{place}" for place in places)))
 
     def finished(self, staging: str) -> dict[str, Any]:
         """Do all that is to do, write the files of the release, and return its certificate."""
@@ -287,16 +214,9 @@ class _Run:
         columns = headings(self.table, self.names).schema
         summary = self._summarized()
         agreed = reference(summary, self.schema)
-        tree = cut_tree(
-            Table.encode(self._sample(summary), Schema(agreed.schema.quasi), domains=agreed.domains),
-            agreed,
-            summary.rows,
-            block_rows=call.block_rows,
-            least=self.least,
-            apart=must_lie_apart(call.model, call.schema),
-        )
-        units = tree.units(self._assigned(agreed, tree, summary), self.least)
-        task = Task(agreed, call.model, call.method, call.options, call.seed, "parquet")
+        tree = call.tree(self._sample(summary), agreed, summary.rows)
+        units = tree.units(self._assigned(agreed, tree, summary), call.least)
+        task = call.task(agreed, "parquet")
         released = release_schema(columns, agreed, "parquet")
         parts, facts = self._released(task, tree, units, released)
         self._joined(parts, released, f"{staging}/{RELEASE}")
@@ -328,11 +248,11 @@ class _Run:
             summary = Summary()
             told = None
             try:
-                for frame in _frames(batches):
-                    summary = summary.merged(summarize(_named(frame, names), schema)[0])
+                for frame in frames_of(batches):
+                    summary = summary.merged(summarize(named(frame, names), schema)[0])
             except InputError as error:
                 told = json.dumps({"reason": error.reason, "message": str(error)})
-            yield _batch({"summary": [pickle.dumps(summary)], _TOLD: [told]})
+            yield arrow_batch({"summary": [pickle.dumps(summary)], _TOLD: [told]})
 
         def merge(batches: Iterator[Any]) -> Iterator[Any]:
             summary = Summary()
@@ -341,7 +261,7 @@ class _Run:
                 for row in batch.to_pylist():
                     summary = summary.merged(pickle.loads(row["summary"]))
                     told = told or row[_TOLD]
-            yield _batch({"summary": [pickle.dumps(summary)], _TOLD: [told]})
+            yield arrow_batch({"summary": [pickle.dumps(summary)], _TOLD: [told]})
 
         form = f"summary binary, {_TOLD} string"
         parts = self.table.mapInArrow(look, form)
@@ -380,11 +300,11 @@ class _Run:
 
         def assign(batches: Iterator[Any]) -> Iterator[Any]:
             randomness = Randomness(None if seed is None else seed_of(seed, _partition()))
-            for frame in _frames(batches):
-                table = agreed.encode(_named(frame, names))
+            for frame in frames_of(batches):
+                table = agreed.encode(named(frame, names))
                 if table is not None:
                     blocks = pl.Series(_BLOCK, tree.blocks_of(table, randomness), dtype=pl.Int32)
-                    yield from _batches(frame[table.rows].with_columns(blocks), like)
+                    yield from arrow_table(frame[table.rows].with_columns(blocks), like).to_batches()
 
         self._written(rows.mapInArrow(assign, form), "blocks", "dividing into blocks")
         known = self._kept("blocks").groupBy(_BLOCK).count()
@@ -432,7 +352,7 @@ class _Run:
     def _releases(self, task: Task, units: Sequence[range], columns: pl.Schema) -> DataFrame:
         """Return the rows of the releases of some blocks, with what there is to tell on one row of each."""
         names, seed = self.names, task.seed
-        plain = _plain_names(len(columns))
+        plain = plain_names(len(columns))
         extra = {_UNIT: pl.Int32(), _PLACE: pl.Int64(), _TOLD: pl.String()}
         form, like = self._form({**dict(zip(plain, columns.values(), strict=True)), **extra})
 
@@ -442,7 +362,7 @@ class _Run:
             if seed is not None:
                 frame = frame.sort(_POSITION)
             try:
-                rows, facts = anonymize_block(_named(frame, names), task, start)
+                rows, facts = anonymize_block(named(frame, names), task, start)
                 told: dict[str, Any] = {"facts": facts.as_dict()}
             except ShoalError as error:
                 rows = columns.to_frame().clear(1)
@@ -456,7 +376,7 @@ class _Run:
                 pl.Series(_PLACE, places),
                 pl.Series(_TOLD, [json.dumps(told)]).extend_constant(None, rows.height - 1),
             )
-            return _arrow(rows, like)
+            return arrow_table(rows, like)
 
         where = [(block, unit.start) for unit in units for block in unit]
         rows = self._among("blocks", where, f"{_BLOCK} int, {_UNIT} int")
@@ -469,7 +389,7 @@ class _Run:
         rows = parts[0]
         for part in parts[1:]:
             rows = rows.union(part)
-        plain = _plain_names(len(columns))
+        plain = plain_names(len(columns))
         ordered = rows.orderBy(_PLACE).select(*plain).toDF(*columns.names())
         self._done("joining blocks", lambda: _writer(ordered).parquet(address))
 
@@ -483,17 +403,17 @@ class _Run:
 
         def look(batches: Iterator[Any]) -> Iterator[Any]:
             check = Check(model, agreed, columns)
-            for frame in _frames(batches):
-                check.see(_named(frame, columns.names()))
+            for frame in frames_of(batches):
+                check.see(named(frame, columns.names()))
             # Halves of the digest, as sums of the whole would leave the range of numbers.
             low, high = check.digest % 2**32, check.digest >> 32
-            yield _batch({"class": [None], "rows": [check.rows], "low": [low], "high": [high]}, like)
+            yield arrow_batch({"class": [None], "rows": [check.rows], "low": [low], "high": [high]}, like)
             others = {"class": check.classes.view(np.int64), "rows": check.sizes}
             nothing = np.zeros(len(check.classes), dtype=np.int64)
-            yield _batch({**others, "low": nothing, "high": nothing}, like)
+            yield arrow_batch({**others, "low": nothing, "high": nothing}, like)
 
         form, like = self._form(dict.fromkeys(("class", "rows", "low", "high"), pl.Int64()))
-        seen = _plain(self.session.read.parquet(address)).mapInArrow(look, form)
+        seen = plain_columns(self.session.read.parquet(address)).mapInArrow(look, form)
         sums = seen.groupBy("class").agg(*(sf.sum(name).alias(name) for name in ("rows", "low", "high")))
         figures = sums.groupBy(sf.col("class").isNull().alias("whole")).agg(
             sf.count("*").alias("count"),
@@ -528,7 +448,7 @@ class _Run:
 
     def _form(self, columns: Mapping[str, pl.DataType]) -> tuple[StructType, Any]:
         """Return columns as Spark describes them, and as Spark wants them from a task."""
-        table = self.session.createDataFrame(_arrow(pl.DataFrame(schema=columns)))
+        table = self.session.createDataFrame(arrow_table(pl.DataFrame(schema=columns)))
         return table.schema, table.toArrow().schema
 
     def _done(self, what: str, action: Callable[[], _Result]) -> _Result:
@@ -573,65 +493,6 @@ def _wider(tree: CutTree, unit: range, told: Mapping[str, Any]) -> range:
     return wider
 
 
-def _active_session() -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    session = SparkSession.getActiveSession()
-    if session is None:
-        raise InputError(
-            "there is no active Spark session; open one with shoal.spark_session(), or name one",
-            reason=Reason.SPARK,
-        )
-    return session
-
-
-@contextmanager
-def _prepared(session: SparkSession) -> Iterator[None]:
-    """Give tasks no more threads than Spark counts on, and times one zone, as long as the block lasts."""
-    context = session.sparkContext
-    threads = context.getConf().get("spark.task.cpus", "1") or "1"
-    environment = dict(context.environment)
-    zone = session.conf.get("spark.sql.session.timeZone")
-    context.environment.update(dict.fromkeys(PARALLEL, threads))
-    session.conf.set("spark.sql.session.timeZone", "UTC")
-    try:
-        with warnings.catch_warnings():
-            # Spark asks for pandas wherever Arrow is used, and warns of new ones; nothing here is pandas.
-            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-            yield
-    finally:
-        context.environment.clear()
-        context.environment.update(environment)
-        if zone is not None:
-            session.conf.set("spark.sql.session.timeZone", zone)
-
-
-@contextmanager
-def _failures_explained() -> Iterator[None]:
-    """Turn what Spark throws into an error that says the reason first."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        why = _cause(str(error))
-        if why.startswith("shoal.errors.InternalError: "):
-            raise InternalError(why.partition(": ")[2]) from error
-        raise InputError(f"Spark failed: {why}", reason=Reason.SPARK) from error
-
-
-def _cause(text: str) -> str:
-    """Return the innermost reason in what Spark throws, without the places in the code."""
-    lines = [line.strip() for line in text.splitlines()]
-    ours = [line for line in lines if line.startswith("shoal.errors.")]
-    if ours:
-        return ours[0]
-    causes = [number for number, line in enumerate(lines) if line.startswith("Caused by: ")]
-    said = takewhile(lambda line: not line.startswith(("at ", "...")), lines[causes[-1] if causes else 0 :])
-    return " ".join(line for line in said if line).removeprefix("Caused by: ")
-
-
 def _require_different(names: Sequence[str]) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -639,15 +500,6 @@ def _require_different(names: Sequence[str]) -> None:
             f"the table has more than one column called {listing(repeated)}; rename all but one",
             reason=Reason.DUPLICATE_COLUMN,
         )
-
-
-def _plain(table: DataFrame) -> DataFrame:
-    """Return a frame with columns c0, c1, ...: Spark takes some characters in names for syntax."""
-    return table.toDF(*_plain_names(len(table.columns)))
-
-
-def _plain_names(count: int) -> list[str]:
-    return [f"c{number}" for number in range(count)]
 
 
 def _writer(rows: DataFrame) -> DataFrameWriter:
@@ -661,40 +513,3 @@ def _partition() -> int:
 
     context = TaskContext.get()
     return 0 if context is None else context.partitionId()
-
-
-def _frames(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
-    """Yield the rows that a task is given, many at a time."""
-    import pyarrow as pa
-
-    held: list[Any] = []
-    for batch in batches:
-        held.append(batch)
-        if sum(each.num_rows for each in held) >= TOGETHER:
-            yield pl.DataFrame(pa.Table.from_batches(held))
-            held = []
-    if held:
-        yield pl.DataFrame(pa.Table.from_batches(held))
-
-
-def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return the columns c0, c1, ... of a frame under their own names."""
-    named = frame.select(_plain_names(len(names)))
-    named.columns = list(names)
-    return named
-
-
-def _arrow(frame: pl.DataFrame, like: Any = None) -> Any:
-    """Return a frame as an Arrow table, of the types that Spark uses if these are given."""
-    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-    return table if like is None else table.cast(like)
-
-
-def _batches(frame: pl.DataFrame, like: Any) -> Iterator[Any]:
-    yield from _arrow(frame, like).to_batches()
-
-
-def _batch(columns: Mapping[str, Any], like: Any = None) -> Any:
-    import pyarrow as pa
-
-    return pa.RecordBatch.from_pydict(dict(columns), schema=like)

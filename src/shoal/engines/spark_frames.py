@@ -1,0 +1,122 @@
+"""Frames of Spark as frames of Polars and back: in a task, and what their columns are called and hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from shoal.engines.session import failures_explained, prepared
+from shoal.errors import InputError, Reason
+from shoal.schema import Kind, merged_kinds
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+TOGETHER = 100_000
+"""A task looks at so many rows at a time."""
+
+
+def kinds_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, Kind]:
+    """Return the kinds of all columns of a Spark frame with values, as `merged_kinds` does.
+
+    Parameters
+    ----------
+    table
+        The table.
+    missing_marks
+        Texts that mean "missing".
+    """
+    names = table.columns
+
+    def look(batches: Iterator[Any]) -> Iterator[Any]:
+        kinds = merged_kinds((named(frame, names) for frame in frames_of(batches)), missing_marks)
+        yield arrow_batch({"kinds": [json.dumps(kinds)]})
+
+    found: dict[str, Kind] = {}
+    with failures_explained(), prepared(table.sparkSession):
+        for row in plain_columns(table).mapInArrow(look, "kinds string").collect():
+            for name, text in json.loads(row["kinds"]).items():
+                kind = Kind(text)
+                found[name] = kind if found.get(name, kind) is kind else Kind.CATEGORICAL
+    return found
+
+
+def headings(table: DataFrame, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return a frame without rows that has the columns of a Spark frame.
+
+    Parameters
+    ----------
+    table
+        The frame.
+    names
+        What its columns are to be called; as they are, if not given.
+
+    Raises
+    ------
+    InputError
+        If there is a column of a type that a release cannot carry.
+    """
+    import pyarrow as pa
+
+    empty = table.limit(0).toArrow().rename_columns(list(names or table.columns))
+    for known, given in zip(empty.schema, table.schema, strict=True):
+        try:
+            column = arrow_table(pl.DataFrame(pa.table([[]], schema=pa.schema([known]))))
+            again = table.sparkSession.createDataFrame(column).schema[0].dataType.simpleString()
+        except (pa.ArrowException, pl.exceptions.PolarsError, NotImplementedError, ValueError):
+            again = None
+        kind = given.dataType.simpleString()
+        if again != kind:
+            raise InputError(
+                f"column {known.name!r} is of a type ({kind}) that a release cannot carry; leave it out, or "
+                "make text of it",
+                reason=Reason.SCHEMA,
+            )
+    return pl.DataFrame(empty)
+
+
+def plain_columns(table: DataFrame) -> DataFrame:
+    """Return a frame with columns c0, c1, ...: Spark takes some characters in names for syntax."""
+    return table.toDF(*plain_names(len(table.columns)))
+
+
+def plain_names(count: int) -> list[str]:
+    """Return the names of so many columns."""
+    return [f"c{number}" for number in range(count)]
+
+
+def frames_of(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
+    """Yield the rows that a task is given, many at a time."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(each.num_rows for each in held) >= TOGETHER:
+            yield pl.DataFrame(pa.Table.from_batches(held))
+            held = []
+    if held:
+        yield pl.DataFrame(pa.Table.from_batches(held))
+
+
+def named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return the columns c0, c1, ... of a frame under their own names."""
+    named = frame.select(plain_names(len(names)))
+    named.columns = list(names)
+    return named
+
+
+def arrow_table(frame: pl.DataFrame, like: Any = None) -> Any:
+    """Return a frame as an Arrow table, of the types that Spark uses if these are given."""
+    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    return table if like is None else table.cast(like)
+
+
+def arrow_batch(columns: Mapping[str, Any], like: Any = None) -> Any:
+    """Return columns as an Arrow batch, of the types that Spark uses if these are given."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pydict(dict(columns), schema=like)
