@@ -102,10 +102,11 @@ void BoxTree::build() {
   }
 }
 
-// Cuts a node in two; returns where the right part begins, or -1 if all its records are equal.
+// Cuts a node in two; returns where the right part begins. Equal records are cut in half: who looks for some
+// of them need not look at all.
 std::int32_t BoxTree::divide(const Node& node) {
   const std::size_t a = attribute_to_cut(node);
-  if (a == attributes_.size()) return -1;
+  if (a == attributes_.size()) return std::midpoint(node.begin, node.end);
   return attributes_[a].kind == Kind::set ? divide_categories(node, a) : divide_in_order(node, a);
 }
 
@@ -432,8 +433,9 @@ void BoxTree::set_record_limits(std::span<const double> limits) {
 }
 
 // Visits nodes, the nearer child first, as long as what it costs to reach one is below what is enough there.
+// Of two as near, the one on the side of the place `home`.
 template <typename Reach, typename Enough, typename Look>
-void BoxTree::visit_nearer_first(Search& search, const Reach& reach, const Enough& enough,
+void BoxTree::visit_nearer_first(Search& search, std::int32_t home, const Reach& reach, const Enough& enough,
                                  const Look& look) const {
   const auto at_cost = [&](std::int32_t node) { return Search::Waiting{node, reach(node, enough(node))}; };
   auto& stack = search.stack;
@@ -449,7 +451,8 @@ void BoxTree::visit_nearer_first(Search& search, const Reach& reach, const Enoug
       continue;
     }
     Search::Waiting near = at_cost(node.left), far = at_cost(node.left + 1);
-    if (far.bound < near.bound) std::swap(near, far);
+    const bool at_right = home >= nodes_[at(far.node)].begin;
+    if (far.bound < near.bound || (far.bound == near.bound && at_right)) std::swap(near, far);
     if (far.bound < enough(far.node)) stack.push_back(far);
     if (near.bound < enough(near.node)) stack.push_back(near);
   }
@@ -459,7 +462,7 @@ Nearest BoxTree::nearest_box(std::int32_t record, Search& search) const {
   const std::int32_t* wanted = codes(record);
   Nearest best;
   visit_nearer_first(
-      search, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
+      search, 0, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
       [&](std::int32_t node) { return std::min(best.cost, box_limits_.below[at(node)]); },
       [&](std::int32_t box) {
         const double most = std::min(best.cost, box_limits_.each[at(box)]);
@@ -476,7 +479,7 @@ std::vector<NearBox> BoxTree::nearest_boxes(std::int32_t record, std::size_t cou
   std::vector<NearBox> best;  // a heap, the farthest first
   const auto most = [&] { return best.size() < count ? kUnlimited : best.front().cost; };
   visit_nearer_first(
-      search, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
+      search, 0, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
       [&](std::int32_t node) { return boxes_left_[at(node)] == 0 ? kHidden : most(); },
       [&](std::int32_t box) {
         const double extra = extra_cost(box, wanted, most());
@@ -492,12 +495,13 @@ std::vector<NearBox> BoxTree::nearest_boxes(std::int32_t record, std::size_t cou
   return best;
 }
 
-std::vector<NearRecord> BoxTree::nearest_records(std::int32_t box, std::size_t count, Search& search) const {
+std::vector<NearRecord> BoxTree::nearest_records(std::int32_t box, std::size_t count, Search& search,
+                                                 std::int32_t home) const {
   std::vector<NearRecord> best;  // a heap, the farthest first
   const auto most = [&] { return best.size() < count ? kUnlimited : best.front().cost; };
   if (count == 0) return best;
   visit_nearer_first(
-      search, [&](std::int32_t node, double enough) { return reach_records(node, box, enough); },
+      search, home, [&](std::int32_t node, double enough) { return reach_records(node, box, enough); },
       [&](std::int32_t node) { return std::min(most(), record_limits_.below[at(node)]); },
       [&](std::int32_t record) {
         const double enough = std::min(most(), record_limits_.each[at(record)]);
@@ -517,7 +521,7 @@ std::vector<NearRecord> BoxTree::nearest_records(std::int32_t box, std::size_t c
 Outside BoxTree::nearest_outside(std::int32_t box, std::int64_t enough, Search& search) const {
   Outside found;
   visit_nearer_first(
-      search, [&](std::int32_t node, double most) { return reach_records(node, box, most); },
+      search, 0, [&](std::int32_t node, double most) { return reach_records(node, box, most); },
       [&](std::int32_t node) {
         if (found.covered >= enough || records_left_[at(node)] == 0) return kHidden;
         return found.nearest.cost;
@@ -539,7 +543,7 @@ Nearest BoxTree::nearest_partner(std::int32_t record, bool mutual,
   const std::int32_t* wanted = codes(record);
   Nearest best;
   visit_nearer_first(
-      search,
+      search, 0,
       [&](std::int32_t node, double most) {
         const double there = reach(node, wanted, most);
         return mutual ? there + reach_records(node, record, most) : there;

@@ -165,8 +165,10 @@ class BoxTree {
                                      const std::function<bool(std::int32_t)>& accept, Search& search) const;
 
   // The records that cost a box least in addition, `count` of them if there are as many, nearest first; its
-  // members do not count.
-  std::vector<NearRecord> nearest_records(std::int32_t box, std::size_t count, Search& search) const;
+  // members do not count. Of those that cost the same, some around the place `home`: boxes around equal
+  // records do not all find the same ones if each asks from its own place.
+  std::vector<NearRecord> nearest_records(std::int32_t box, std::size_t count, Search& search,
+                                          std::int32_t home = 0) const;
 
   // How many records a box covers, and which of the others costs it least; once `enough` are found to be
   // covered, the search ends.
@@ -207,7 +209,8 @@ class BoxTree {
   bool may_cover(const Cell* cells, const std::int32_t* record) const;
   bool may_lie_below(std::int32_t node, const Cell* cells) const;
   template <typename Reach, typename Enough, typename Look>
-  void visit_nearer_first(Search& search, const Reach& reach, const Enough& enough, const Look& look) const;
+  void visit_nearer_first(Search& search, std::int32_t home, const Reach& reach, const Enough& enough,
+                          const Look& look) const;
   template <typename Enter, typename Look>
   void visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
              const Look& look) const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -28,13 +27,20 @@ class Knowledge {
 
   std::vector<NearRecord>& near(std::int32_t box) { return near_[at(box)]; }
 
-  // The boxes ask for their nearest records that would have them, all at the same time.
+  // The boxes ask for their nearest records that would have them, all at the same time. Among equals, those
+  // that follow the box in the tree are first: then boxes around copies want different ones.
   void ask(const std::vector<std::int32_t>& boxes, std::size_t count) {
     queries_ += static_cast<std::int64_t>(boxes.size());
     share(boxes.size(), 64, [&] {
       return [&, search = BoxTree::Search{}](std::size_t i) mutable {
         const std::int64_t before = search.visited;
-        near(boxes[i]) = tree_.nearest_records(boxes[i], count, search);
+        const std::int32_t box = boxes[i];
+        near(box) = tree_.nearest_records(box, count, search, box);
+        const auto rank = [&](const NearRecord& one) {
+          return std::pair(one.cost, one.record > box ? one.record - box : tree_.rows() + one.record - box);
+        };
+        std::sort(near(box).begin(), near(box).end(),
+                  [&](const NearRecord& x, const NearRecord& y) { return rank(x) < rank(y); });
         visited_ += search.visited - before;
       };
     });
@@ -75,14 +81,7 @@ Matching stable(BoxTree& tree, const std::vector<std::vector<NearRecord>>& known
     asking.clear();
     std::copy_if(free.begin(), free.end(), std::back_inserter(asking), skip);
     further.ask(asking, kAtOnce);
-    for (const std::int32_t box : asking) {
-      next[at(box)] = 0;
-      // Among equals, the one that stands nearest in the tree.
-      std::stable_sort(
-          further.near(box).begin(), further.near(box).end(), [&](const NearRecord& x, const NearRecord& y) {
-            return x.cost != y.cost ? x.cost < y.cost : std::abs(x.record - box) < std::abs(y.record - box);
-          });
-    }
+    for (const std::int32_t box : asking) next[at(box)] = 0;
     offers.clear();
     for (const std::int32_t box : free) {
       const auto& near = further.near(box);

@@ -55,7 +55,8 @@ void SparseAssignment::bid() {
       std::int32_t column = -1;
       for (const Edge& edge : edges_of(row)) {
         const double reduced = edge.cost - price_[at(edge.column)];
-        if (reduced < best) {
+        const bool spares = reduced == best && row_of_[at(column)] >= 0 && row_of_[at(edge.column)] < 0;
+        if (reduced < best || spares) {  // among equals, a free one
           second = best;
           best = reduced;
           column = edge.column;
