@@ -90,28 +90,28 @@ void BoxTree::build() {
   nodes_.push_back({0, rows_});
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node node = nodes_[i];
-    const std::int32_t middle = node.end - node.begin <= kLeaf ? -1 : divide(node);
-    if (middle < 0) {
+    if (node.end - node.begin <= kLeaf) {
       for (std::int32_t place = node.begin; place < node.end; ++place)
         leaf_of_[at(place)] = static_cast<std::int32_t>(i);
       continue;
     }
+    const std::size_t a = attribute_to_cut(node);
+    nodes_[i].equal = a == attributes_.size();
+    const std::int32_t middle = nodes_[i].equal ? std::midpoint(node.begin, node.end) : divide(node, a);
     nodes_[i].left = static_cast<std::int32_t>(nodes_.size());
     nodes_.push_back({node.begin, middle, -1, static_cast<std::int32_t>(i)});
     nodes_.push_back({middle, node.end, -1, static_cast<std::int32_t>(i)});
   }
 }
 
-// Cuts a node in two; returns where the right part begins. Equal records are cut in half: who looks for some
-// of them need not look at all.
-std::int32_t BoxTree::divide(const Node& node) {
-  const std::size_t a = attribute_to_cut(node);
-  if (a == attributes_.size()) return std::midpoint(node.begin, node.end);
+// Cuts a node in two; returns where the right part begins.
+std::int32_t BoxTree::divide(const Node& node, std::size_t a) {
   return attributes_[a].kind == Kind::set ? divide_categories(node, a) : divide_in_order(node, a);
 }
 
 // The attribute in which two records of the node are expected to cost most together, estimated from a sample:
-// the tree only has to be good, not best. If the sample shows no difference, any attribute that has one.
+// the tree only has to be good, not best. If the sample shows no difference, any attribute that has one;
+// their number if all records are equal.
 std::size_t BoxTree::attribute_to_cut(const Node& node) const {
   constexpr std::int32_t kSample = 256;
   const std::int32_t step = std::max(1, (node.end - node.begin) / kSample);
@@ -433,7 +433,8 @@ void BoxTree::set_record_limits(std::span<const double> limits) {
 }
 
 // Visits nodes, the nearer child first, as long as what it costs to reach one is below what is enough there.
-// Of two as near, the one on the side of the place `home`.
+// Of two halves of equal records that are as near, the one on the side of the place `home`: so those who ask
+// from different places do not all find the same ones.
 template <typename Reach, typename Enough, typename Look>
 void BoxTree::visit_nearer_first(Search& search, std::int32_t home, const Reach& reach, const Enough& enough,
                                  const Look& look) const {
@@ -451,7 +452,7 @@ void BoxTree::visit_nearer_first(Search& search, std::int32_t home, const Reach&
       continue;
     }
     Search::Waiting near = at_cost(node.left), far = at_cost(node.left + 1);
-    const bool at_right = home >= nodes_[at(far.node)].begin;
+    const bool at_right = node.equal && home >= nodes_[at(far.node)].begin;
     if (far.bound < near.bound || (far.bound == near.bound && at_right)) std::swap(near, far);
     if (far.bound < enough(far.node)) stack.push_back(far);
     if (near.bound < enough(near.node)) stack.push_back(near);
@@ -462,7 +463,7 @@ Nearest BoxTree::nearest_box(std::int32_t record, Search& search) const {
   const std::int32_t* wanted = codes(record);
   Nearest best;
   visit_nearer_first(
-      search, 0, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
+      search, record, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
       [&](std::int32_t node) { return std::min(best.cost, box_limits_.below[at(node)]); },
       [&](std::int32_t box) {
         const double most = std::min(best.cost, box_limits_.each[at(box)]);

@@ -86,6 +86,7 @@ class BoxTree {
     std::int32_t begin, end;  // of the places below it
     std::int32_t left = -1;   // its children are left and left + 1; none for a leaf
     std::int32_t parent = -1;
+    bool equal = false;  // whether it has equal records, and is cut in half: who wants some need not see all
   };
 
   // `codes` is row-major, rows x attributes. Each box has room for `room` members and starts with its record.
@@ -196,7 +197,7 @@ class BoxTree {
 
  private:
   void build();
-  std::int32_t divide(const Node& node);
+  std::int32_t divide(const Node& node, std::size_t a);
   std::size_t attribute_to_cut(const Node& node) const;
   std::int32_t divide_categories(const Node& node, std::size_t a);
   std::int32_t divide_in_order(const Node& node, std::size_t a);

@@ -101,7 +101,7 @@ class Chain {
         left_(copies.size(), true) {
     for (const Attribute& attribute : attributes) tails_.emplace_back(attribute, k);
     for (auto node = static_cast<std::int32_t>(tree_.nodes().size()); node-- > 0;) {
-      const auto& [begin, end, left, parent] = tree_.nodes()[at(node)];
+      const auto& [begin, end, left, parent, equal] = tree_.nodes()[at(node)];
       renew(node);
       if (left < 0) std::fill(leaf_of_.begin() + begin, leaf_of_.begin() + end, node);
     }
@@ -126,7 +126,7 @@ class Chain {
 
   // Renews what is known of the records below a node that are left.
   void renew(std::int32_t node) {
-    const auto& [begin, end, left, parent] = tree_.nodes()[at(node)];
+    const auto& [begin, end, left, parent, equal] = tree_.nodes()[at(node)];
     if (left >= 0) {
       tree_.unite(node);
       most_[at(node)] = std::max(most_[at(left)], most_[at(left) + 1]);

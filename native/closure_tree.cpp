@@ -77,7 +77,7 @@ ClosureTree::ClosureTree(std::span<const std::int32_t> codes, std::int32_t recor
     ages_.push_back(record(place));
   }
   for (auto node = static_cast<std::int32_t>(boxes_.nodes().size()); node-- > 0;) {
-    const auto& [begin, end, left, parent] = boxes_.nodes()[at(node)];
+    const auto& [begin, end, left, parent, equal] = boxes_.nodes()[at(node)];
     if (left < 0) std::fill(leaf_of_.begin() + begin, leaf_of_.begin() + end, node);
     summarize(node);
   }
@@ -196,7 +196,7 @@ std::uint64_t ClosureTree::mark(std::size_t attribute, Cell cell) const {
 
 void ClosureTree::summarize(std::int32_t node) {
   const std::size_t d = costs_.each().size();
-  const auto& [begin, end, left, parent] = boxes_.nodes()[at(node)];
+  const auto& [begin, end, left, parent, equal] = boxes_.nodes()[at(node)];
   Summary summary{std::numeric_limits<std::int32_t>::max(), 0, std::numeric_limits<std::int64_t>::max(), 0.0,
                   0.0};
   Cell* cells = unions_.data() + at(node) * d;

@@ -301,7 +301,7 @@ void Ring::index() {
   }
   runs_.emplace(UnionTree::halves(static_cast<std::int32_t>(runs.size())), attributes_);
   for (auto node = static_cast<std::int32_t>(runs_->nodes().size()); node-- > 0;) {
-    const auto& [begin, end, left, parent] = runs_->nodes()[at(node)];
+    const auto& [begin, end, left, parent, equal] = runs_->nodes()[at(node)];
     if (left < 0)
       runs_->set_leaf(node, runs[at(begin)]);
     else

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -67,6 +68,17 @@ def test_copies_cost_nothing(method: str, k: int, kinds: int) -> None:
     schema = Schema.infer(frame, quasi=["age", "sex"])
     release = anonymize(frame, schema, Freeform(k=k), method=method, effort="fast")
     assert release.loss.gcp == 0
+
+
+@METHODS
+def test_thousands_of_copies_take_no_longer_than_other_records(method: str) -> None:
+    # All pairs of copies, or all of them for each, would take minutes.
+    rng = np.random.default_rng(3)
+    n = 30_000
+    frame = pl.DataFrame({"age": np.where(rng.random(n) < 0.9, 40, rng.integers(20, 80, n)), "sex": "f"})
+    began = time.process_time()
+    assert released(frame, 10, method, "balanced").loss.gcp < 0.001
+    assert time.process_time() - began < 20
 
 
 @METHODS
