@@ -180,30 +180,52 @@ void Tightening::hold_together(std::span<const std::int32_t> components) {
 }
 
 // Reaches everybody in the component of the root along edges, the cheapest first, and lets those that are
-// taken stay: next(one, visit) calls visit(other, row, record) for each edge on, which is the record in the
-// row.
+// taken stay: next(one, visit) calls visit(other, row, record) for each edge on, in the order of the others,
+// which is the record in the row. What an edge costs nothing to is reached at once. Equal records reach each
+// other for nothing, so that of edges to several of them the cheapest is enough.
 template <typename Next>
 void Tightening::connect(std::int32_t root, std::vector<std::uint8_t>& reached, const Next& next) {
   using Edge = std::tuple<double, std::int32_t, std::int32_t, std::int32_t>;  // cost, leads to, row, record
   if (reached[at(root)] != 0) return;
-  std::priority_queue<Edge, std::vector<Edge>, std::greater<>> waiting;
-  const auto reach = [&](std::int32_t one) {
-    reached[at(one)] = 1;
-    next(one, [&](std::int32_t other, std::int32_t row, std::int32_t record) {
-      if (reached[at(other)] == 0 && counts(row, record))
-        waiting.emplace(core_tree_.extra_cost(row, core_tree_.codes(record)), other, row, record);
-    });
+  const std::size_t d = core_tree_.attributes();
+  const auto equal = [&](std::int32_t x, std::int32_t y) {
+    return !rows_.withheld(x) && !rows_.withheld(y) &&
+           std::equal(core_tree_.codes(x), core_tree_.codes(x) + d, core_tree_.codes(y));
   };
-  reach(root);
-  while (!waiting.empty()) {
-    const auto [cost, other, row, record] = waiting.top();
-    waiting.pop();
-    if (reached[at(other)] != 0) continue;
+  std::priority_queue<Edge, std::vector<Edge>, std::greater<>> waiting;
+  std::vector<std::int32_t> arrived;
+  std::vector<Edge> onward;
+  const auto arrive = [&](std::int32_t other, std::int32_t row, std::int32_t record) {
     const bool inside = core_tree_.covers(row, core_tree_.codes(record));
     if (!inside) core_tree_.stretch(row, record);
     // What lies in the core stays with it, if that stays.
     if (!inside || !keep_cores_) cores_[at(row)].push_back(record);
-    reach(other);
+    reached[at(other)] = 1;
+    arrived.push_back(other);
+  };
+  reached[at(root)] = 1;
+  arrived.push_back(root);
+  while (true) {
+    while (!arrived.empty()) {
+      const std::int32_t one = arrived.back();
+      arrived.pop_back();
+      onward.clear();
+      next(one, [&](std::int32_t other, std::int32_t row, std::int32_t record) {
+        if (reached[at(other)] != 0 || !counts(row, record)) return;
+        const double cost = core_tree_.extra_cost(row, core_tree_.codes(record));
+        if (cost <= 0.0) return arrive(other, row, record);
+        const Edge edge{cost, other, row, record};
+        if (onward.empty() || !equal(std::get<1>(onward.back()), other))
+          onward.push_back(edge);
+        else
+          onward.back() = std::min(onward.back(), edge);
+      });
+      for (const Edge& edge : onward) waiting.push(edge);
+    }
+    if (waiting.empty()) return;
+    const auto [cost, other, row, record] = waiting.top();
+    waiting.pop();
+    if (reached[at(other)] == 0) arrive(other, row, record);
   }
 }
 
