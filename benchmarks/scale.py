@@ -41,16 +41,14 @@ K = 10
 PIECE = 500_000
 """So many rows of the table are made at a time."""
 SIZED = 300_000
-"""So many rows are released in blocks of several sizes, and on one core."""
-SIZES = (25_000, BLOCK_ROWS, 100_000)
+"""So many rows are released on one core, and with Spark, too."""
 LOSSES = (
     *((0, size) for size in (5_000, 10_000, 20_000, 0)),
-    *((SIZED, size) for size in (*SIZES, 0)),
     (1_000_000, BLOCK_ROWS),
     (1_000_000, 0),
 )
 """Rows and block rows of what is compared with the table at once."""
-SPARK = (300_000, 1_000_000)
+SPARK = (SIZED,)
 """Rows of what Spark does, too, on the cores of this machine."""
 GROWTH = (SIZED, 1_000_000, 10_000_000)
 

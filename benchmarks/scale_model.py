@@ -19,7 +19,7 @@ from shoal.table import Table
 AHEAD = (100_000_000, 1_000_000_000)
 CORES = (64, 256, 1024)
 K = 10
-PROBES, PROBE_ROWS = 10, 1_000_000
+PROBES, PROBE_ROWS = 4, 1_000_000
 
 
 def section(spark_rows: int, spark: Mapping[str, Any], spark_cores: int, bytes_a_row: float) -> str:
