@@ -67,7 +67,8 @@ def section(spark_rows: int, spark: Mapping[str, Any], spark_cores: int, bytes_a
             "## A cluster",
             "**Measured here**: what one process does for all, and how even the blocks become. The cut tree "
             f"of so many blocks is learnt from {SAMPLE:,} records, and {PROBES * PROBE_ROWS:,} others are "
-            "assigned by it. Sizes are in mean blocks; assigning is in core seconds for a million records.",
+            "assigned by it. Sizes are in mean blocks, chance included: a block gets only some hundreds of "
+            "these. Assigning is in core seconds for a million records.",
             markdown_table(
                 ("rows", "blocks", "seconds", "peak MiB", "largest block", "smallest block", "assigning"),
                 measured,
@@ -98,13 +99,12 @@ def work(rows: int) -> dict[str, Any]:
         blocks, passed = timed(tree.blocks_of, probe, Randomness(seed))
         counts += np.bincount(blocks, minlength=len(tree))
         assigning += passed
-    mean = rows / len(tree)
-    scale = rows / (PROBES * PROBE_ROWS) / mean
+    mean = PROBES * PROBE_ROWS / len(tree)
     return {
         "blocks": len(tree),
         "seconds": seconds,
-        "largest": float(counts.max() * scale),
-        "smallest": float(counts.min() * scale),
+        "largest": float(counts.max() / mean),
+        "smallest": float(counts.min() / mean),
         "assigned": assigning / PROBES / PROBE_ROWS * 1e6,
     }
 
