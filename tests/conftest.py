@@ -18,6 +18,7 @@ NATIVE = os.environ.get("SHOAL_NATIVE")
 
 settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=CI)
 settings.register_profile("few", settings.get_profile("shoal"), max_examples=12)
+settings.register_profile("fewest", settings.get_profile("shoal"), max_examples=4)
 settings.load_profile("shoal")
 
 if NATIVE:  # a core built apart, as tests/sanitize.sh does, in place of the installed one
@@ -33,6 +34,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose a seed if none was given, before hypothesis looks for one; the workers of xdist inherit it."""
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(secrets.randbelow(2**32))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slow ones, so that no core waits for a long test at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
+import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,9 @@ from shoal.errors import InputError, Reason, listing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+
+REMOVAL = 5.0
+"""So many seconds a folder is tried to be removed."""
 
 
 @contextmanager
@@ -56,8 +61,21 @@ def staged_folder(
                 _swap(staging, target)
                 _sync(target.parent)
         except BaseException:
-            shutil.rmtree(staging, ignore_errors=True)
+            remove_folder(staging)
             raise
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder, also one that somebody is still writing into; warn if it stays."""
+    deadline = time.monotonic() + REMOVAL
+    while True:
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.lexists(folder):
+            return
+        if time.monotonic() > deadline:
+            warnings.warn(f"{folder} cannot be removed, and holds personal data: remove it", stacklevel=2)
+            return
+        time.sleep(0.1)
 
 
 @contextmanager

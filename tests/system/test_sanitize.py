@@ -16,19 +16,19 @@ SCRIPT = Path(__file__).resolve().parents[1] / "sanitize.sh"
 
 
 @pytest.mark.slow
-def test_kernels_under_sanitizers(unavailable: Callable[[str], NoReturn]) -> None:
+@pytest.mark.parametrize(("what", "runtime"), [("addresses", "libasan.so"), ("races", "libtsan.so")])
+def test_kernels_under_sanitizers(what: str, runtime: str, unavailable: Callable[[str], NoReturn]) -> None:
     compiler = os.environ.get("CXX", "g++")
     if shutil.which(compiler) is None or shutil.which("bash") is None:
         unavailable(f"sanitizers need bash and a C++ compiler; {compiler} is not there")
-    for runtime in ("libasan.so", "libtsan.so"):
-        asked = [compiler, f"-print-file-name={runtime}"]
-        found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-        if not Path(found).is_absolute():  # a compiler that does not have the file repeats its name
-            unavailable(f"{compiler} has no {runtime}; install the sanitizers that belong to it")
+    asked = [compiler, f"-print-file-name={runtime}"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    if not Path(found).is_absolute():  # a compiler that does not have the file repeats its name
+        unavailable(f"{compiler} has no {runtime}; install the sanitizers that belong to it")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment.pop("SHOAL_NATIVE", None)
     done = subprocess.run(
-        ["bash", str(SCRIPT)],
+        ["bash", str(SCRIPT), what],
         env={**environment, "PYTHON": sys.executable},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from shoal import staging
 from shoal.errors import InputError, Reason
-from shoal.staging import staged_file, staged_folder
+from shoal.staging import remove_folder, staged_file, staged_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 OURS = ("release.csv", "report.html")
 
@@ -212,3 +217,30 @@ def test_a_folder_is_never_replaced_by_a_file(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught, staged_file(tmp_path, overwrite=True):
         pytest.fail("the block must not run")
     assert caught.value.reason is Reason.OUTPUT_EXISTS
+
+
+def test_a_folder_that_somebody_still_writes_into_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    began = threading.Event()
+
+    def write() -> None:
+        until = time.monotonic() + 0.5
+        with suppress(FileNotFoundError):  # the folder is gone
+            while time.monotonic() < until:
+                Path(tempfile.mkdtemp(dir=folder), "rows").touch()
+                began.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    began.wait()
+    remove_folder(folder)
+    writer.join()
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_removed_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+    monkeypatch.setattr(staging, "REMOVAL", 0.2)
+    with pytest.warns(UserWarning, match="holds personal data"):
+        remove_folder(tmp_path)

@@ -65,12 +65,14 @@ from shoal.report import outline
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import SparkContext, SparkStageInfo
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
     from pyspark.sql.types import StructType
 
 SUMMARIES = 16
 """So many summaries reach the driver, each of a part of the table."""
+LAST_TASKS = 60.0
+"""So many seconds tasks have to end after their job was given up."""
 RELEASE = "release.parquet"
 _UNIT, _PLACE, _TOLD, _POSITION, _BLOCK = "unit", "place", "told", "position", "block"
 
@@ -471,16 +473,28 @@ class _Run:
                 while not future.done():  # a job may begin only now
                     context.cancelJobGroup(group)
                     wait([future], timeout=0.5)
+                _wait_for_tasks(context, group)
                 raise
+
+
+def _wait_for_tasks(context: SparkContext, group: str) -> None:
+    """Let the last tasks of a group end, which write for a while after their job is given up."""
+    deadline = time.monotonic() + LAST_TASKS
+    while time.monotonic() < deadline and any(stage.numActiveTasks for stage in _stages(context, group)):
+        time.sleep(0.1)
 
 
 def _share_done(context: SparkContext, group: str) -> float:
     """Return the share of the tasks of a group of jobs that is finished."""
+    stages = _stages(context, group)
+    return sum(stage.numCompletedTasks for stage in stages) / max(sum(stage.numTasks for stage in stages), 1)
+
+
+def _stages(context: SparkContext, group: str) -> list[SparkStageInfo]:
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
     stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
-    known = [stage for stage in stages if stage is not None]
-    return sum(stage.numCompletedTasks for stage in known) / max(sum(stage.numTasks for stage in known), 1)
+    return [stage for stage in stages if stage is not None]
 
 
 def _wider(tree: CutTree, unit: range, told: Mapping[str, Any]) -> range:

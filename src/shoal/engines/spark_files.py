@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, Reason, listing
 from shoal.io import TEXT_ENDINGS
-from shoal.staging import staged_folder
+from shoal.staging import remove_folder, staged_folder
 from shoal.streams import dialect_of, open_source
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def private_folder(session: SparkSession, beside: str | os.PathLike[str]) -> Ite
         try:
             yield address_of(folder)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
         return
     parent, _, name = str(beside).rstrip("/").rpartition("/")
     address = f"{parent}/.{name}.{secrets.token_hex(8)}"
