@@ -235,7 +235,7 @@ double BoxTree::reach(std::int32_t node, const std::int32_t* record, double enou
 // A lower bound of what it costs a box to take in any record below a node.
 double BoxTree::reach_records(std::int32_t node, std::int32_t box, double enough) const {
   const std::size_t d = attributes_.size();
-  const Cell* below = record_unions_.data() + at(node) * d;
+  const Cell* below = records_below(node);
   const Cell* cells = boxes_.data() + at(box) * d;
   double sum = 0.0;
   for (std::size_t a = 0; a < d && sum < enough; ++a) {
@@ -264,7 +264,7 @@ bool BoxTree::may_cover(const Cell* cells, const std::int32_t* record) const {
 // Whether a box of these cells may cover a record below a node.
 bool BoxTree::may_lie_below(std::int32_t node, const Cell* cells) const {
   const std::size_t d = attributes_.size();
-  const Cell* below = record_unions_.data() + at(node) * d;
+  const Cell* below = records_below(node);
   for (std::size_t a = 0; a < d; ++a) {
     const auto& attribute = attributes_[a];
     const bool may = attribute.kind == Kind::set
@@ -432,33 +432,6 @@ void BoxTree::set_record_limits(std::span<const double> limits) {
   set_limits(record_limits_, limits, record_deleted_);
 }
 
-// Visits nodes, the nearer child first, as long as what it costs to reach one is below what is enough there.
-// Of two halves of equal records that are as near, the one on the side of the place `home`: so those who ask
-// from different places do not all find the same ones.
-template <typename Reach, typename Enough, typename Look>
-void BoxTree::visit_nearer_first(Search& search, std::int32_t home, const Reach& reach, const Enough& enough,
-                                 const Look& look) const {
-  const auto at_cost = [&](std::int32_t node) { return Search::Waiting{node, reach(node, enough(node))}; };
-  auto& stack = search.stack;
-  stack.assign(1, at_cost(0));
-  while (!stack.empty()) {
-    const auto [index, bound] = stack.back();
-    stack.pop_back();
-    if (bound >= enough(index)) continue;
-    ++search.visited;
-    const Node& node = nodes_[at(index)];
-    if (node.left < 0) {
-      for (std::int32_t place = node.begin; place < node.end; ++place) look(place);
-      continue;
-    }
-    Search::Waiting near = at_cost(node.left), far = at_cost(node.left + 1);
-    const bool at_right = node.equal && home >= nodes_[at(far.node)].begin;
-    if (far.bound < near.bound || (far.bound == near.bound && at_right)) std::swap(near, far);
-    if (far.bound < enough(far.node)) stack.push_back(far);
-    if (near.bound < enough(near.node)) stack.push_back(near);
-  }
-}
-
 Nearest BoxTree::nearest_box(std::int32_t record, Search& search) const {
   const std::int32_t* wanted = codes(record);
   Nearest best;
@@ -477,46 +450,31 @@ std::vector<NearBox> BoxTree::nearest_boxes(std::int32_t record, std::size_t cou
                                             const std::function<bool(std::int32_t)>& accept,
                                             Search& search) const {
   const std::int32_t* wanted = codes(record);
-  std::vector<NearBox> best;  // a heap, the farthest first
-  const auto most = [&] { return best.size() < count ? kUnlimited : best.front().cost; };
+  CheapestFew<NearBox> best(count);
   visit_nearer_first(
       search, 0, [&](std::int32_t node, double enough) { return reach(node, wanted, enough); },
-      [&](std::int32_t node) { return boxes_left_[at(node)] == 0 ? kHidden : most(); },
+      [&](std::int32_t node) { return boxes_left_[at(node)] == 0 ? kHidden : best.most(); },
       [&](std::int32_t box) {
-        const double extra = extra_cost(box, wanted, most());
-        if (extra >= most() || box_deleted_[at(box)] || !accept(box)) return;
-        if (best.size() == count) {
-          std::pop_heap(best.begin(), best.end());
-          best.pop_back();
-        }
-        best.push_back({extra, box});
-        std::push_heap(best.begin(), best.end());
+        const double extra = extra_cost(box, wanted, best.most());
+        if (extra >= best.most() || box_deleted_[at(box)] || !accept(box)) return;
+        best.add({extra, box});
       });
-  std::sort_heap(best.begin(), best.end());
-  return best;
+  return std::move(best).in_order();
 }
 
 std::vector<NearRecord> BoxTree::nearest_records(std::int32_t box, std::size_t count, Search& search,
                                                  std::int32_t home) const {
-  std::vector<NearRecord> best;  // a heap, the farthest first
-  const auto most = [&] { return best.size() < count ? kUnlimited : best.front().cost; };
-  if (count == 0) return best;
+  CheapestFew<NearRecord> best(count);
   visit_nearer_first(
       search, home, [&](std::int32_t node, double enough) { return reach_records(node, box, enough); },
-      [&](std::int32_t node) { return std::min(most(), record_limits_.below[at(node)]); },
+      [&](std::int32_t node) { return std::min(best.most(), record_limits_.below[at(node)]); },
       [&](std::int32_t record) {
-        const double enough = std::min(most(), record_limits_.each[at(record)]);
+        const double enough = std::min(best.most(), record_limits_.each[at(record)]);
         const double extra = extra_cost(box, codes(record), enough);
         if (extra >= enough || has_member(box, record)) return;
-        if (best.size() == count) {
-          std::pop_heap(best.begin(), best.end());
-          best.pop_back();
-        }
-        best.push_back({extra, record});
-        std::push_heap(best.begin(), best.end());
+        best.add({extra, record});
       });
-  std::sort_heap(best.begin(), best.end());
-  return best;
+  return std::move(best).in_order();
 }
 
 Outside BoxTree::nearest_outside(std::int32_t box, std::int64_t enough, Search& search) const {

@@ -8,10 +8,12 @@
 // the records below it, too, for the same questions the other way round.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "space.hpp"
@@ -71,6 +73,35 @@ struct NearRecord {
   double cost;
   std::int32_t record;
   auto operator<=>(const NearRecord&) const = default;
+};
+
+// The cheapest few of what is found one by one, of boxes or of records.
+template <typename Near>
+class CheapestFew {
+ public:
+  explicit CheapestFew(std::size_t count) : count_(count) {}
+
+  // What costs as much or more need not be added.
+  double most() const {
+    if (count_ == 0) return -std::numeric_limits<double>::infinity();
+    return heap_.size() < count_ ? std::numeric_limits<double>::infinity() : heap_.front().cost;
+  }
+  void add(Near near) {
+    if (heap_.size() == count_) {
+      std::pop_heap(heap_.begin(), heap_.end());
+      heap_.pop_back();
+    }
+    heap_.push_back(near);
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+  std::vector<Near> in_order() && {
+    std::sort_heap(heap_.begin(), heap_.end());
+    return std::move(heap_);
+  }
+
+ private:
+  std::size_t count_;
+  std::vector<Near> heap_;  // the dearest first
 };
 
 // What lies in a box, and what is nearest to it.
@@ -156,6 +187,18 @@ class BoxTree {
     std::int64_t visited = 0;  // nodes
   };
 
+  // What the records below a node span.
+  const Cell* records_below(std::int32_t node) const {
+    return record_unions_.data() + static_cast<std::size_t>(node) * attributes_.size();
+  }
+  // Looks at places in the tree, the nearer half first, as long as reach(node, most), which no place below
+  // the node is nearer than, is less than most = enough(node). Of two halves of equal records that are as
+  // near, the one on the side of the place `home` is first: so those who ask from different places do not all
+  // find the same ones.
+  template <typename Reach, typename Enough, typename Look>
+  void visit_nearer_first(Search& search, std::int32_t home, const Reach& reach, const Enough& enough,
+                          const Look& look) const;
+
   // The box with the least extra cost for a record, among those that do not have it yet. Many may ask at the
   // same time.
   Nearest nearest_box(std::int32_t record, Search& search) const;
@@ -209,9 +252,6 @@ class BoxTree {
   double reach_records(std::int32_t node, std::int32_t box, double enough) const;
   bool may_cover(const Cell* cells, const std::int32_t* record) const;
   bool may_lie_below(std::int32_t node, const Cell* cells) const;
-  template <typename Reach, typename Enough, typename Look>
-  void visit_nearer_first(Search& search, std::int32_t home, const Reach& reach, const Enough& enough,
-                          const Look& look) const;
   template <typename Enter, typename Look>
   void visit(Search& search, const std::vector<std::int32_t>& left, const Enter& enter,
              const Look& look) const;
@@ -236,5 +276,29 @@ class BoxTree {
   std::vector<std::uint8_t> record_deleted_, box_deleted_;
   std::vector<std::int32_t> records_left_, boxes_left_;  // below each node
 };
+
+template <typename Reach, typename Enough, typename Look>
+void BoxTree::visit_nearer_first(Search& search, std::int32_t home, const Reach& reach, const Enough& enough,
+                                 const Look& look) const {
+  const auto at_cost = [&](std::int32_t node) { return Search::Waiting{node, reach(node, enough(node))}; };
+  auto& stack = search.stack;
+  stack.assign(1, at_cost(0));
+  while (!stack.empty()) {
+    const auto [index, bound] = stack.back();
+    stack.pop_back();
+    if (bound >= enough(index)) continue;
+    ++search.visited;
+    const Node& node = nodes_[static_cast<std::size_t>(index)];
+    if (node.left < 0) {
+      for (std::int32_t place = node.begin; place < node.end; ++place) look(place);
+      continue;
+    }
+    Search::Waiting near = at_cost(node.left), far = at_cost(node.left + 1);
+    const bool at_right = node.equal && home >= nodes_[static_cast<std::size_t>(far.node)].begin;
+    if (far.bound < near.bound || (far.bound == near.bound && at_right)) std::swap(near, far);
+    if (far.bound < enough(far.node)) stack.push_back(far);
+    if (near.bound < enough(near.node)) stack.push_back(near);
+  }
+}
 
 }  // namespace shoal

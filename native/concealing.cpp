@@ -15,30 +15,47 @@ std::size_t at(std::int32_t i) {
   return static_cast<std::size_t>(i);
 }
 
-// For each component, those of the rows that cover its records.
-std::vector<std::vector<std::int32_t>> edges_between(const BoxTree& tree,
+// For each component, those of the rows that cover its records. Within the largest, which nearly everybody
+// tends to be in, nobody is asked.
+std::vector<std::vector<std::int32_t>> edges_between(const OwnRows& rows,
                                                      std::span<const std::int32_t> components) {
-  std::vector<std::vector<std::int32_t>> of_record(components.size());
+  const BoxTree& tree = rows.tree();
+  const std::int32_t count = *std::max_element(components.begin(), components.end()) + 1;
+  std::vector<std::int64_t> sizes(at(count), 0);
+  for (const std::int32_t component : components) ++sizes[at(component)];
+  const auto largest =
+      static_cast<std::int32_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
   const std::size_t d = tree.attributes();
+  std::vector<std::vector<std::int32_t>> of_record(components.size());
+  std::vector<std::uint8_t> around_largest(components.size(), 0);  // rows
   share(components.size(), 64, [&] {
     return [&, search = BoxTree::Search{}](std::size_t i) mutable {
-      const auto record = static_cast<std::int32_t>(i);
+      if (components[i] == largest) return;
+      const auto place = static_cast<std::int32_t>(i);
+      if (!rows.withheld(place)) {
+        const auto inside = tree.records_in(place, search);
+        around_largest[i] = std::any_of(inside.begin(), inside.end(), [&](std::int32_t record) {
+          return components[at(record)] == largest;
+        });
+      }
       // Equal records are covered by the same rows, and stand together.
-      if (i > 0 && std::equal(tree.codes(record), tree.codes(record) + d, tree.codes(record - 1))) return;
+      if (i > 0 && components[i - 1] == components[i] &&
+          std::equal(tree.codes(place), tree.codes(place) + d, tree.codes(place - 1)))
+        return;
       auto& found = of_record[i];
-      for (const std::int32_t row : tree.boxes_around(record, search))
+      for (const std::int32_t row : tree.boxes_around(place, search))
         if (components[at(row)] != components[i]) found.push_back(components[at(row)]);
       std::sort(found.begin(), found.end());
       found.erase(std::unique(found.begin(), found.end()), found.end());
       found.shrink_to_fit();
     };
   });
-  const std::int32_t count = *std::max_element(components.begin(), components.end()) + 1;
   std::vector<std::vector<std::int32_t>> edges(at(count));
   for (std::size_t i = 0; i < components.size(); ++i) {
     auto& all = edges[at(components[i])];
     all.insert(all.end(), of_record[i].begin(), of_record[i].end());
     of_record[i] = {};
+    if (around_largest[i] != 0) edges[at(largest)].push_back(components[i]);
   }
   return edges;
 }
@@ -47,7 +64,7 @@ std::vector<std::vector<std::int32_t>> edges_between(const BoxTree& tree,
 
 Concealing::Concealing(OwnRows& rows, std::span<const std::int32_t> components) : rows_(rows) {
   if (!components.empty())
-    bonds_.emplace(std::vector(components.begin(), components.end()), edges_between(rows.tree(), components));
+    bonds_.emplace(std::vector(components.begin(), components.end()), edges_between(rows, components));
 }
 
 std::vector<std::int32_t> Concealing::crowd_of(std::int32_t record) {

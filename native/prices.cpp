@@ -1,6 +1,7 @@
 #include "prices.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -23,12 +24,29 @@ double times_log(double x) {
   return x * std::log2(std::max(x, 1.0));
 }
 
-// Keeps the cheapest few in order; the first of those that cost the same.
-template <typename Near>
-void keep_cheapest(std::vector<Near>& found, std::size_t count) {
-  count = std::min(count, found.size());
-  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end());
-  found.resize(count);
+// Of the entropies of pairs of neighbours, the least of each and of those on the way to the root: the next
+// ancestor of a pair is the lower one of those to both sides that are higher.
+std::vector<double> least_above(const std::vector<double>& entropy, const std::vector<double>& rank) {
+  const auto n = static_cast<std::int32_t>(rank.size());
+  std::vector<std::int32_t> parent(rank.size(), -1), higher, by_rank(rank.size());
+  const auto lift = [&](std::int32_t pair, std::int32_t to) {
+    std::int32_t& above = parent[at(pair)];
+    if (above < 0 || rank[at(to)] < rank[at(above)]) above = to;
+  };
+  for (std::int32_t pair = 0; pair < n; ++pair) {
+    for (; !higher.empty() && rank[at(higher.back())] < rank[at(pair)]; higher.pop_back())
+      lift(higher.back(), pair);
+    if (!higher.empty()) lift(pair, higher.back());
+    higher.push_back(pair);
+    by_rank[static_cast<std::size_t>(rank[at(pair)])] = pair;
+  }
+  std::vector<double> least(rank.size());
+  for (std::size_t i = rank.size(); i-- > 0;) {
+    const std::int32_t pair = by_rank[i], above = parent[at(pair)];
+    const double own = entropy[at(pair)];
+    least[i] = above < 0 ? own : std::min(own, least[static_cast<std::size_t>(rank[at(above)])]);
+  }
+  return least;
 }
 
 }  // namespace
@@ -41,7 +59,8 @@ double Entropy::Sums::entropy() const {
 Entropy::Entropy(const BoxTree& tree, const std::vector<Attribute>& attributes,
                  std::vector<std::vector<double>> tables)
     : tree_(tree), attributes_(attributes), before_(attributes.size()), by_rank_(attributes.size()),
-      ranks_(attributes.size()), sums_(at(tree.rows()) * attributes.size()), now_(sums_.size()) {
+      least_(attributes.size()), ranks_(attributes.size()), sums_(at(tree.rows()) * attributes.size()),
+      now_(sums_.size()) {
   for (std::size_t a = 0; a < attributes.size(); ++a) {
     const std::vector<double>& table = tables[a];
     if (attributes[a].kind == Kind::range) {
@@ -59,6 +78,7 @@ Entropy::Entropy(const BoxTree& tree, const std::vector<Attribute>& attributes,
         rank[at(order[i])] = static_cast<double>(i);
         by_rank_[a].push_back(table[at(order[i])]);
       }
+      least_[a] = least_above(table, rank);
       ranks_[a] = StretchMaximum(rank);
     }
   }
@@ -122,32 +142,86 @@ double Entropy::extra(std::int32_t box, const std::int32_t* record) const {
   return sum;
 }
 
+// The least entropy of a node around a stretch of a tree.
+double Entropy::least_around(std::size_t a, std::int32_t low, std::int32_t high) const {
+  return low == high ? 0.0 : least_[a][static_cast<std::size_t>(ranks_[a](at(low), at(high)))];
+}
+
 void Entropy::offer(std::int32_t box, Offers& offers) const {
   const std::size_t d = attributes_.size();
-  offers.extra.resize(d);
+  offers.box = box;
+  for (auto* lists : {&offers.extra, &offers.below, &offers.above}) lists->resize(d);
+  offers.of_bit.resize(d);
   offers.least_after.assign(d, 0.0);
   double after = 0.0;
   for (std::size_t a = d; a-- > 0;) {
+    const Attribute& attribute = attributes_[a];
     const Cell cell = tree_.cells(box)[a];
-    const double weight = attributes_[a].weight, now = now_[at(box) * d + a];
+    const double weight = attribute.weight, now = now_[at(box) * d + a];
+    offers.least_after[a] = after;
+    if (attribute.kind == Kind::tree) {
+      after += weight * (least_around(a, cell.low(), cell.high()) - now);
+      continue;
+    }
     auto& extra = offers.extra[a];
-    extra.resize(at(attributes_[a].size));
-    for (std::int32_t code = 0; code < attributes_[a].size; ++code) {
-      const bool inside = attributes_[a].kind != Kind::set && cell.low() <= code && code <= cell.high();
+    extra.resize(at(attribute.size));
+    for (std::int32_t code = 0; code < attribute.size; ++code) {
+      const bool inside = attribute.kind != Kind::set && cell.low() <= code && code <= cell.high();
       extra[at(code)] = inside ? 0.0 : weight * (with(box, a, code) - now);
     }
-    if (attributes_[a].kind == Kind::set)
+    if (attribute.kind == Kind::set) {
       for (const std::int32_t code : tree_.codes_of_set(box, a)) extra[at(code)] = 0.0;
-    offers.least_after[a] = after;
+      auto& of_bit = offers.of_bit[a];
+      of_bit.fill(kUnlimited);
+      for (std::size_t code = 0; code < extra.size(); ++code)
+        of_bit[code % 64] = std::min(of_bit[code % 64], extra[code]);
+    } else {
+      const auto least = [](double x, double y) { return std::min(x, y); };
+      auto &below = offers.below[a], &above = offers.above[a];
+      below.resize(extra.size());
+      above.resize(extra.size());
+      std::partial_sum(extra.begin(), extra.end(), below.begin(), least);
+      std::partial_sum(extra.rbegin(), extra.rend(), above.rbegin(), least);
+    }
     after += *std::min_element(extra.begin(), extra.end());
   }
 }
 
 double Entropy::extra(const Offers& offers, const std::int32_t* record, double enough) const {
+  const std::size_t d = attributes_.size();
   double sum = 0.0;
-  for (std::size_t a = 0; a < attributes_.size(); ++a) {
-    sum += offers.extra[a][at(record[a])];
+  for (std::size_t a = 0; a < d; ++a) {
+    const std::int32_t code = record[a];
+    if (attributes_[a].kind != Kind::tree) {
+      sum += offers.extra[a][at(code)];
+    } else if (const Cell cell = tree_.cells(offers.box)[a]; code < cell.low() || code > cell.high()) {
+      const double then = between(a, std::min(code, cell.low()), std::max(code, cell.high()));
+      sum += attributes_[a].weight * (then - now_[at(offers.box) * d + a]);
+    }
     if (sum + offers.least_after[a] > enough + kRounding) return kUnlimited;
+  }
+  return sum;
+}
+
+double Entropy::least_extra(const Offers& offers, const Cell* cells) const {
+  const std::size_t d = attributes_.size();
+  double sum = 0.0;
+  for (std::size_t a = 0; a < d; ++a) {
+    const Cell there = cells[a], here = tree_.cells(offers.box)[a];
+    if (attributes_[a].kind == Kind::tree) {
+      // The nearest code leads to the lowest node that the box may grow to.
+      const bool before = there.high()<here.low(), behind = there.low()> here.high();
+      const double least =
+          least_around(a, before ? there.high() : here.low(), behind ? there.low() : here.high());
+      sum += attributes_[a].weight * (least - now_[at(offers.box) * d + a]);
+    } else if (attributes_[a].kind == Kind::range) {
+      sum += std::max(offers.below[a][at(there.high())], offers.above[a][at(there.low())]);
+    } else {
+      double least = kUnlimited;
+      for (std::uint64_t bits = there.bits(); bits != 0; bits &= bits - 1)
+        least = std::min(least, offers.of_bit[a][static_cast<std::size_t>(std::countr_zero(bits))]);
+      sum += least;
+    }
   }
   return sum;
 }
@@ -162,26 +236,42 @@ Outside Prices::nearest_outside(std::int32_t box, std::int64_t enough, Search& s
   if (!entropy_) return tree_.nearest_outside(box, enough, search.tree);
   Outside found;
   entropy_->offer(box, search.offers);
-  for (std::int32_t record = 0; record < tree_.rows(); ++record) {
-    const double extra = entropy_->extra(search.offers, tree_.codes(record), found.nearest.cost);
-    // What is covered costs nothing, up to rounding: most of the others need not be asked.
-    if (std::abs(extra) < kRounding && tree_.covers(box, tree_.codes(record)))
-      ++found.covered;
-    else if (extra < found.nearest.cost)
-      found.nearest = {extra, record};
-  }
+  tree_.visit_nearer_first(
+      search.tree, 0,
+      [&](std::int32_t node, double) {
+        return entropy_->least_extra(search.offers, tree_.records_below(node));
+      },
+      // Even if enough are covered, somebody may make the box cheaper.
+      [&](std::int32_t) {
+        return found.covered < enough ? found.nearest.cost : std::min(found.nearest.cost, 0.0);
+      },
+      [&](std::int32_t record) {
+        const double extra = entropy_->extra(search.offers, tree_.codes(record), found.nearest.cost);
+        // What is covered costs nothing, up to rounding: most of the others need not be asked.
+        if (std::abs(extra) < kRounding && tree_.covers(box, tree_.codes(record)))
+          ++found.covered;
+        else if (extra < found.nearest.cost)
+          found.nearest = {extra, record};
+      });
   return found;
 }
 
 std::vector<NearRecord> Prices::nearest_records(std::int32_t box, std::size_t count, Search& search) const {
   if (!entropy_) return tree_.nearest_records(box, count, search.tree);
-  std::vector<NearRecord> found;
+  CheapestFew<NearRecord> best(count);
   entropy_->offer(box, search.offers);
-  for (std::int32_t record = 0; record < tree_.rows(); ++record)
-    if (!tree_.has_member(box, record))
-      found.push_back({entropy_->extra(search.offers, tree_.codes(record), kUnlimited), record});
-  keep_cheapest(found, count);
-  return found;
+  tree_.visit_nearer_first(
+      search.tree, 0,
+      [&](std::int32_t node, double) {
+        return entropy_->least_extra(search.offers, tree_.records_below(node));
+      },
+      [&](std::int32_t) { return best.most(); },
+      [&](std::int32_t record) {
+        const double extra = entropy_->extra(search.offers, tree_.codes(record), best.most());
+        if (extra >= best.most() || tree_.has_member(box, record)) return;
+        best.add({extra, record});
+      });
+  return std::move(best).in_order();
 }
 
 // The cheapest boxes of all that are accepted, on all cores.
@@ -194,17 +284,18 @@ std::vector<NearBox> Prices::scan(std::size_t count, const std::function<bool(st
   const std::size_t n = at(tree_.rows());
   share((n + kStretch - 1) / kStretch, 1, [&] {
     return [&](std::size_t stretch) {
-      std::vector<NearBox> found;
+      CheapestFew<NearBox> few(count);
       for (std::size_t i = stretch * kStretch; i < std::min(n, (stretch + 1) * kStretch); ++i) {
         const auto box = static_cast<std::int32_t>(i);
-        if (accept(box)) found.push_back({price(box), box});
+        if (const double cost = price(box); cost < few.most() && accept(box)) few.add({cost, box});
       }
-      keep_cheapest(found, count);
+      const auto found = std::move(few).in_order();
       const std::lock_guard lock(mutex);
       best.insert(best.end(), found.begin(), found.end());
     };
   });
-  keep_cheapest(best, count);
+  std::sort(best.begin(), best.end());
+  best.resize(std::min(count, best.size()));
   return best;
 }
 

@@ -14,7 +14,7 @@ import twins
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from spaces import records
+from spaces import LARGE, geometries, records
 
 from shoal.kernels import RANGE, TREE, Geometry, OwnRows
 
@@ -48,16 +48,19 @@ class Drawn:
             self.codes,
             self.attributes,
             self.n,
-            entropies=[self.table(a) for a in range(len(self.attributes))] if self.by_entropy else (),
+            entropies=self.tables if self.by_entropy else (),
             withheld=np.array(self.withheld, dtype=np.int32),
         )
 
-    def table(self, a: int) -> NDArray[np.float64]:
+    @cached_property
+    def tables(self) -> list[NDArray[np.float64]]:
         """Return counts of codes, and for trees some entropy of each node that may fall with its size."""
-        attribute = self.attributes[a]
-        if attribute.kind == TREE:
-            return np.abs(np.sin(7 * attribute.table))
-        return np.bincount(self.codes[:, a], minlength=attribute.size).astype(np.float64)
+        return [
+            np.abs(np.sin(7 * attribute.table))
+            if attribute.kind == TREE
+            else np.bincount(column, minlength=attribute.size).astype(np.float64)
+            for attribute, column in zip(self.attributes, self.codes.T, strict=True)
+        ]
 
     def members(self, rows: OwnRows | None = None) -> Members:
         starts, places = (rows or self.rows).members
@@ -75,7 +78,7 @@ class Drawn:
         )
 
     def entropy(self, a: int, codes: set[int]) -> float:
-        attribute, table = self.attributes[a], self.table(a)
+        attribute, table = self.attributes[a], self.tables[a]
         low, high = min(codes), max(codes)
         if attribute.kind == TREE:
             return 0.0 if low == high else abs(math.sin(7 * attribute.table[low:high].max()))
@@ -126,6 +129,30 @@ def test_rows_take_in_what_costs_least(space: Drawn, data: st.DataObject) -> Non
             assert space.extra(before, record) == pytest.approx(least, abs=ROUNDING)
             assert least <= ROUNDING or sum(space.covers(before, r) for r in range(space.n)) < k
         assert sum(space.covers(members, r) for r in range(space.n)) >= k
+
+
+@given(
+    st.lists(geometries().filter(lambda a: a.size < LARGE), min_size=1, max_size=4),
+    st.integers(0, 2**32 - 1),
+)
+def test_entropy_leaves_nobody_out_of_sight(attributes: list[Geometry], seed: int) -> None:
+    k, n = 4, 90
+    random = np.random.default_rng(seed)
+    codes = np.stack([random.choice(a.size, 12)[random.integers(0, 12, n)] for a in attributes], axis=1)
+    space = Drawn(attributes, codes.astype(np.int32), True, [])
+    space.rows.expand(k)
+    some = random.choice(n, 3)
+    for members in (space.members()[row] for row in some):
+        for i, record in enumerate(members[1:], 1):
+            costs = {r: space.extra(members[:i], r) for r in range(n) if not space.covers(members[:i], r)}
+            assert costs[record] == pytest.approx(min(costs.values()), abs=ROUNDING)
+    others = space.fresh()
+    others.expand_at_random(k, random.integers(0, 2**63, 4 * n).view(np.uint64))
+    for row in some:
+        best, drawn = space.members()[row], space.members(others)[row]
+        if len(drawn) == k and best not in (drawn, drawn[:-1]):  # neither the same nor grown
+            costs = {r: space.extra([row], r) for r in range(n) if r != row}
+            assert max(costs[r] for r in drawn[1:]) <= sorted(costs.values())[2 * (k - 1) - 1] + ROUNDING
 
 
 @given(drawn(monotone=True), st.data())
