@@ -32,7 +32,7 @@ def measured(frame: pl.DataFrame, sensitive: str) -> list[tuple[str, ...]]:
     recoding = method_for(alone)[1](table, alone, circumstances)
     assert isinstance(recoding, Recoding)
     assert recoding.graph is not None
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for promise in PROMISES[sensitive]:
         model = Freeform(k=K, **promise)
         drawn = random_assignment(recoding.graph, circumstances.randomness)

@@ -25,7 +25,6 @@ from benchmarks.harness import (
 from shoal import Freeform, KAnonymity, Schema, anonymize
 from shoal.methods import METHODS
 from shoal.methods.refinement import EFFORTS
-from shoal.models import Model
 
 SIZES = (16, 20, 24)
 KS = (2, 3, 4, 5)
@@ -33,9 +32,10 @@ SEEDS = range(5)
 OPTIMUM = "optimum (GCP)"
 
 
-def rivals() -> Iterator[tuple[str, type[Model], dict[str, Any]]]:
+def rivals() -> Iterator[tuple[str, type[Freeform | KAnonymity], dict[str, Any]]]:
     """Yield every method but the exact one, with each of its efforts: its title, its model, its choices."""
-    for model in (Freeform, KAnonymity):
+    models: tuple[type[Freeform | KAnonymity], ...] = (Freeform, KAnonymity)
+    for model in models:
         for name, method in METHODS[model].items():
             if name == "exact":
                 continue
@@ -104,4 +104,4 @@ def main() -> None:
 
 def _mean(runs: list[dict[str, Any]], what: str, **where: Any) -> float:
     """Return the mean of a figure over the runs that are as asked for."""
-    return mean(run[what] for run in runs if where.items() <= run.items())
+    return float(mean(run[what] for run in runs if where.items() <= run.items()))

@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +181,7 @@ def line_chart(
     points: Sequence[dict[str, Any]], title: str, along: str, value: str, scale: alt.Scale
 ) -> alt.Chart:
     """Return a chart of a value on some scale along another on a logarithmic one, a line for each method."""
-    return (
+    chart: alt.Chart = (
         alt.Chart(pl.DataFrame(points), title=title)
         .mark_line(point=True)
         .encode(
@@ -191,9 +191,10 @@ def line_chart(
         )
         .properties(width=480, height=280)
     )
+    return chart
 
 
-def write_page(name: str, text: str, charts: dict[str, alt.Chart | alt.LayerChart]) -> None:
+def write_page(name: str, text: str, charts: Mapping[str, alt.Chart | alt.LayerChart]) -> None:
     """Write docs/results/<name>.md and a picture of each chart beside it, and print the text."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     for chart_name, chart in charts.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -83,7 +84,13 @@ def like_a_user(columns: int, count: int, seed: int) -> Patterns:
 
 def work(what: str, **arguments: Any) -> dict[str, Any]:
     """Measure one cell of a table."""
-    return {"greedy": greedy, "search": search, "mondrian": mondrian, "exact": exact}[what](**arguments)
+    cells: dict[str, Callable[..., dict[str, Any]]] = {
+        "greedy": greedy,
+        "search": search,
+        "mondrian": mondrian,
+        "exact": exact,
+    }
+    return cells[what](**arguments)
 
 
 def measured(recoding: Recoding, seconds: float) -> dict[str, Any]:
@@ -156,8 +163,10 @@ def table_1() -> tuple[str, list[dict[str, Any]]]:
         lines = (("greedy", ours["u"]), ("Mondrian", other["u"]), ("Mondrian there", mondrian_u))
         for method, value in lines:
             points.append({"k": k, "usefulness": value, "method": method})
-    head = ("k", "u", "#h", "h avg", "h max", "s", "times faster", "search: u", "fewer cells", "s")
-    head += ("Mondrian: u", "#h", "h avg", "h max", "time ratio")
+    head = (
+        *("k", "u", "#h", "h avg", "h max", "s", "times faster", "search: u", "fewer cells", "s"),
+        *("Mondrian: u", "#h", "h avg", "h max", "time ratio"),
+    )
     return markdown_table(head, rows), points
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import altair as alt
@@ -97,7 +98,8 @@ def work(task: str, data: str, **arguments: Any) -> dict[str, Any]:
     """Measure one cell in a process of its own."""
     frame, schema = PREPARED[data](arguments.pop("rows", None))
     table = Table.encode(frame, schema)
-    return {"vulnerability": _vulnerability, "release": _release}[task](table, **arguments)
+    measure: Callable[..., dict[str, Any]] = _vulnerability if task == "vulnerability" else _release
+    return measure(table, **arguments)
 
 
 def _vulnerability(table: Table, norm: str, diversity: float) -> dict[str, Any]:

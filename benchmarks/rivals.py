@@ -15,7 +15,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ RIVALS = {
 }
 CHECKER = Rival("pycanon", ("pycanon==1.3.5",))
 
-OURS: dict[str, tuple[type[Model], dict[str, Any], str]] = {
+OURS: dict[str, tuple[Callable[..., Model], dict[str, Any], str]] = {
     "freeform, best": (Freeform, {"effort": "best"}, "freeform"),
     "freeform, balanced": (Freeform, {}, "freeform"),
     "freeform, fast": (Freeform, {"effort": "fast"}, "freeform"),
@@ -218,7 +218,8 @@ def _readable(released: pl.DataFrame, original: pl.DataFrame, by_hierarchies: bo
             for level in levels.columns[1:-1]:
                 for (label,), below in levels.group_by(level):
                     values = below["value"].cast(known.dtype)
-                    numbers = f"{values.min()}..{values.max()}" if name == "age" else None
+                    low, high = values.min(), values.max()
+                    numbers = f"{low!s}..{high!s}" if name == "age" else None
                     texts[label] = numbers or "|".join(values.sort())
         elif name != "age":
             texts = {text: text.replace(",", "|") for text in released[name].unique()}
@@ -401,4 +402,5 @@ def _chart(k: int, measured: dict[str, dict[str, Any]]) -> alt.LayerChart:
     )
     dots = base.mark_point(filled=True, size=60)
     names = base.mark_text(align="left", dx=7, fontSize=9).encode(text="name:N")
-    return (dots + names).properties(width=620, height=420)
+    chart: alt.LayerChart = (dots + names).properties(width=620, height=420)
+    return chart
