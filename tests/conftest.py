@@ -18,7 +18,6 @@ NATIVE = os.environ.get("SHOAL_NATIVE")
 
 settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=CI)
 settings.register_profile("few", settings.get_profile("shoal"), max_examples=12)
-settings.register_profile("fewest", settings.get_profile("shoal"), max_examples=4)
 settings.load_profile("shoal")
 
 if NATIVE:  # a core built apart, as tests/sanitize.sh does, in place of the installed one

@@ -19,16 +19,16 @@ build() {  # folder, sanitizers
   cmake --build "$1" --parallel
 }
 
-run() {  # folder, runtime of the sanitizer, how many examples, arguments for pytest
+run() {  # folder, runtime of the sanitizer, arguments for pytest
   local core runtime standard
   core=$(find "$1" -maxdepth 1 -name '_native*.so' -print -quit)
   runtime=$("$compiler" -print-file-name="$2")
   standard=$("$compiler" -print-file-name=libstdc++.so.6)  # there from the start, or exceptions are not understood
   # Python's own allocator would hide reads beyond the end of an array; full capture, what the runtime says.
   (cd "$root" && SHOAL_NATIVE=$core PYTHONMALLOC=malloc LD_PRELOAD="$runtime $standard" \
-    "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --capture=sys --hypothesis-profile="$3" \
+    "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --capture=sys --hypothesis-profile=few \
     tests/property/test_{kernels,box_tree,clustering_kernels,match_laws,link_laws,refinement,ring_kernels,sparse_assignment,worlds,itemset_kernels,itemset_graphs,own_rows,pattern_kernels,coloring}.py \
-    tests/unit/test_assignment.py "${@:4}")
+    tests/unit/test_assignment.py "${@:3}")
 }
 
 export ASAN_OPTIONS=detect_leaks=0
@@ -43,7 +43,7 @@ case ${1-} in addresses | races) what=$1; shift ;; esac
 if [[ $what != races ]]; then
   echo "== addresses and undefined behaviour"
   build "$root/build/sanitize" ON
-  run "$root/build/sanitize" libasan.so few "$@"
+  run "$root/build/sanitize" libasan.so "$@"
 fi
 
 if [[ $what != addresses ]]; then
@@ -51,6 +51,5 @@ if [[ $what != addresses ]]; then
   build "$root/build/sanitize-thread" thread
   # Older runtimes do not find their way about where addresses are randomized widely.
   if setarch --addr-no-randomize true 2>/dev/null; then unrandomized=(setarch --addr-no-randomize); fi
-  # Work is shared among threads where there is much of it, which random examples are too small for.
-  run "$root/build/sanitize-thread" libtsan.so fewest "$@"
+  run "$root/build/sanitize-thread" libtsan.so "$@"
 fi
