@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.domain import RangeDomain, SetDomain
-from shoal.engines.cuts import CutTree, cut_tree
+from shoal.engines.cutting import CutTree, cut_tree
+from shoal.engines.domains import Reference, Summary
 from shoal.engines.local import anonymize_table
-from shoal.engines.statistics import Reference, Summary
 from shoal.errors import InputError, InternalError, Reason
-from shoal.hierarchy import Hierarchy
+from shoal.kinds.domain import RangeDomain, SetDomain
+from shoal.kinds.hierarchy import Hierarchy
+from shoal.kinds.notation import items_columns
 from shoal.models import ConsistentModel, Dissimilarity, DiverseModel, KAnonymity, Model
 from shoal.release import Format, Release, described_columns
 from shoal.schema import Kind, Role, Schema
 from shoal.table import Table
-from shoal.written import items_columns
 
 BLOCK_ROWS = 50_000
 """How many records a block has, about."""

@@ -13,15 +13,15 @@ from htmltools import Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
 from shoal.commands import MODELS, default_model, promise
-from shoal.distances import NAMES as DISTANCES
 from shoal.errors import InputError, Reason, ShoalError
+from shoal.measures.distances import NAMES as DISTANCES
 from shoal.methods import METHODS
 from shoal.models import Dissimilarity, Model, SetAnonymity, SetDiversity
 from shoal.release import Format
 from shoal.schema import Kind, Schema
 from shoal.web import export, parts
 from shoal.web.columns import Entries
-from shoal.web.desk import Desk, Plan, Problems, Run
+from shoal.web.state import Desk, Plan, Problems, Run
 from shoal.web.tasks import Source
 
 
