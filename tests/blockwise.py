@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from shoal.base.randomness import Randomness
-from shoal.engines.blocks import Facts, Task, anonymize_block, must_lie_apart
+from shoal.engines.blocks import Facts, Task, anonymize_block
 from shoal.engines.cutting import CutTree, cut_tree
 from shoal.engines.domains import Reference, Summary, reference, summarize
 from shoal.errors import InfeasibleError
@@ -63,7 +63,7 @@ def blocks_of(
         len(table),
         block_rows=block_rows,
         least=least,
-        apart=must_lie_apart(model, known.schema),
+        apart=model.blocks_must_not_overlap(known.schema),
     )
     return known, tree, table, tree.blocks_of(table, Randomness(1)).tolist()
 

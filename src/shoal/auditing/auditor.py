@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from shoal.auditing.classes import Classes, classes_of, diversity_of
 from shoal.auditing.consistency import consistency_of, diversity_around, graph_of
 from shoal.auditing.contribution import contributions_of
-from shoal.auditing.judgement import broken
 from shoal.auditing.outcome import Audit
 from shoal.auditing.posterior import labels_of, posterior
 from shoal.auditing.principles import Principles, principles_of
 from shoal.auditing.proximity import proximity_of_classes, proximity_of_records
 from shoal.auditing.reading import ReleasedColumn, read_release
 from shoal.auditing.risks import consistency_with_population, risks_of
+from shoal.auditing.rules import rule_for
 from shoal.auditing.suppression import suppressions_of
 from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
@@ -33,7 +33,7 @@ from shoal.measures.distances import (
     distance_over,
     has_distance,
 )
-from shoal.models import Dissimilarity, KAnonymity, Model, Patterned
+from shoal.models import Dissimilarity, Model
 from shoal.schema import Column, Role, Schema, as_frame
 from shoal.table import Table
 
@@ -136,6 +136,8 @@ def audit_table(
     thorough
         Whether to look at what no promise is about, too: contributions, uniqueness and diversity.
     """
+    rule = None if model is None else rule_for(model)
+    needs = frozenset() if rule is None else rule.needs
     frame = as_frame(released)
     columns = read_release(frame, table)
     classes = classes_of(columns)
@@ -153,17 +155,15 @@ def audit_table(
         risks_of(classes, consistency),
         diversity,
         model,
-        suppressions=suppressions_of(columns, table) if isinstance(model, Patterned) else (),
+        suppressions=suppressions_of(columns, table) if "suppressions" in needs else (),
     )
-    # Classes of equal rows say it already, unless somebody wants to know all.
-    asked = thorough or not isinstance(model, KAnonymity | Patterned)
-    if asked and consistency.rows_of_record.any():
+    if (thorough or rule is None or "around" in needs) and consistency.rows_of_record.any():
         around = tuple(diversity_around(frame, column, graph) for column in sensitive)
         found = replace(found, diversity_around=around, diversity_consistent=around)
         if (matches.matches_of_record < consistency.rows_of_record).any():
             matched = tuple(diversity_around(frame, column, graph, matches) for column in sensitive)
             found = replace(found, diversity_around=matched)
-    if isinstance(model, Dissimilarity) and sensitive:
+    if isinstance(model, Dissimilarity) and "proximity" in needs and sensitive:
         near = proximity_of_classes(
             classes,
             *_composite(frame, table.schema, model.distance),
@@ -190,7 +190,7 @@ def audit_table(
     findings = (
         *_leaks(frame, table.schema),
         *_strangers(columns, found, may_leave_out or (model is not None and model.may_leave_out)),
-        *(() if model is None else broken(model, found, table.schema)),
+        *(() if rule is None else rule.check(model, found, table.schema)),
     )
     return replace(found, findings=findings)
 

@@ -21,7 +21,7 @@ from shoal.files.reading import write_csv, write_parquet
 from shoal.kinds import notation
 from shoal.kinds.domain import SetDomain, TreeDomain
 from shoal.methods import Progress
-from shoal.models import Dissimilarity, KAnonymity, Model, Patterned
+from shoal.models import Model
 from shoal.release import Format
 from shoal.schema import Column, Kind
 
@@ -147,7 +147,7 @@ class Check:
         self._model, self._reference, self._columns = model, reference, columns
         quasi = [c.name for c in reference.schema.quasi]
         self._quasi = [name for name in columns if name in quasi]
-        self._by_classes = isinstance(model, KAnonymity | Patterned | Dissimilarity)
+        self._by_classes = model.crowd_kind == "classes"
         self.rows, self.digest = 0, 0
         self.classes: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
         self.sizes: NDArray[np.int64] = np.empty(0, dtype=np.int64)

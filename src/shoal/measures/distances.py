@@ -16,6 +16,7 @@ from shoal import kernels
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kinds.domain import Sensitive
 from shoal.kinds.hierarchy import MISSING, Hierarchy
+from shoal.models.dissimilarity import DISTANCES, NORMS
 from shoal.schema import Column, Kind
 
 Values = NDArray[np.integer[Any]]
@@ -23,10 +24,6 @@ Values = NDArray[np.integer[Any]]
 
 MOST_LISTED = 1 << 14
 """So many values have their closeness listed at most: the list has a bit for each pair."""
-
-NORMS = {"l1": 1.0, "l2": 2.0, "linf": float("inf")}
-NAMES = ("absolute", "equality", "tree", *NORMS, "least")
-"""What a distance between sensitive values can be called; none of them is what suits the columns."""
 
 
 class Distance(ABC):
@@ -497,8 +494,8 @@ def distance_over(
     columns
         What each of them is; their weights count in norms.
     named
-        One of `NAMES`, or a function of two values; None for the distance that suits one column, and ``l1``
-        for several.
+        One of `DISTANCES`, or a function of two values; None for the distance that suits one column, and
+        ``l1`` for several.
 
     Returns
     -------
@@ -516,10 +513,12 @@ def distance_over(
             "them (--sensitive, or sensitive=[...])",
             reason=Reason.NO_SENSITIVE,
         )
-    if not (named is None or callable(named) or named in NAMES):
+    if not (named is None or callable(named) or named in DISTANCES):
         raise InputError(
-            f"distance {named!r} is unknown{did_you_mean(str(named), NAMES)}; there is {listing(NAMES)}",
+            f"distance {named!r} is unknown{did_you_mean(str(named), DISTANCES)}; there is "
+            f"{listing(DISTANCES)}",
             reason=Reason.PARAMETER,
+            parameter="distance",
         )
     if callable(named):
         texts = [column.values.to_list() for column in sensitive]

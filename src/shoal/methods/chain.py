@@ -44,7 +44,7 @@ def chain(
     """
     _require_effort(effort)
     require_feasible(table, model)
-    if model.diverse:
+    if model.diversity is not None:
         raise InputError(
             "method 'chain' promises nothing about sensitive values; leave out l, p and entropy_l, or choose "
             "'mondrian'",

@@ -18,7 +18,8 @@ from shoal.methods.contract import Circumstances
 from shoal.methods.diversity import WIDEST
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.refinement import effort_named
-from shoal.models import Concealment, ConsistentModel, DiverseModel, KOne, OneK
+from shoal.models import Concealment, CoverageModel, DiverseModel, KOne, OneK
+from shoal.models.diversity import NO_DIVERSITY
 from shoal.recoding import Recoding, closure
 from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
@@ -59,7 +60,7 @@ MOST_SUBSETS = 2_000_000
 
 def expansion(
     table: Table,
-    model: ConsistentModel | Concealment,
+    model: CoverageModel | Concealment,
     circumstances: Circumstances,
     /,
     *,
@@ -139,7 +140,7 @@ def expansion(
         if model.two_sided:
             rows.conceal_rows(order(), model.k)
         progress("making rows matches", 1.0)
-    if model.diverse:
+    if model.diversity is not None:
         _vary(table, model, rows, order(), circumstances)
     return Recoding.of_rows(table, *rows.members, kept)
 
@@ -165,7 +166,7 @@ def subsets(table: Table, model: KOne, circumstances: Circumstances, /, *, measu
     kept = _kept(table, model, circumstances)
     require_feasible(table, model, kept)
     refuse_items(table)
-    if model.diverse:
+    if model.diversity is not None:
         raise InputError(
             "subsets keeps no promise about sensitive values; take another method", reason=Reason.PARAMETER
         )
@@ -218,7 +219,7 @@ def _named(measure: str) -> Callable[[Recoding], NDArray[np.float64]]:
 
 
 def _kept(
-    table: Table, model: ConsistentModel | Concealment, circumstances: Circumstances
+    table: Table, model: CoverageModel | Concealment, circumstances: Circumstances
 ) -> NDArray[np.int64]:
     """Draw the records that get a row: all, or all but the share that is withheld, at least one."""
     n = len(table)
@@ -248,15 +249,16 @@ def _vary(
     if not isinstance(model, Concealment):
         rows.join(None)
     circumstances.progress("making sensitive values varied", 0.0)
+    asked = model.diversity or NO_DIVERSITY
     grown = True
     while grown:
         grown = (
             rows.vary(
                 order,
                 [column.codes for column in table.sensitive],
-                frequency_l=model.l or 0.0,
-                distinct=model.p or 0,
-                entropy=math.log(model.entropy_l) if model.entropy_l else 0.0,
+                frequency_l=asked.frequency_l,
+                distinct=asked.distinct,
+                entropy=asked.entropy,
             )
             > 0
         )

@@ -53,7 +53,7 @@ def exact(
         raise InputError(
             f"seconds = {seconds!r} is not possible; it must be a number above 0", reason=Reason.PARAMETER
         )
-    if model.diverse:
+    if model.diversity is not None:
         raise InputError(
             "exact proves the least loss for k alone; leave out l, p and entropy_l, or take the method "
             "sort_greedy",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from shoal import kernels
 from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
 from shoal.models import KAnonymity
+from shoal.models.diversity import NO_DIVERSITY
 from shoal.recoding import Recoding
 from shoal.table import Table
 
@@ -31,15 +30,16 @@ def mondrian(
         Whether records with the same value may be divided between two classes (default: no).
     """
     require_feasible(table, model)
+    asked = model.diversity or NO_DIVERSITY
     circumstances.progress("cutting the table", 0.0)
     classes = kernels.mondrian(
         table.codes,
         geometry(table),
         [(column.codes, len(column)) for column in table.sensitive],
         k=model.k,
-        frequency_l=model.l or 0.0,
-        distinct=model.p or 0,
-        entropy=math.log(model.entropy_l) if model.entropy_l else 0.0,
+        frequency_l=asked.frequency_l,
+        distinct=asked.distinct,
+        entropy=asked.entropy,
         relaxed=relaxed,
     )
     circumstances.progress("cutting the table", 1.0)

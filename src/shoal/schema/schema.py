@@ -206,6 +206,11 @@ class Schema:
         """The sensitive columns."""
         return self.having(Role.SENSITIVE)
 
+    @property
+    def has_items(self) -> bool:
+        """Whether a quasi-identifier holds sets of items."""
+        return any(column.kind is Kind.ITEMS for column in self.quasi)
+
     def changed(self, name: str, **changes: Any) -> Schema:
         """Return this schema with some properties of one column changed."""
         column = self[name]

@@ -14,9 +14,9 @@ from shiny import Inputs, reactive, render, req, ui
 
 from shoal.commands import MODELS, default_model, promise
 from shoal.errors import InputError, Reason, ShoalError
-from shoal.measures.distances import NAMES as DISTANCES
 from shoal.methods import METHODS
 from shoal.models import Dissimilarity, Model, SetAnonymity, SetDiversity
+from shoal.models.dissimilarity import DISTANCES
 from shoal.release import Format
 from shoal.schema import Kind, Schema
 from shoal.web import export, parts

@@ -1,22 +1,26 @@
-"""Which parts of a promise a release breaks, for each model."""
+"""The audit rule of each model: which parts of its guarantee a release breaks.
+
+A rule is registered under the model's name and knows nothing of any method. A model without a rule cannot be
+used.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from functools import singledispatch
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from shoal.auditing.classes import Diversity
 from shoal.auditing.outcome import Audit
-from shoal.errors import listing
+from shoal.errors import InputError, Reason, listing
 from shoal.models import (
     KK,
     Concealment,
-    ConsistentModel,
+    CoverageModel,
     Dissimilarity,
-    DiverseModel,
     Freeform,
     KAnonymity,
     KOne,
@@ -30,80 +34,128 @@ from shoal.schema import Schema
 
 _ROUNDING = 1e-9
 
-FITTING = "among the rows that some record fits"
+COVERING = "among the rows that cover some record"
 MATCHING = "among the matches of some record"
 
+Evidence = Literal["around", "suppressions", "proximity"]
+"""What an audit finds out only if it is needed: the sensitive values around each record, which cells are
+suppressed, how close the sensitive values of a class are."""
 
-@singledispatch
-def broken(model: Model, found: Audit, schema: Schema) -> Iterator[str]:  # noqa: ARG001 - used by those below
-    """Yield each part of a promise that does not hold, in plain words.
+Check = Callable[[Any, Audit, Schema], Iterator[str]]
+"""Yields each part of a guarantee that does not hold, given the model, what the auditor found, and what the
+columns of the original are."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a release is held against a model.
 
     Parameters
     ----------
-    model
-        The promise.
-    found
-        What the auditor found, before it is judged.
-    schema
-        What the columns of the original are.
+    check
+        Yields what is broken.
+    needs
+        What the auditor must find out first, beyond classes, coverage and matches.
     """
-    raise TypeError(f"nobody can judge {type(model).__name__}")
+
+    check: Check
+    needs: frozenset[Evidence]
 
 
-@broken.register
-def _(model: KAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
+RULES: dict[str, Rule] = {}
+"""The rule of each model, by the model's name."""
+
+
+def rule(model: type[Model], *needs: Evidence) -> Callable[[Check], Check]:
+    """Register a function as the audit rule of a model."""
+
+    def register(check: Check) -> Check:
+        RULES[model.name] = Rule(check, frozenset(needs))
+        return check
+
+    return register
+
+
+def rule_for(model: Model) -> Rule:
+    """Return the audit rule of a model.
+
+    Raises
+    ------
+    InputError
+        If it has none: nothing can then be said about its releases, so none is made.
+    """
+    if model.name not in RULES:
+        raise InputError(
+            f"model {model.name!r} has no audit rule and cannot be used; register one with "
+            "shoal.auditing.rules.rule",
+            reason=Reason.PARAMETER,
+            parameter="model",
+        )
+    return RULES[model.name]
+
+
+@rule(KAnonymity)
+def k_anonymity(model: KAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
+    """Classes of at least k identical rows, varied as required."""
     yield from small_classes(found, model.k)
     yield from few_rows(found, model.k)
     yield from few_matches(found, model.k)
     yield from undiverse(model, schema, {"in some class": found.diversity})
 
 
-@broken.register
-def _(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
+@rule(Freeform, "around")
+def freeform(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
+    """At least k covering rows, covered records and matches, varied as required."""
     yield from few_rows(found, model.k)
     yield from few_records(found, model.k)
     yield from few_matches(found, model.k)
     places = {
-        FITTING: found.diversity_consistent,
+        COVERING: found.diversity_consistent,
         MATCHING: found.diversity_around,
     }
     yield from undiverse(model, schema, places)
 
 
-@broken.register
-def _(model: SetAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
-    yield from broken(Freeform(k=model.k), found, schema)
+@rule(SetAnonymity, "around")
+def set_anonymity(model: SetAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
+    """As freeform, for sets of items."""
+    yield from freeform(Freeform(k=model.k), found, schema)
 
 
-@broken.register
-def _(model: SetDiversity, found: Audit, schema: Schema) -> Iterator[str]:
-    yield from broken(Freeform(k=model.l, p=model.l), found, schema)
+@rule(SetDiversity, "around")
+def set_diversity(model: SetDiversity, found: Audit, schema: Schema) -> Iterator[str]:
+    """As freeform with l different sensitive values."""
+    yield from freeform(Freeform(k=model.l, p=model.l), found, schema)
 
 
-@broken.register
-def _(model: OneK, found: Audit, schema: Schema) -> Iterator[str]:
+@rule(OneK, "around")
+def one_k(model: OneK, found: Audit, schema: Schema) -> Iterator[str]:
+    """At least k covering rows of each record."""
     yield from left_out(model, found)
     yield from few_rows(found, model.k)
-    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+    yield from undiverse(model, schema, {COVERING: found.diversity_consistent})
 
 
-@broken.register
-def _(model: KOne, found: Audit, schema: Schema) -> Iterator[str]:
+@rule(KOne, "around")
+def k_one(model: KOne, found: Audit, schema: Schema) -> Iterator[str]:
+    """At least k covered records of each row."""
     yield from left_out(model, found)
     yield from few_records(found, model.k)
-    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+    yield from undiverse(model, schema, {COVERING: found.diversity_consistent})
 
 
-@broken.register
-def _(model: KK, found: Audit, schema: Schema) -> Iterator[str]:
+@rule(KK, "around")
+def kk(model: KK, found: Audit, schema: Schema) -> Iterator[str]:
+    """At least k covering rows and covered records."""
     yield from left_out(model, found)
     yield from few_rows(found, model.k)
     yield from few_records(found, model.k)
-    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+    yield from undiverse(model, schema, {COVERING: found.diversity_consistent})
 
 
-@broken.register
-def _(model: Concealment, found: Audit, schema: Schema) -> Iterator[str]:
+@rule(Concealment, "around")
+def concealment(model: Concealment, found: Audit, schema: Schema) -> Iterator[str]:
+    """At least k matches of each record, and of each row if two-sided."""
     yield from few_rows(found, model.k)
     yield from few_matches(found, model.k)
     if model.two_sided:
@@ -117,7 +169,7 @@ def _(model: Concealment, found: Audit, schema: Schema) -> Iterator[str]:
     yield from undiverse(model, schema, {MATCHING: found.diversity_around})
 
 
-def left_out(model: ConsistentModel, found: Audit) -> Iterator[str]:
+def left_out(model: CoverageModel, found: Audit) -> Iterator[str]:
     """Yield that more or fewer records are left out than were to be withheld, if so."""
     missing = found.records - found.rows
     withheld = math.ceil(model.withhold * found.records)
@@ -125,8 +177,9 @@ def left_out(model: ConsistentModel, found: Audit) -> Iterator[str]:
         yield f"{missing} records are left out, although {withheld} were to be withheld"
 
 
-@broken.register
-def _(model: Patterned, found: Audit, schema: Schema) -> Iterator[str]:
+@rule(Patterned, "suppressions")
+def patterned(model: Patterned, found: Audit, schema: Schema) -> Iterator[str]:
+    """Classes of at least k identical rows, suppressed by allowed patterns."""
     yield from small_classes(found, model.k)
     yield from few_rows(found, model.k)
     yield from few_matches(found, model.k)
@@ -139,8 +192,9 @@ def _(model: Patterned, found: Audit, schema: Schema) -> Iterator[str]:
             yield f"{kind.rows} rows suppress {what}, which no pattern allows"
 
 
-@broken.register
-def _(model: Dissimilarity, found: Audit, schema: Schema) -> Iterator[str]:
+@rule(Dissimilarity, "around", "proximity")
+def dissimilarity(model: Dissimilarity, found: Audit, schema: Schema) -> Iterator[str]:
+    """Classes of at least k identical rows whose sensitive values are far apart."""
     yield from small_classes(found, model.k)
     yield from few_rows(found, model.k)
     yield from few_matches(found, model.k)
@@ -195,11 +249,10 @@ def few_matches(found: Audit, k: int) -> Iterator[str]:
         )
 
 
-def undiverse(
-    model: DiverseModel, schema: Schema, places: Mapping[str, tuple[Diversity, ...]]
-) -> Iterator[str]:
+def undiverse(model: Model, schema: Schema, places: Mapping[str, tuple[Diversity, ...]]) -> Iterator[str]:
     """Yield which sensitive columns are less varied than promised, and in which of these places."""
-    if not model.diverse:
+    required = model.diversity
+    if required is None:
         return
     measured = {column.column for crowds in places.values() for column in crowds}
     absent = [column.name for column in schema.sensitive if column.name not in measured]
@@ -212,9 +265,9 @@ def undiverse(
     for where, crowds in places.items():
         for column in crowds:
             for name, asked, found in (
-                ("l", model.l, column.l),
-                ("p", model.p, column.p),
-                ("entropy_l", model.entropy_l, column.entropy_l),
+                ("l", required.l, column.l),
+                ("p", required.p, column.p),
+                ("entropy_l", required.entropy_l, column.entropy_l),
             ):
                 if asked is None or found >= asked * (1 - _ROUNDING) or (column.column, name, found) in named:
                     continue
