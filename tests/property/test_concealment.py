@@ -18,7 +18,8 @@ from shoal import KK, Concealment, InfeasibleError, InputError, KOne, OneK, Sche
 from shoal.base.randomness import Randomness
 from shoal.measures.loss import em, gcp, lm
 from shoal.methods import Circumstances
-from shoal.methods.concealment import EFFORTS, MEASURES, expansion, subsets
+from shoal.methods.concealment import MEASURES, expansion, subsets
+from shoal.methods.concealment import TIGHTENING as EFFORTS
 from shoal.models import CoverageModel
 from shoal.recoding import Recoding, closure
 from shoal.recoding.coverage import Graph

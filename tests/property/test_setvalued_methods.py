@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shoal.base.randomness import Randomness
 from shoal.errors import InfeasibleError, InputError
 from shoal.kernels import Subsets, itemsets
-from shoal.methods.contract import Circumstances
+from shoal.methods.method import Circumstances
 from shoal.methods.setdiversity import (
     Diverse,
     broken,

@@ -198,7 +198,9 @@ def test_diversity_of_the_rows_that_a_record_fits() -> None:
     better = released.with_columns(ill=pl.Series(["a", "b", "a", "b"]))
     held = audit(original, better, schema, Freeform(k=2, l=1.5, p=2))
     assert held.holds
-    assert "in the rows that cover a record, no sensitive value is more frequent than 1 in 1.5" in held.verdict
+    assert (
+        "in the rows that cover a record, no sensitive value is more frequent than 1 in 1.5" in held.verdict
+    )
     assert audit(original, better, schema, Freeform(k=2)).diversity_around[0].p == 2
     assert not audit(original, better.drop("ill"), schema, Freeform(k=2, l=1.5)).holds
 

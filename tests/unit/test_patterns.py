@@ -225,7 +225,7 @@ def test_the_certificate_lists_patterns_and_the_proven_bound() -> None:
         ({}, "a row suppresses any combination of columns"),
         (
             {"up_to": 2},
-            "a row suppresses at most 2 columns, or all that may be suppressed where nothing else is possible",
+            "at most 2 columns, or all that may be suppressed where nothing else is possible",
         ),
         ({"up_to": 2, "leftovers": "refuse", "never": ["sex"]}, "at most 2 columns, never 'sex'"),
         ({"patterns": [{"keep": ["sex"]}], "leftovers": "refuse"}, "a row suppresses the same columns"),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels import Diversification
 from shoal.measures.geometry import geometry
-from shoal.methods.contract import Circumstances
+from shoal.methods.method import Circumstances
 from shoal.methods.refinement import order_of_records, rows_in_order
 from shoal.models import Freeform
 from shoal.models.diversity import NO_DIVERSITY

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from shoal import kernels
 from shoal.measures.geometry import geometry
-from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
+from shoal.methods.method import Circumstances, Option, keeps
 from shoal.models import KAnonymity
 from shoal.models.diversity import NO_DIVERSITY
 from shoal.recoding import Recoding
 from shoal.table import Table
 
+Relaxed = Annotated[bool, Option("Allow a cut between records that have the same value.")]
 
+
+@keeps(KAnonymity, default=True)
 def mondrian(
-    table: Table, model: KAnonymity, circumstances: Circumstances, /, *, relaxed: bool = False
+    table: Table,
+    model: KAnonymity,
+    circumstances: Circumstances,
+    /,
+    *,
+    relaxed: Annotated[bool, Option("Allow a cut between records that have the same value.")] = False,
 ) -> Recoding:
     """Return classes of neighbouring records, found by recursive cuts.
 

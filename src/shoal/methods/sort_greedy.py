@@ -6,15 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.methods.contract import Circumstances
 from shoal.methods.growth import grown
+from shoal.methods.method import Circumstances, Effort, keeps
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
 
 
+@keeps(Freeform)
 def sort_greedy(
-    table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: str = "balanced"
+    table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
     """Return rows that grow by one record in each of k - 1 rounds, cheapest pair of row and record first.
 

@@ -6,6 +6,7 @@ They are what Tassa, Mazza and Gionis (2012, Section 9) hold k-concealment again
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.errors import InputError, Reason
 from shoal.measures.geometry import Costs, costs
-from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
+from shoal.methods.method import Circumstances, Option, keeps
 from shoal.models import KAnonymity
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -27,9 +28,12 @@ PAIRS = 500
 Clustering = Callable[[NDArray[np.int32], NDArray[np.int64], Costs], NDArray[np.int32]]
 """From distinct records, how many copies each has, and costs, to the class of each copy of each."""
 
+ClusterMeasure = Annotated[Literal["lm", "em"], Option("Information loss to keep small.")]
 
+
+@keeps(KAnonymity)
 def agglomerative(
-    table: Table, model: KAnonymity, circumstances: Circumstances, /, *, measure: str = "lm"
+    table: Table, model: KAnonymity, circumstances: Circumstances, /, *, measure: ClusterMeasure = "lm"
 ) -> Recoding:
     """Return classes of k records: the two closest clusters are united, again and again.
 
@@ -62,8 +66,9 @@ def agglomerative(
     return _clustered(table, model, measure, classes)
 
 
+@keeps(KAnonymity)
 def forest(
-    table: Table, model: KAnonymity, circumstances: Circumstances, /, *, measure: str = "lm"
+    table: Table, model: KAnonymity, circumstances: Circumstances, /, *, measure: ClusterMeasure = "lm"
 ) -> Recoding:
     """Return classes of k to max(2k - 1, 3k - 5) records, parts of trees along lightest edges.
 
