@@ -172,7 +172,7 @@ def test_impossible_promises_are_refused_at_their_field(
 
 
 def test_models_that_suit_a_table() -> None:
-    assert set(CARDS) == set(shoal.commands.MODELS)
+    assert set(CARDS) == set(shoal.models.MODELS)
     assert suitable(schema())[0] == "freeform"
     assert "dissimilarity" in suitable(schema())
     assert "dissimilarity" not in suitable(schema(role_3="other"))

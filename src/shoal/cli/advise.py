@@ -22,14 +22,15 @@ def advise(
         float,
         typer.Option(
             "--epsilon",
-            help="Sensitive values so far apart count as nearly the same.",
-            rich_help_panel="The promise",
+            help="Sensitive values within this distance count as nearly equal.",
         ),
     ],
-    distance: options.Distance = None,
+    distance: Annotated[
+        str | None, typer.Option("--distance", help="Distance between sensitive values; see `anonymize`.")
+    ] = None,
     k: Annotated[
         str,
-        typer.Option("--k", help="Which k to tell of, comma-separated.", rich_help_panel="The promise"),
+        typer.Option("--k", help="Minimum crowd sizes to report on, comma-separated."),
     ] = ",".join(map(str, DEFAULT_K)),
     as_json: options.AsJson = False,
 ) -> None:

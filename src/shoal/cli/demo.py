@@ -25,8 +25,8 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the demo's files.")] = Path(
         "shoal-demo"
     ),
-    patients: Annotated[int, typer.Option("--patients", min=100, help="How many to make up.")] = 5_000,
-    k: Annotated[int, typer.Option("--k", help="Nobody is told from fewer than k.")] = 10,
+    patients: Annotated[int, typer.Option("--patients", min=100, help="Number of made-up patients.")] = 5_000,
+    k: Annotated[int, typer.Option("--k", help="Minimum crowd size.")] = 10,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -18,11 +18,13 @@ from shoal.schema import Role
 
 def scan(
     table: options.TableFile,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the schema.", rich_help_panel="Files")
-    ] = Path("schema.toml"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the schema.")] = Path(
+        "schema.toml"
+    ),
     overwrite: options.Overwrite = False,
-    up_to: Annotated[int, typer.Option("--up-to", min=1, max=5, help="Columns in a combination.")] = 3,
+    up_to: Annotated[
+        int, typer.Option("--up-to", min=1, max=5, help="Maximum number of columns in a combination.")
+    ] = 3,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     as_json: options.AsJson = False,
@@ -77,8 +79,8 @@ def _show(found: Scan, table: Path, output: Path, dialect: str) -> None:
     )
     if found.combinations:
         show_table(
-            "Who knows these columns of a person knows the row, for so many people",
-            ("columns", "unique records", "share", "smallest group"),
+            "Records uniquely identified by each combination of columns",
+            ("columns", "unique records", "share", "smallest class"),
             [(", ".join(c.columns), c.unique, f"{c.share:.1%}", c.smallest) for c in found.combinations[:10]],
         )
     for s in found.suggestions:
