@@ -19,6 +19,26 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, Reason
 
 
+def readable(data: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a frame that can be worked on: PyArrow can neither pick nor filter views of text, nor runs."""
+    if not data.implementation.is_pyarrow():
+        return data
+    import pyarrow as pa  # the frame is PyArrow's, so it is there
+    import pyarrow.compute as pc
+
+    native = data.to_native()
+    for place, field in enumerate(native.schema):
+        column, wanted = native.column(place), _without_views(field.type)
+        if pa.types.is_run_end_encoded(field.type):
+            column = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks])
+        elif wanted is not field.type:
+            column = column.cast(wanted)
+        else:
+            continue
+        native = native.set_column(place, field.name, column)
+    return nw.from_native(native, eager_only=True)
+
+
 def gathered(column: nw.Series[Any], order: NDArray[np.int64]) -> Any:
     """Return some values of a column as a new native column of the same flavour.
 
@@ -271,3 +291,23 @@ def _fixed_lists(array: Any, size: int, nulls: Any) -> Any:
     places = pa.array(np.cumsum(present) - 1, mask=~present)
     members = _plain_arrow(array.flatten()).take(places)
     return pa.FixedSizeListArray.from_arrays(members, size, mask=nulls)
+
+
+def _without_views(kind: Any) -> Any:
+    """Return a type of PyArrow with plain text in place of views of it; the same one if it has none."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_string_view(kind):
+        return pa.large_string()
+    if types.is_binary_view(kind):
+        return pa.large_binary()
+    if types.is_list(kind) or types.is_large_list(kind):
+        inner = _without_views(kind.value_type)
+        of = pa.list_ if types.is_list(kind) else pa.large_list
+        return kind if inner is kind.value_type else of(inner)
+    if types.is_struct(kind):
+        fields = [(field.name, field.type, _without_views(field.type)) for field in kind]
+        if any(before is not after for _, before, after in fields):
+            return pa.struct([(name, after) for name, _, after in fields])
+    return kind

@@ -17,6 +17,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import tomli_w
 
+from shoal.carried import readable
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
 from shoal.io import read_toml
@@ -371,7 +372,7 @@ def as_frame(frame: Any) -> nw.DataFrame[Any]:
     for name in data.columns:
         if not isinstance(name, str):
             raise InputError(f"the name of column {name!r} is not a text; rename it", reason=Reason.SCHEMA)
-    return data
+    return readable(data)
 
 
 def is_index(name: str) -> bool:

@@ -102,7 +102,7 @@ class Table:
         InputError
             If the schema does not fit the frame, or a value does not fit its column.
         """
-        data = _gatherable(as_frame(frame))
+        data = as_frame(frame)
         schema = schema.completed(data.columns)
         if len(data) == 0:
             raise InputError("the table has no rows", reason=Reason.NO_ROWS)
@@ -127,46 +127,6 @@ class Table:
             encoding.sensitive(kept_frame[column.name], column.missing_marks) for column in schema.sensitive
         )
         return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows))
-
-
-def _gatherable(data: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Return a frame whose rows can be picked: PyArrow cannot pick from its views of text, nor from runs."""
-    if not data.implementation.is_pyarrow():
-        return data
-    import pyarrow as pa  # the frame is PyArrow's, so it is there
-    import pyarrow.compute as pc
-
-    native = data.to_native()
-    for place, field in enumerate(native.schema):
-        column, wanted = native.column(place), _without_views(field.type)
-        if pa.types.is_run_end_encoded(field.type):
-            column = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks])
-        elif wanted is not field.type:
-            column = column.cast(wanted)
-        else:
-            continue
-        native = native.set_column(place, field.name, column)
-    return nw.from_native(native, eager_only=True)
-
-
-def _without_views(kind: Any) -> Any:
-    """Return a type of PyArrow with plain text in place of views of it; the same one if it has none."""
-    import pyarrow as pa
-
-    types = pa.types
-    if types.is_string_view(kind):
-        return pa.large_string()
-    if types.is_binary_view(kind):
-        return pa.large_binary()
-    if types.is_list(kind) or types.is_large_list(kind):
-        inner = _without_views(kind.value_type)
-        of = pa.list_ if types.is_list(kind) else pa.large_list
-        return kind if inner is kind.value_type else of(inner)
-    if types.is_struct(kind):
-        fields = [(field.name, field.type, _without_views(field.type)) for field in kind]
-        if any(before is not after for _, before, after in fields):
-            return pa.struct([(name, after) for name, _, after in fields])
-    return kind
 
 
 def _check_names(schema: Schema) -> None:
