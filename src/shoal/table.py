@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal import encoding
 from shoal.domain import Attribute, Codes, Domain, Sensitive
 from shoal.errors import InputError, Reason, listing
-from shoal.schema import Kind, Missing, Schema, as_frame
+from shoal.schema import Kind, Missing, Role, Schema, as_frame
 from shoal.written import items_columns
 
 
@@ -28,7 +28,7 @@ class Table:
     schema
         What each column of the frame is.
     frame
-        The records as they came in, less those left out for a missing value.
+        The records as they came in, less those left out for a missing value, without the identifiers.
     attributes
         The quasi-identifiers.
     sensitive
@@ -45,6 +45,21 @@ class Table:
     sensitive: tuple[Sensitive, ...]
     rows: NDArray[np.int64]
     left_out: int
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} records, {len(self.schema)} columns)"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "a Table is not pickled, as it holds the original records, and neither is what refers to it; "
+            "pickle release.table, the table to publish"
+        )
+
+    def __copy__(self) -> Self:
+        return self  # it is frozen
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -87,7 +102,7 @@ class Table:
         InputError
             If the schema does not fit the frame, or a value does not fit its column.
         """
-        data = _gatherable(as_frame(frame))
+        data = as_frame(frame)
         schema = schema.completed(data.columns)
         if len(data) == 0:
             raise InputError("the table has no rows", reason=Reason.NO_ROWS)
@@ -105,23 +120,13 @@ class Table:
             encoding.attribute(series[column.name], column, places, given.get(column.name))
             for column in schema.quasi
         )
-        kept_frame = data if kept is None else data[rows]
+        # Nobody needs identifiers from here on, so that nothing refers to them.
+        carried = data.select([column.name for column in schema if column.role is not Role.IDENTIFIER])
+        kept_frame = carried if kept is None else carried[rows]
         sensitive = tuple(
             encoding.sensitive(kept_frame[column.name], column.missing_marks) for column in schema.sensitive
         )
         return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows))
-
-
-def _gatherable(data: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Return a frame whose rows can be picked: PyArrow cannot pick from its views of text."""
-    if not data.implementation.is_pyarrow():
-        return data
-    import pyarrow as pa  # the frame is PyArrow's, so it is there
-
-    native = data.to_native()
-    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-    fields = [field.with_type(plain.get(field.type, field.type)) for field in native.schema]
-    return nw.from_native(native.cast(pa.schema(fields, native.schema.metadata)), eager_only=True)
 
 
 def _check_names(schema: Schema) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal import carried
 from shoal.domain import RangeDomain, SetDomain
 from shoal.engines.cuts import CutTree, cut_tree
 from shoal.engines.local import anonymize_table
@@ -20,7 +21,7 @@ from shoal.engines.statistics import Reference, Summary
 from shoal.errors import InputError, InternalError, Reason
 from shoal.hierarchy import Hierarchy
 from shoal.models import ConsistentModel, Dissimilarity, DiverseModel, KAnonymity, Model
-from shoal.release import Format, Release, described_columns
+from shoal.release import Format, Release, described_columns, index_notes
 from shoal.schema import Kind, Role, Schema
 from shoal.table import Table
 from shoal.written import items_columns
@@ -277,7 +278,7 @@ def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.Da
 
 
 def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl.Schema:
-    """Return the columns of a release and their data types.
+    """Return the columns of a release and their data types; categories are text until all are known.
 
     Parameters
     ----------
@@ -295,7 +296,7 @@ def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl
         if column.role is Role.IDENTIFIER:
             continue
         if column.role is not Role.QUASI:
-            given = columns[column.name]
+            given = carried.plain_type(columns[column.name])
             types[column.name] = text if form == "csv" and isinstance(given, pl.List) else given
         elif column.kind is Kind.ITEMS:
             types |= dict(zip(items_columns(column.name), (names, names, pl.Int64()), strict=True))
@@ -309,6 +310,16 @@ def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl
             else:
                 types[column.name] = names if isinstance(domain, SetDomain) else text
     return pl.Schema(types)
+
+
+def categorical_columns(columns: pl.Schema, reference: Reference) -> list[str]:
+    """Return the columns that a release carries along and that hold categories in the table."""
+    return [
+        column.name
+        for column in reference.schema
+        if column.role in (Role.SENSITIVE, Role.OTHER)
+        and isinstance(columns[column.name], pl.Categorical | pl.Enum)
+    ]
 
 
 def seed_of(seed: int, number: int) -> int:
@@ -364,7 +375,7 @@ def joined_certificate(
     if not audit["holds"] or audit["records"] != summary.rows:
         raise InternalError(f"the blocks have {audit['records']} records, the table {summary.rows}")
     model = task.model
-    notes = sorted({note for each in facts for note in each.notes})
+    notes = [*index_notes(schema), *sorted({note for each in facts for note in each.notes})]
     return {
         "shoal": metadata.version("shoal"),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -38,6 +38,7 @@ def join(
     randomness: Randomness,
     folder: Path,
     progress: Progress,
+    categorical: Sequence[str] = (),
 ) -> None:
     """Write the rows of all parts into one file, in a uniformly random order, without holding them all.
 
@@ -60,7 +61,10 @@ def join(
         Where rows may be put meanwhile.
     progress
         Whom to tell.
+    categorical
+        The columns of text that become categories: those that occur in all parts together, ascending.
     """
+    types = _categories(parts, categorical) if form == "parquet" else {}
     buckets = max(1, -(-rows // TOGETHER))
     scattered = _scatter(parts, buckets, randomness, folder, progress)
     pieces: list[Path] = []
@@ -75,7 +79,7 @@ def join(
         if form == "csv":
             write_csv(frame, pieces[-1], header=len(pieces) == 1)
         else:
-            write_parquet(frame, pieces[-1])
+            write_parquet(frame.cast(types), pieces[-1])
         for each in files:
             each.unlink()
     if form == "parquet":
@@ -86,6 +90,15 @@ def join(
             with piece.open("rb") as opened:
                 shutil.copyfileobj(opened, out)
             piece.unlink()
+
+
+def _categories(parts: Sequence[Path], names: Sequence[str]) -> dict[str, pl.DataType]:
+    """Return the type of each of some columns that lists the values in all parts, ascending."""
+    rows = pl.scan_parquet(list(parts), glob=False)
+    return {
+        name: pl.Enum(rows.select(pl.col(name).drop_nulls().unique().sort()).collect().to_series())
+        for name in names
+    }
 
 
 def _scatter(

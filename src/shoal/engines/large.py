@@ -35,6 +35,7 @@ from shoal.engines.blocks import (
     Task,
     anonymize_block,
     call_for,
+    categorical_columns,
     joined_certificate,
     joined_crowds,
     release_schema,
@@ -356,7 +357,8 @@ class _Run:
         check = Check(call.model, plan.task.reference, columns)
         parts = [self._done(unit) / PART for unit in units]
         aside = _emptied(self.folder / "join")
-        join(parts, rows, file, self.form, check, self.randomness, aside, self.progress)
+        named = categorical_columns(plan.columns, plan.task.reference)
+        join(parts, rows, file, self.form, check, self.randomness, aside, self.progress, named)
         classes = check.passed(rows, [each.digest for each in facts])
         certificate = joined_certificate(
             call.schema,
