@@ -137,6 +137,7 @@ def audit_table(
     matches = graph.matches(key)
     sensitive = [column for column in table.schema.sensitive if column.name in frame.columns]
     diversity = tuple(diversity_of(frame, column, classes) for column in sensitive)
+    whole = Classes(np.zeros_like(classes.of_row), np.array([len(frame)]))
     found = Audit(
         len(table),
         len(frame),
@@ -146,6 +147,7 @@ def audit_table(
         risks_of(classes, consistency),
         diversity,
         model,
+        diversity_overall=tuple(diversity_of(frame, column, whole) for column in sensitive),
         suppressions=suppressions_of(columns, table) if isinstance(model, Patterned) else (),
     )
     # Classes of equal rows say it already, unless somebody wants to know all.

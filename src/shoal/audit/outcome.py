@@ -48,6 +48,8 @@ class Audit:
         How varied each sensitive column is among the matches of each record; empty if nobody asked.
     diversity_consistent
         The same among all rows that each record is consistent with.
+    diversity_overall
+        How varied each sensitive column is in the release as a whole.
     contributions
         What each quasi-identifier adds to the risk; empty if nobody asked.
     uniqueness
@@ -78,6 +80,7 @@ class Audit:
     findings: tuple[str, ...] = ()
     diversity_around: tuple[Diversity, ...] = ()
     diversity_consistent: tuple[Diversity, ...] = ()
+    diversity_overall: tuple[Diversity, ...] = ()
     contributions: tuple[Contribution, ...] = ()
     uniqueness: tuple[Combination, ...] = ()
     posterior: Posterior | None = None
