@@ -75,8 +75,8 @@ def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: Diver
         asked = getattr(model, name)
         if asked is not None and asked > possible * (1 + 1e-9):
             raise InfeasibleError(
-                f"{name} = {asked:.10g} is not achievable: the sensitive column {column.name!r} allows at most "
-                f"{name} = {_rounded_down(possible):.10g}{some}, even with every row identical"
+                f"{name} = {asked:.10g} is not achievable: the sensitive column {column.name!r} allows at "
+                f"most {name} = {_rounded_down(possible):.10g}{some}, even with every row identical"
             )
 
 
