@@ -95,10 +95,10 @@ def orders_of_categories(frame: nw.DataFrame[Any], names: Iterable[str]) -> list
 
 def rebuilt(column: pl.Series) -> pl.Series:
     """Return a Polars column with the same values and nothing else; categories as an `Enum` of those."""
-    plain = _of_polars(column)
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
-        return plain.cast(pl.Enum(plain.drop_nulls().unique().sort()))
-    return plain
+        texts = column.cast(pl.String)
+        return texts.cast(pl.Enum(texts.drop_nulls().unique().sort().to_list()))
+    return _of_polars(column)
 
 
 def plain_type(dtype: pl.DataType) -> pl.DataType:
@@ -111,11 +111,13 @@ def plain_type(dtype: pl.DataType) -> pl.DataType:
         return pl.Array(plain_type(_instance(dtype.inner)), dtype.size)
     if isinstance(dtype, pl.Struct):
         return pl.Struct({field.name: plain_type(_instance(field.dtype)) for field in dtype.fields})
-    return plain_type(dtype.ext_storage()) if _is_extension(dtype) else dtype
+    extension: Any = dtype
+    return plain_type(extension.ext_storage()) if _is_extension(dtype) else dtype
 
 
 def _instance(dtype: Any) -> pl.DataType:
-    return dtype() if isinstance(dtype, type) else dtype
+    instance: pl.DataType = dtype() if isinstance(dtype, type) else dtype
+    return instance
 
 
 def _is_extension(dtype: Any) -> bool:
@@ -186,16 +188,22 @@ def _of_pandas(name: str, values: Any) -> Any:
     if isinstance(dtype, pd.ArrowDtype):
         import pyarrow as pa
 
-        array = pa.array(values)
-        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        return pd.arrays.ArrowExtensionArray(pa.chunked_array([_checked(name, array)]))
-    if isinstance(dtype, pd.StringDtype):
-        return pd.array(values.tolist(), dtype=dtype)
+        return pd.arrays.ArrowExtensionArray(pa.chunked_array([_checked(name, _array_of(values))]))
+    if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
+        return pd.array(_of_arrow(_array_of(values)), dtype=dtype)
     if isinstance(dtype, pd.SparseDtype):
         return np.asarray(values)
     if isinstance(values, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray):
         return type(values)(values.to_numpy(dtype.numpy_dtype, na_value=0), values.isna())
     return values
+
+
+def _array_of(values: Any) -> Any:
+    """Return an array of pandas that PyArrow is behind as one of PyArrow's."""
+    import pyarrow as pa
+
+    array = pa.array(values)
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _ascending(values: Iterable[Any]) -> list[Any]:

@@ -240,7 +240,7 @@ def bytes_of(release: Release) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @given(pair=pairs())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_release_is_a_function_of_the_released_values(flavour: str, pair: tuple[Input, Input]) -> None:
     one, two = (bytes_of(release_of(FLAVOURS[flavour](each))) for each in pair)
     assert one.keys() == two.keys()
@@ -250,7 +250,7 @@ def test_a_release_is_a_function_of_the_released_values(flavour: str, pair: tupl
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @given(pair=pairs())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_the_released_values_are_those_of_the_records(flavour: str, pair: tuple[Input, Input]) -> None:
     frame = FLAVOURS[flavour](pair[0])
     released = release_of(frame).written("parquet")

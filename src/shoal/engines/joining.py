@@ -92,7 +92,7 @@ def join(
             piece.unlink()
 
 
-def _categories(parts: Sequence[Path], names: Sequence[str]) -> dict[str, pl.DataType]:
+def _categories(parts: Sequence[Path], names: Sequence[str]) -> dict[Any, pl.DataType]:
     """Return the type of each of some columns that lists the values in all parts, ascending."""
     rows = pl.scan_parquet(list(parts), glob=False)
     return {
