@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any
 
 
 class Reason(StrEnum):
@@ -53,6 +54,18 @@ class ShoalError(Exception):
     def __init__(self, message: str, *, reason: Reason) -> None:
         super().__init__(message)
         self.reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default calls the class with the message alone: that fails in the process that gets the error,
+        # and a pool of processes then waits forever.
+        return _restored, (type(self), self.args), vars(self)
+
+
+def _restored(kind: type[ShoalError], args: tuple[Any, ...]) -> ShoalError:
+    """Return an error as it was before it was pickled or copied, but for its attributes."""
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 class InputError(ShoalError):

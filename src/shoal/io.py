@@ -9,7 +9,7 @@ import stat
 import tomllib
 import zlib
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO, TextIOWrapper
@@ -224,11 +224,9 @@ def write_csv(frame: pl.DataFrame, path: str | Path, *, header: bool = True) -> 
     """
     # A lone empty cell would be a blank line, which readers skip.
     empty = '""' if frame.width == 1 else ""
-    try:
+    with writing(path):
         plain = frame.with_columns(pl.col(pl.String).replace("", None))
         plain.write_csv(path, null_value=empty, include_header=header)
-    except OSError as error:
-        raise refusal(path, f"cannot be written: {_cause(error)}", Reason.OUTPUT_UNWRITABLE) from error
 
 
 def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:
@@ -246,10 +244,23 @@ def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:
     InputError
         If the file cannot be written.
     """
-    try:
+    with writing(path):
         frame.write_parquet(path)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Turn what the operating system refuses while a file is written into an error that names the file."""
+    try:
+        yield
     except OSError as error:
         raise refusal(path, f"cannot be written: {_cause(error)}", Reason.OUTPUT_UNWRITABLE) from error
+    except pl.exceptions.ComputeError as error:
+        _, found, cause = str(error).rpartition("IO error: ")
+        if not found:
+            raise
+        # Polars tells of a full disk in this way when it writes Parquet.
+        raise refusal(path, f"cannot be written: {cause.lower()}", Reason.OUTPUT_UNWRITABLE) from error
 
 
 def _load_text(

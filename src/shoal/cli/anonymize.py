@@ -18,6 +18,7 @@ from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.large import BlockedRelease, anonymize_blocks
 from shoal.engines.session import spark_session
 from shoal.engines.spark import anonymize_spark
+from shoal.engines.workspace import left_beside
 from shoal.errors import InputError, Reason
 from shoal.measures import Loss
 from shoal.release import RELEASE_FILES, Format, Release
@@ -170,7 +171,7 @@ def anonymize(
                 promise = promised(model or commands.default_model(described))
                 call |= {"form": file_format or "csv", "jobs": jobs, "fresh": fresh}
                 blocked = anonymize_blocks(source, described, promise, output, progress=report, **call)
-        _warn(blocked.certificate, seed, randomized)
+        _warn(blocked.certificate, seed, randomized, output)
         if as_json:
             show_json(blocked.certificate)
         elif not quiet:
@@ -192,7 +193,7 @@ def anonymize(
                 **choices,
             )
         release.write_files(staging, form=file_format or "csv", keep_key=keep_key)
-    _warn(release.circumstances, seed, randomized)
+    _warn(release.circumstances, seed, randomized, output)
     if keep_key:
         warn(f"{output / 'key.csv'} tells who is who; keep it apart from the release, or delete it")
     if as_json:
@@ -201,8 +202,14 @@ def anonymize(
         show_release(release, output)
 
 
-def _warn(made: Mapping[str, Any], seed: int | None, randomized: bool | None) -> None:
-    """Show what the method has to say, and what must not be published."""
+def _warn(made: Mapping[str, Any], seed: int | None, randomized: bool | None, output: Path) -> None:
+    """Show what the method has to say, what must not be published, and what an earlier run left."""
+    left = left_beside(output)
+    if left is not None:
+        warn(
+            f"{left} holds personal data that an interrupted run in blocks left; repeat its call to finish "
+            "it, or remove the folder"
+        )
     for note in made.get("notes", ()):
         warn(note)
     if seed is not None:

@@ -21,6 +21,7 @@ from shoal.engines.statistics import Reference, Summary
 from shoal.errors import InputError, InternalError, Reason
 from shoal.hierarchy import Hierarchy
 from shoal.models import ConsistentModel, Dissimilarity, DiverseModel, KAnonymity, Model
+from shoal.randomness import checked_seed
 from shoal.release import Format, Release, described_columns, index_notes
 from shoal.schema import Kind, Role, Schema
 from shoal.table import Table
@@ -172,11 +173,11 @@ def call_for(
     Raises
     ------
     InputError
-        If the schema or the size of blocks is wrong, or cutting the table could break the promise.
+        If the schema, the seed or the size of blocks is wrong, or cutting the table could break the promise.
     """
     completed = schema.completed(columns)
     must_lie_apart(model, completed)
-    return Call(completed, model, method, options, seed, block_size(block_rows, model))
+    return Call(completed, model, method, options, checked_seed(seed), block_size(block_rows, model))
 
 
 @dataclass(frozen=True, eq=False)

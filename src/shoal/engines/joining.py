@@ -17,8 +17,9 @@ from shoal import written
 from shoal.domain import SetDomain, TreeDomain
 from shoal.engines.blocks import digest_of, total_digest
 from shoal.engines.statistics import Reference
+from shoal.engines.workspace import private_file
 from shoal.errors import InternalError
-from shoal.io import write_csv, write_parquet
+from shoal.io import write_csv, write_parquet, writing
 from shoal.methods import Progress
 from shoal.models import Dissimilarity, KAnonymity, Model, Patterned
 from shoal.randomness import Randomness
@@ -75,7 +76,7 @@ def join(
         frame = pl.concat([pl.read_ipc(each) for each in files])
         frame = frame[randomness.permutation(frame.height)]
         check.see(frame)
-        pieces.append(folder / f"piece-{number}.{form}")
+        pieces.append(private_file(folder / f"piece-{number}.{form}"))
         if form == "csv":
             write_csv(frame, pieces[-1], header=len(pieces) == 1)
         else:
@@ -83,7 +84,8 @@ def join(
         for each in files:
             each.unlink()
     if form == "parquet":
-        pl.scan_parquet(pieces, glob=False).sink_parquet(file)
+        with writing(file):
+            pl.scan_parquet(pieces, glob=False).sink_parquet(file)
         return
     with file.open("wb") as out:
         for piece in pieces:
@@ -115,7 +117,7 @@ def _scatter(
         ends = np.searchsorted(bucket[order], np.arange(buckets + 1))
         for number in range(buckets):
             if ends[number + 1] > ends[number]:
-                file = folder / f"scattered-{number}-{turn}.arrow"
+                file = private_file(folder / f"scattered-{number}-{turn}.arrow")
                 frame[int(ends[number]) : int(ends[number + 1])].write_ipc(file)
                 scattered[number].append(file)
     return scattered

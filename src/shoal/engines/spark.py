@@ -34,6 +34,7 @@ from shoal.engines.blocks import (
     release_schema,
     seed_of,
 )
+from shoal.engines.crew import failure
 from shoal.engines.cuts import CutTree
 from shoal.engines.joining import Check, classes_found, require_whole
 from shoal.engines.large import BlockedRelease
@@ -56,7 +57,7 @@ from shoal.engines.spark_frames import (
     plain_names,
 )
 from shoal.engines.statistics import Reference, Summary, reference, summarize
-from shoal.errors import InfeasibleError, InputError, InternalError, Reason, ShoalError, listing
+from shoal.errors import InputError, Reason, ShoalError, listing
 from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.randomness import Randomness
@@ -284,7 +285,10 @@ class _Run:
         places = [self.names.index(column.name) for column in wanted]
         rows = self.table.select(*(f"c{place}" for place in places))
         if summary.rows > SAMPLE:
-            rows = rows.sample(fraction=SAMPLE / summary.rows, seed=self.call.seed)
+            seed = self.call.seed
+            # Spark knows seeds of 63 bits only.
+            seed = None if seed is None else seed % 2**63
+            rows = rows.sample(fraction=SAMPLE / summary.rows, seed=seed)
         frame = pl.DataFrame(self._done("drawing a sample", rows.toArrow))
         frame.columns = wanted.names
         return summarize(frame, wanted)[1].select([column.name for column in schema.quasi])
@@ -499,11 +503,9 @@ def _stages(context: SparkContext, group: str) -> list[SparkStageInfo]:
 
 def _wider(tree: CutTree, unit: range, told: Mapping[str, Any]) -> range:
     """Return what a block that cannot keep the promise alone is united to, or raise why it failed."""
-    if told["reason"] != Reason.INFEASIBLE:
-        raise InternalError(f"a block failed: {told['message']}")
     wider = tree.wider(unit)
-    if wider is None:
-        raise InfeasibleError(told["message"])
+    if told["reason"] != Reason.INFEASIBLE or wider is None:
+        raise failure(told)
     return wider
 
 
