@@ -106,9 +106,7 @@ class Table:
             for column in schema.quasi
         )
         kept_frame = data if kept is None else data[rows]
-        sensitive = tuple(
-            encoding.sensitive(kept_frame[column.name], column.missing_marks) for column in schema.sensitive
-        )
+        sensitive = tuple(encoding.sensitive(kept_frame[column.name], column) for column in schema.sensitive)
         return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows))
 
 
@@ -148,10 +146,11 @@ def _rows_to_keep(
             continue
         cells = series.get(column.name)
         if cells is None:
-            cells = encoding.without_marks(encoding.to_polars(data[column.name]), column.missing_marks)
-        if cells.null_count() == 0:
+            missing = encoding.missing_in(data[column.name], column)
+        else:
+            missing = cells.is_null().to_numpy()
+        if not missing.any():
             continue
-        missing = cells.is_null().to_numpy()
         if column.missing is Missing.ERROR:
             raise InputError(
                 f"column {column.name!r} must not have missing values, but {int(missing.sum())} are missing, "

@@ -225,7 +225,7 @@ def _composite(
 ) -> tuple[str, NDArray[np.int32], Distance]:
     """Return the sensitive columns of a release as one: its name, the value of each row, and the distance."""
     columns = [column for column in schema.sensitive if column.name in frame.columns]
-    shown = [encode_sensitive(frame[column.name], column.missing_marks) for column in columns]
+    shown = [encode_sensitive(frame[column.name], column) for column in columns]
     return " and ".join(column.name for column in columns), *distance_over(shown, columns, distance)
 
 
@@ -235,7 +235,7 @@ def _principles(
     """Return what other principles say of sensitive columns, by the distance that suits each."""
     found = []
     for column in columns:
-        shown = encode_sensitive(frame[column.name], column.missing_marks)
+        shown = encode_sensitive(frame[column.name], column)
         distance: LinearDistance = Equality(len(shown))
         with suppress(InputError):  # a release may hold other values than its schema says
             distance = distance_of(shown.values, column)
