@@ -36,6 +36,7 @@ class Reason(StrEnum):
     INFEASIBLE = "infeasible"
     SPARK = "spark"
     PROMISE_BROKEN = "promise-broken"
+    CAUTION = "caution"  # the promise holds, but another column could identify
     BUG = "bug"
 
 
@@ -67,10 +68,10 @@ class InfeasibleError(ShoalError):
 
 
 class PromiseError(ShoalError):
-    """The audit found that a release does not keep its promise."""
+    """The audit found that a release does not keep its promise, or that a strict caller must not accept it."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, reason=Reason.PROMISE_BROKEN)
+    def __init__(self, message: str, *, reason: Reason = Reason.PROMISE_BROKEN) -> None:
+        super().__init__(message, reason=reason)
 
 
 class InternalError(ShoalError):

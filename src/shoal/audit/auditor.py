@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.audit.carried import carried_along
 from shoal.audit.classes import Classes, classes_of, diversity_of
 from shoal.audit.consistency import consistency_of, diversity_around, graph_of
 from shoal.audit.contribution import contributions_of
@@ -185,7 +186,9 @@ def audit_table(
         *_strangers(columns, found, may_leave_out or (model is not None and model.may_leave_out)),
         *(() if model is None else broken(model, found, table.schema)),
     )
-    return replace(found, findings=findings)
+    carried = carried_along(frame, table, columns)
+    warnings = tuple(each.warning for each in carried)
+    return replace(found, findings=findings, carried=carried, warnings=warnings)
 
 
 def _with_proximity(
