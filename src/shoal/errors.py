@@ -68,7 +68,7 @@ class InfeasibleError(ShoalError):
 
 
 class PromiseError(ShoalError):
-    """The audit found that a release does not keep its promise, or that a strict caller must not accept it."""
+    """The audit found that a release does not keep its promise, or has a warning where none is accepted."""
 
     def __init__(self, message: str, *, reason: Reason = Reason.PROMISE_BROKEN) -> None:
         super().__init__(message, reason=reason)
