@@ -28,6 +28,7 @@ from shoal.domain import (
 from shoal.errors import InputError, Reason, listing
 from shoal.hierarchy import MISSING
 from shoal.lists import Lists, ascending_sets
+from shoal.normalization import normalized, normalized_text
 from shoal.schema import Column, Kind
 
 
@@ -430,8 +431,32 @@ def _items_domain(column: str, names: tuple[str, ...], sets: Lists) -> ItemsDoma
     return ItemsDomain(labels, named_items(sets, names).rename(column), None, names, sets)
 
 
-def sensitive(series: nw.Series[Any], missing_marks: Sequence[str] = ()) -> Sensitive:
-    """Return a sensitive column as codes; empty cells and the marks are missing values."""
+def sensitive(series: nw.Series[Any], column: Column) -> Sensitive:
+    """Return a sensitive column as codes; empty cells and the marks are missing values.
+
+    Unless the column says otherwise, texts that look the same have the same code (see `normalized`). Of
+    several spellings, the first in alphabetical order stands for all.
+    """
+    cells, keys = _sensitive_cells(series, column)
+    distinct, codes = factorize(cells)
+    if keys is not None and len(distinct):
+        number: dict[str, int] = {}
+        place = np.array([number.setdefault(keys[text], len(number)) for text in distinct], dtype=np.int32)
+        distinct = distinct.gather(np.unique(place, return_index=True)[1])
+        codes = np.append(place, np.int32(-1))[codes]
+    if (codes < 0).any():
+        codes = np.where(codes < 0, np.int32(len(distinct)), codes)
+        distinct = pl.concat([distinct, pl.Series([None], dtype=distinct.dtype)])
+    return Sensitive(series.name, distinct, codes)
+
+
+def missing_in(series: nw.Series[Any], column: Column) -> NDArray[np.bool_]:
+    """Return which values of a sensitive column are missing."""
+    return _sensitive_cells(series, column)[0].is_null().to_numpy()
+
+
+def _sensitive_cells(series: nw.Series[Any], column: Column) -> tuple[pl.Series, dict[str, str] | None]:
+    """Return a sensitive column, null where missing, and for texts what each of them is compared by."""
     cells = _plain(to_polars(series))
     if cells.dtype == pl.Boolean:
         cells = cells.cast(pl.String)
@@ -440,8 +465,22 @@ def sensitive(series: nw.Series[Any], missing_marks: Sequence[str] = ()) -> Sens
             f"column {series.name!r} holds {cells.dtype}, which cannot be sensitive in this version",
             reason=Reason.BAD_VALUE,
         )
-    distinct, codes = factorize(without_marks(cells, missing_marks))
-    if (codes < 0).any():
-        codes = np.where(codes < 0, np.int32(len(distinct)), codes)
-        distinct = pl.concat([distinct, pl.Series([None], dtype=distinct.dtype)])
-    return Sensitive(series.name, distinct, codes)
+    cells = without_marks(cells, column.missing_marks)
+    if not column.normalize or cells.dtype != pl.String:
+        return cells, None
+    texts = cells.drop_nulls().unique()
+    keys = dict(zip(texts, comparable(texts, column), strict=True))
+    marks = {normalized_text(mark) for mark in (MISSING, *column.missing_marks)}
+    unknown = [text for text, key in keys.items() if key in marks]
+    return (without_marks(cells, unknown) if unknown else cells), keys
+
+
+def comparable(texts: pl.Series, column: Column) -> pl.Series:
+    """Return what different texts of a sensitive column are compared by: numbers by their value."""
+    if not column.normalize:
+        return texts
+    keys = normalized(texts)
+    if column.kind is not Kind.NUMERIC:
+        return keys
+    numbers = keys.cast(pl.Float64, strict=False).cast(pl.String)
+    return pl.select(pl.coalesce(numbers, keys)).to_series()

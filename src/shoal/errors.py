@@ -37,6 +37,7 @@ class Reason(StrEnum):
     INFEASIBLE = "infeasible"
     SPARK = "spark"
     PROMISE_BROKEN = "promise-broken"
+    CAUTION = "caution"  # the promise holds, but another column could identify
     BUG = "bug"
 
 
@@ -80,10 +81,10 @@ class InfeasibleError(ShoalError):
 
 
 class PromiseError(ShoalError):
-    """The audit found that a release does not keep its promise."""
+    """The audit found that a release does not keep its promise, or has a warning where none is accepted."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, reason=Reason.PROMISE_BROKEN)
+    def __init__(self, message: str, *, reason: Reason = Reason.PROMISE_BROKEN) -> None:
+        super().__init__(message, reason=reason)
 
 
 class InternalError(ShoalError):

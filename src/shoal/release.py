@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -283,7 +283,9 @@ def publish(
     if notes := [*circumstances.get("notes", ()), *_notes(recoding.table)]:
         circumstances = {**circumstances, "notes": notes}
     loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
-    return Release(recoding, rows, order, model, loss, found, circumstances)
+    # Only the audit needs identifiers: what a release refers to has none.
+    kept = replace(recoding, table=recoding.table.without_identifiers())
+    return Release(kept, rows, order, model, loss, found, circumstances)
 
 
 def _notes(table: Table) -> list[str]:

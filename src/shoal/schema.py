@@ -77,6 +77,9 @@ class Column:
         How dates are written (as in ``strptime``); None expects ISO dates.
     separator
         What stands between the items of a text, such as ``;``; None expects white space.
+    normalize
+        Whether spellings that look the same are one value where different sensitive values are counted:
+        Unicode forms, capitals, white space and invisible characters. Values are released as they are.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Column:
     missing_marks: tuple[str, ...] = ()
     date_format: str | None = None
     separator: str | None = None
+    normalize: bool = True
 
     def __post_init__(self) -> None:
         for attribute, options in (("role", Role), ("kind", Kind), ("missing", Missing)):
@@ -114,6 +118,8 @@ class Column:
         object.__setattr__(self, "missing_marks", tuple(str(mark) for mark in self.missing_marks))
         if not isinstance(self.date_format, str | None):
             raise self._error(f"date_format {self.date_format!r} must be a text such as %d.%m.%Y")
+        if not isinstance(self.normalize, bool):
+            raise self._error(f"normalize {self.normalize!r} must be true or false")
         self._check_domain()
         self._check_items()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -28,7 +28,7 @@ class Table:
     schema
         What each column of the frame is.
     frame
-        The records as they came in, less those left out for a missing value, without the identifiers.
+        The records as they came in, less those left out for a missing value.
     attributes
         The quasi-identifiers.
     sensitive
@@ -64,6 +64,11 @@ class Table:
     def __len__(self) -> int:
         """Return the number of records."""
         return len(self.rows)
+
+    def without_identifiers(self) -> Table:
+        """Return the same table without its identifying columns, for what outlives the audit."""
+        kept = [c.name for c in self.schema if c.role is not Role.IDENTIFIER and c.name in self.frame.columns]
+        return replace(self, frame=self.frame.select(kept))
 
     @cached_property
     def codes(self) -> Codes:
@@ -120,12 +125,8 @@ class Table:
             encoding.attribute(series[column.name], column, places, given.get(column.name))
             for column in schema.quasi
         )
-        # Nobody needs identifiers from here on, so that nothing refers to them.
-        carried = data.select([column.name for column in schema if column.role is not Role.IDENTIFIER])
-        kept_frame = carried if kept is None else carried[rows]
-        sensitive = tuple(
-            encoding.sensitive(kept_frame[column.name], column.missing_marks) for column in schema.sensitive
-        )
+        kept_frame = data if kept is None else data[rows]
+        sensitive = tuple(encoding.sensitive(kept_frame[column.name], column) for column in schema.sensitive)
         return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows))
 
 
@@ -153,10 +154,11 @@ def _rows_to_keep(
             continue
         cells = series.get(column.name)
         if cells is None:
-            cells = encoding.without_marks(encoding.to_polars(data[column.name]), column.missing_marks)
-        if cells.null_count() == 0:
+            missing = encoding.missing_in(data[column.name], column)
+        else:
+            missing = cells.is_null().to_numpy()
+        if not missing.any():
             continue
-        missing = cells.is_null().to_numpy()
         if column.missing is Missing.ERROR:
             raise InputError(
                 f"column {column.name!r} must not have missing values, but {int(missing.sum())} are missing, "

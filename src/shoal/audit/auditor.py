@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.audit.carried import carried_along
 from shoal.audit.classes import Classes, classes_of, diversity_of
 from shoal.audit.consistency import consistency_of, diversity_around, graph_of
 from shoal.audit.contribution import contributions_of
@@ -187,7 +188,9 @@ def audit_table(
         *_strangers(columns, found, may_leave_out or (model is not None and model.may_leave_out)),
         *(() if model is None else broken(model, found, table.schema)),
     )
-    return replace(found, findings=findings)
+    carried = carried_along(frame, table, columns)
+    warnings = tuple(each.warning for each in carried)
+    return replace(found, findings=findings, carried=carried, warnings=warnings)
 
 
 def _with_proximity(
@@ -227,7 +230,7 @@ def _composite(
 ) -> tuple[str, NDArray[np.int32], Distance]:
     """Return the sensitive columns of a release as one: its name, the value of each row, and the distance."""
     columns = [column for column in schema.sensitive if column.name in frame.columns]
-    shown = [encode_sensitive(frame[column.name], column.missing_marks) for column in columns]
+    shown = [encode_sensitive(frame[column.name], column) for column in columns]
     return " and ".join(column.name for column in columns), *distance_over(shown, columns, distance)
 
 
@@ -237,7 +240,7 @@ def _principles(
     """Return what other principles say of sensitive columns, by the distance that suits each."""
     found = []
     for column in columns:
-        shown = encode_sensitive(frame[column.name], column.missing_marks)
+        shown = encode_sensitive(frame[column.name], column)
         distance: LinearDistance = Equality(len(shown))
         with suppress(InputError):  # a release may hold other values than its schema says
             distance = distance_of(shown.values, column)

@@ -13,7 +13,7 @@ import typer
 
 from shoal import commands, engines
 from shoal.cli import options
-from shoal.cli.output import progress, show_facts, show_json, warn
+from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.large import BlockedRelease, anonymize_blocks
 from shoal.engines.session import spark_session
@@ -115,6 +115,7 @@ def anonymize(
     work: options.Work = None,
     fresh: options.Fresh = False,
     overwrite: options.Overwrite = False,
+    strict: options.Strict = False,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Repeatable; for experiments only, never to publish.")
     ] = None,
@@ -152,6 +153,7 @@ def anonymize(
             "block_rows": block_rows,
             "work": work,
             "overwrite": overwrite,
+            "strict": strict,
             **choices,
         }
         blocked: BlockedRelease
@@ -192,6 +194,8 @@ def anonymize(
                 progress=report,
                 **choices,
             )
+        if strict:
+            release.audit.require(strict=True)
         release.write_files(staging, form=file_format or "csv", keep_key=keep_key)
     _warn(release.circumstances, seed, randomized, output)
     if keep_key:
@@ -227,7 +231,7 @@ def show_blocked(release: BlockedRelease, folder: Path) -> None:
         "Release",
         [
             ("promised", release.model.sentence()),
-            ("audit found", found["verdict"]),
+            ("audit found", verdict(found["verdict"], found["status"])),
             (
                 "each person fits",
                 f"at least {found['consistency']['rows_per_record']} of {found['rows']} rows",
@@ -256,7 +260,7 @@ def show_release(release: Release, folder: Path) -> None:
         "Release",
         [
             ("promised", release.model.sentence()),
-            ("audit found", found.verdict),
+            ("audit found", verdict(found.verdict, found.status)),
             *_crowd(release),
             *_suppressed(release),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),

@@ -17,6 +17,7 @@ from shoal import carried
 from shoal.domain import RangeDomain, SetDomain
 from shoal.engines.cuts import CutTree, cut_tree
 from shoal.engines.local import anonymize_table
+from shoal.engines.own_values import OwnValues, judged
 from shoal.engines.statistics import Reference, Summary
 from shoal.errors import InputError, InternalError, Reason
 from shoal.hierarchy import Hierarchy
@@ -343,6 +344,7 @@ def joined_certificate(
     task: Task,
     facts: Sequence[Facts],
     classes: Mapping[str, int | float] | None,
+    own: Mapping[str, OwnValues],
     *,
     summary: Summary,
     seconds: float,
@@ -360,6 +362,8 @@ def joined_certificate(
         What is known about each.
     classes
         The classes of equal rows in the joined release, if the promise is about these.
+    own
+        The values of their own in the joined release, for each column that is carried along.
     summary
         What the table has.
     seconds
@@ -372,7 +376,8 @@ def joined_certificate(
     InternalError
         If the blocks do not hold everybody.
     """
-    audit = joined_audit([each.audit for each in facts])
+    audits = [each.audit for each in facts]
+    audit = judged(joined_audit(audits), audits, own, schema, task.model)
     if not audit["holds"] or audit["records"] != summary.rows:
         raise InternalError(f"the blocks have {audit['records']} records, the table {summary.rows}")
     model = task.model

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shoal import written
 from shoal.domain import SetDomain, TreeDomain
 from shoal.engines.blocks import digest_of, total_digest
+from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
 from shoal.engines.statistics import Reference
 from shoal.engines.workspace import private_file
 from shoal.errors import InternalError
@@ -156,6 +157,8 @@ class Check:
     classes, sizes
         The digests of the classes of equal rows that were seen, and how many rows each has; none if the
         promise is not about these.
+    own
+        The values of their own that were seen in each column that is carried along.
     """
 
     def __init__(self, model: Model, reference: Reference, columns: pl.Schema) -> None:
@@ -163,6 +166,8 @@ class Check:
         quasi = [c.name for c in reference.schema.quasi]
         self._quasi = [name for name in columns if name in quasi]
         self._by_classes = isinstance(model, KAnonymity | Patterned | Dissimilarity)
+        self._carried = carried_names(reference.schema)
+        self.own: dict[str, OwnValues] = {name: OwnValues() for name in self._carried}
         self.rows, self.digest = 0, 0
         self.classes: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
         self.sizes: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -182,6 +187,7 @@ class Check:
         for column in self._reference.schema.quasi:
             if not self._within(frame[column.name].unique(), column):
                 raise InternalError(f"the joined release has a value of {column.name!r} outside its domain")
+        self.own = merged(self.own, seen_in(frame, self._carried))
         if self._by_classes:
             seen = np.concatenate((self.classes, frame.select(self._quasi).hash_rows(seed=0).to_numpy()))
             sizes = np.concatenate((self.sizes, np.ones(frame.height, dtype=np.int64)))

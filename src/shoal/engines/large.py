@@ -27,6 +27,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.audit.outcome import require_no_warnings
 from shoal.engines.blocks import (
     BLOCK_ROWS,
     SAMPLE,
@@ -147,7 +148,7 @@ def anonymize_file(
         Of text files, as for `read_table`.
     **choices
         ``form``, ``method``, ``seed``, ``block_rows``, ``jobs``, ``work``, ``fresh``, ``overwrite``,
-        ``progress`` and choices of the method; see `shoal.engines.large.anonymize_blocks`.
+        ``strict``, ``progress`` and choices of the method; see `shoal.engines.large.anonymize_blocks`.
 
     Raises
     ------
@@ -174,6 +175,7 @@ def anonymize_blocks(
     work: str | os.PathLike[str] | None = None,
     fresh: bool = False,
     overwrite: bool = False,
+    strict: bool = False,
     progress: Progress = silent,
     **options: Any,
 ) -> BlockedRelease:
@@ -203,6 +205,8 @@ def anonymize_blocks(
         Whether to begin anew, and remove what another call left in `work`.
     overwrite
         Whether an earlier release in `output` is replaced.
+    strict
+        Whether to write nothing if the promise holds, but a column that is carried along could identify.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
 
@@ -217,6 +221,8 @@ def anonymize_blocks(
         If the table, the schema or the options are wrong, or cutting the table could break the promise.
     InfeasibleError
         If no release of this table can keep the promise.
+    PromiseError
+        If the audit has a warning, and `strict` is set.
     """
     require_format(form)
     if jobs is not None and jobs < 1:
@@ -239,6 +245,8 @@ def anonymize_blocks(
     ):
         run = _Run(call, source, form, folder, jobs or os.cpu_count() or 1, opened.progress)
         certificate = run.finished(staging)
+        if strict:
+            require_no_warnings(certificate["audit"]["verdict"], certificate["audit"]["warnings"])
     return BlockedRelease(model, output, certificate)
 
 
@@ -329,6 +337,7 @@ class _Run:
             plan.task,
             facts,
             classes,
+            check.own,
             summary=plan.summary,
             seconds=time.perf_counter() - started,
             engine={"name": "blocks", "jobs": self.jobs},

@@ -9,6 +9,7 @@ from typing import Any
 from htmltools import HTML, Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
+from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
 from shoal.web import export, parts
 from shoal.web.data import DEMO
@@ -53,8 +54,9 @@ def serve_result(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own
         if run is None:
             return tags.p("Make a release first.", class_="waiting")
         result = run.result
+        box, heading = VERDICTS[result["certificate"]["audit"]["status"]]
         return tags.div(
-            tags.div(tags.b("✓ Audit passed"), tags.span(result["verdict"]), class_="verdict", id="verdict"),
+            tags.div(tags.b(heading), tags.span(result["verdict"]), class_=box, id="verdict"),
             _seeded(run),
             [parts.notice(note) for note in result["certificate"].get("notes", ())],
             tags.ul(
