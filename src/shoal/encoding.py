@@ -192,7 +192,12 @@ def attribute(
     if column.kind is Kind.ITEMS:
         return _items_attribute(cells, column, rows)
     _refuse_years(cells, column, rows)
-    if times and column.kind is Kind.DATE and column.hierarchy is None and moments.has_time(column.date_format):
+    if (
+        times
+        and column.kind is Kind.DATE
+        and column.hierarchy is None
+        and moments.has_time(column.date_format)
+    ):
         timed = _times_attribute(cells, column, rows)
         if timed is not None:
             return timed

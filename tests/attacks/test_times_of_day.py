@@ -82,9 +82,7 @@ def with_secret(frame: Any) -> Any:
 
 
 def schema(**properties: Any) -> Schema:
-    return Schema(
-        (Column("seen", Role.QUASI, Kind.DATE, **properties), Column("secret", Role.SENSITIVE))
-    )
+    return Schema((Column("seen", Role.QUASI, Kind.DATE, **properties), Column("secret", Role.SENSITIVE)))
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)

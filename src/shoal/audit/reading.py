@@ -88,7 +88,9 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
         attribute = replace(attribute, column=replace(attribute.column, date_format=None))
     if isinstance(series.dtype, pl.Struct | pl.List | pl.Array):
         read = [None if cell.startswith(_ODD) else cell for cell in cells]
-        cells = [cell.removeprefix("\\") if none is None else cell for cell, none in zip(cells, read, strict=True)]
+        cells = [
+            cell.removeprefix("\\") if none is None else cell for cell, none in zip(cells, read, strict=True)
+        ]
     else:
         read = list(cells)
     values = _READERS[type(attribute.domain)](read, attribute)
