@@ -317,14 +317,16 @@ def _refuse_years(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> 
     if (far := moments.beyond(cells)).any():
         row = int(rows[int(far.arg_true()[0])]) + 1
         raise InputError(
-            f"column {column.name!r}, row {row}: the date is before the year 1 or after the year 9999; correct "
-            "it or leave it empty",
+            f"column {column.name!r}, row {row}: the date is before the year 1 or after the year 9999; "
+            "correct it or leave it empty",
             reason=Reason.BAD_VALUE,
         )
 
 
 def _times_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute | None:
-    """Return dates with every time of day as a value of its own; None if no cell has a time."""
+    """Return dates with every time of day as a value of its own; None if the column has no times."""
+    if not moments.has_time(column.date_format):
+        return None
     found = _read_moments(cells, column, rows)
     if not ((found["clock"] != 0) | (found["offset"] != moments.NO_OFFSET)).any():
         return None

@@ -220,13 +220,8 @@ def test_mixed_objects_are_refused_not_cut() -> None:
     ):
         frame = pd.DataFrame({"seen": pd.Series(cells, dtype=object)})
         declared = Schema((Column("seen", Role.QUASI, Kind.DATE),))
-        try:
-            found = audit(frame, frame, declared, KAnonymity(k=4))
-        except InputError as error:
-            assert "'seen'" in str(error)
-        else:
-            assert not found.holds
-            assert found.concealment < 4
+        with pytest.raises(InputError, match="column 'seen'"):
+            audit(frame, frame, declared, KAnonymity(k=4))
 
 
 def test_years_of_two_digits_are_those_of_python() -> None:
@@ -265,13 +260,13 @@ def test_years_that_do_not_fit_are_refused_by_name(number: int, arrow: bool, kin
     if arrow:
         try:
             frame = frame.to_arrow()
-        except BaseException:  # noqa: BLE001 - Polars gives up with a panic
+        except BaseException:  # Polars gives up with a panic
             pytest.skip("there is no such Arrow table")
     declared = Schema((Column("seen", Role.QUASI, kind),))
-    with pytest.raises(InputError, match="column 'seen', row 2: .*year") as caught:
+    with pytest.raises(InputError, match=r"column 'seen', row 2: .*year") as caught:
         anonymize(frame, declared, KAnonymity(k=2))
     assert isinstance(caught.value, ShoalError)
-    with pytest.raises(InputError, match="'seen' of the release.*year"):
+    with pytest.raises(InputError, match=r"'seen' of the release.*year"):
         audit(fine, frame, declared, KAnonymity(k=2))
 
 

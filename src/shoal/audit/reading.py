@@ -53,8 +53,9 @@ def read_release(frame: nw.DataFrame[Any], table: Table) -> tuple[ReleasedColumn
     """Read the quasi-identifiers of a release.
 
     Cells may be written as Shoal writes them, as ARX does (``[20, 40[``, labels of a hierarchy, ``*``), or be
-    typed (structs of low and high, lists). A struct with one bound, with other fields that are not null, or in
-    a column without an order stands for nothing, and so does an empty list. Items take three columns; without the other two, they are exact.
+    typed (structs of low and high, lists). A struct with one bound only, with other fields that are not null,
+    or in a column without an order stands for no value, and so does an empty list. Items take three columns;
+    without the other two, they are exact.
 
     Parameters
     ----------
