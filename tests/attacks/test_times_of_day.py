@@ -278,3 +278,18 @@ def test_sensitive_times_are_told_apart() -> None:
         found = audit(each, each, declared, epsilon=0.05, delta=0.5)
         assert found.diversity[0].p == 6
         assert found.proximity[0].risk == 0  # hours apart are not within an hour
+
+
+def test_carried_dates_that_no_text_can_hold_are_refused(tmp_path: Path) -> None:
+    far = pl.Series([0, 10**9], dtype=pl.Int32).cast(pl.Date)
+    frame = pl.DataFrame({"age": [30, 31], "seen": far})
+    release = anonymize(frame, Schema((Column("age", Role.QUASI, Kind.NUMERIC),)), KAnonymity(k=2))
+    with pytest.raises(InputError, match="'seen'"):
+        release.save(tmp_path / "release")
+    assert not (tmp_path / "release").exists()
+
+
+def test_carried_times_stay_as_they_are() -> None:
+    frame = pl.DataFrame({"age": [30, 31], "seen": TIMES[:2]})
+    release = anonymize(frame, Schema((Column("age", Role.QUASI, Kind.NUMERIC),)), KAnonymity(k=2))
+    assert sorted(release.table["seen"]) == TIMES[:2]
