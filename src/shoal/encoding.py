@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal import written
+from shoal import moments, written
 from shoal.domain import (
     Attribute,
     Codes,
@@ -22,6 +23,7 @@ from shoal.domain import (
     RangeDomain,
     Sensitive,
     SetDomain,
+    TimesDomain,
     TreeDomain,
     named_items,
 )
@@ -37,6 +39,8 @@ def to_polars(series: nw.Series[Any]) -> pl.Series:
     native = series.to_native()
     if isinstance(native, pl.Series):
         return native
+    if series.dtype == nw.Object:
+        _refuse_mixed_dates(series)
     try:
         if find_spec("pyarrow") is not None:
             return pl.Series(series.name, series.to_arrow())
@@ -52,6 +56,24 @@ def to_polars(series: nw.Series[Any]) -> pl.Series:
             else f"holds values that cannot be read ({''.join(types)}); convert them to text or numbers"
         )
         raise InputError(f"column {series.name!r} {problem}", reason=Reason.BAD_VALUE) from None
+
+
+def _refuse_mixed_dates(series: nw.Series[Any]) -> None:
+    """Refuse dates that PyArrow would make equal without a word: it cuts times, zones and nanoseconds."""
+    dates = [cell for cell in series.drop_nulls().to_list() if isinstance(cell, datetime.date)]
+    times = [cell for cell in dates if isinstance(cell, datetime.datetime)]
+    problem = None
+    if 0 < len(times) < len(dates):
+        problem = "mixes days and times"
+    elif len({time.tzinfo is None for time in times}) > 1:
+        problem = "mixes times with and without a time zone"
+    elif any(getattr(time, "nanosecond", 0) for time in times):
+        problem = "has times to the nanosecond as objects"
+    if problem is not None:
+        raise InputError(
+            f"column {series.name!r} {problem}; convert it to one type, such as datetime64",
+            reason=Reason.BAD_VALUE,
+        )
 
 
 def same_flavour(columns: Sequence[pl.Series], like: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
@@ -139,7 +161,12 @@ def _plain(cells: pl.Series) -> pl.Series:
 
 
 def attribute(
-    cells: pl.Series, column: Column, rows: NDArray[np.int64], known: Domain | None = None
+    cells: pl.Series,
+    column: Column,
+    rows: NDArray[np.int64],
+    known: Domain | None = None,
+    *,
+    times: bool = False,
 ) -> Attribute:
     """Return a quasi-identifier as codes into its domain.
 
@@ -154,6 +181,9 @@ def attribute(
     known
         The domain of the same column in a larger table that these cells are a part of; without it, the
         domain is that of the cells.
+    times
+        Whether different times of a day are different values, if the column has any. Methods generalize to
+        days, which their releases say; an auditor must see times that are shown.
 
     Raises
     ------
@@ -162,10 +192,20 @@ def attribute(
     """
     if column.kind is Kind.ITEMS:
         return _items_attribute(cells, column, rows)
+    _refuse_years(cells, column, rows)
+    if (
+        times
+        and column.kind is Kind.DATE
+        and column.hierarchy is None
+        and moments.has_time(column.date_format)
+    ):
+        timed = _times_attribute(cells, column, rows)
+        if timed is not None:
+            return timed
     values, codes = factorize(_READERS[column.kind](cells, column, rows))
     if known is not None:
         return Attribute(column, known, _codes_in(known, values, column, codes, rows))
-    labels = _texts(values, column)
+    labels = written_texts(values, column)
     if column.domain is not None and column.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
         values, labels, codes = _declared(column, values, labels, codes, rows)
     if column.hierarchy is not None:
@@ -189,7 +229,7 @@ def _codes_in(
     """Return codes into a given domain instead of into the values that occur."""
     if domain.values.dtype.is_float():
         values = values.cast(pl.Float64)  # whole numbers alone are read as such, but not among fractions
-    places = [domain.code_of.get(label, -2) for label in _texts(values, column)]
+    places = [domain.code_of.get(label, -2) for label in written_texts(values, column)]
     renumbered = np.array([*places, -2 if domain.missing is None else domain.missing], dtype=np.int32)[codes]
     if (renumbered == -2).any():
         first = int(rows[int((renumbered == -2).argmax())]) + 1
@@ -255,29 +295,62 @@ def _whole_if_possible(numbers: pl.Series) -> pl.Series:
 
 
 def _read_dates(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
-    if cells.dtype == pl.String:
-        texts = cells.str.strip_chars()
-        if column.date_format is None:
-            days = texts.str.extract(_ISO_DAY).str.to_date("%Y-%m-%d", strict=False)
-        else:
-            days = texts.str.to_date(column.date_format, strict=False)
-    elif isinstance(cells.dtype, pl.Datetime | pl.Date):
-        days = cells.dt.date()
-    else:
-        days = pl.Series([None] * len(cells), dtype=pl.Date)
+    return _read_moments(cells, column, rows)["day"].cast(pl.Int32).cast(pl.Date).rename(column.name)
+
+
+def _read_moments(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.DataFrame:
+    """Return day, clock and offset of each cell, null where missing."""
+    found = moments.parts(cells, column.date_format)
     _refuse(
-        days.is_null() & cells.is_not_null(),
+        found["day"].is_null() & cells.is_not_null(),
         cells,
         column,
         rows,
         f"is not a date written as {column.date_format or 'YYYY-MM-DD'}; correct it or set the column's "
         "date_format",
     )
-    _check_bounds(days, cells, column, rows)
-    return days.rename(column.name)
+    _check_bounds(found["day"].cast(pl.Int32).cast(pl.Date), cells, column, rows)
+    return found
 
 
-_ISO_DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ][0-9:.,]+(?:Z|[+-][0-9:]+)?)?$"
+def _refuse_years(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> None:
+    """Refuse typed dates that are beyond what calendars have."""
+    if (far := moments.beyond(cells)).any():
+        row = int(rows[int(far.arg_true()[0])]) + 1
+        raise InputError(
+            f"column {column.name!r}, row {row}: the date is before the year 1 or after the year 9999; "
+            "correct it or leave it empty",
+            reason=Reason.BAD_VALUE,
+        )
+
+
+def _times_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute | None:
+    """Return dates with every time of day as a value of its own; None if the column has no times."""
+    if not moments.has_time(column.date_format):
+        return None
+    found = _read_moments(cells, column, rows)
+    if not ((found["clock"] != 0) | (found["offset"] != moments.NO_OFFSET)).any():
+        return None
+    distinct = found.drop_nulls("day").unique().sort("day", "clock", "offset")
+    known = tuple(moments.Moment(*row) for row in distinct.iter_rows())
+    ranks = found.join(distinct.with_row_index("code"), on=found.columns, how="left", maintain_order="left")
+    missing = len(known) if found["day"].null_count() else None
+    codes = ranks["code"].cast(pl.Int32).fill_null(len(known)).to_numpy()
+    places = distinct["day"].to_numpy() + distinct["clock"].to_numpy() / (86_400 * 10**9)
+    ends = places[[0, -1]]
+    if column.domain is not None:
+        low, high = pl.Series(column.domain, dtype=pl.Date).to_physical().to_list()
+        ends = np.array([low, high + 1])
+    positions = (places - ends[0]) / max(ends[1] - ends[0], np.finfo(np.float64).tiny)
+    nothing = () if missing is None else (None,)
+    domain = TimesDomain(
+        (*(moment.text() for moment in known), *(MISSING for _ in nothing)),
+        pl.Series(column.name, [*distinct["day"], *nothing], dtype=pl.Int32).cast(pl.Date),
+        missing,
+        np.append(positions, [2.0] * len(nothing)),
+        known,
+    )
+    return Attribute(column, domain, codes)
 
 
 def _read_categories(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
@@ -301,7 +374,7 @@ def _check_bounds(values: pl.Series, cells: pl.Series, column: Column, rows: NDA
         _refuse(outside, cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
 
 
-def _texts(values: pl.Series, column: Column) -> tuple[str, ...]:
+def written_texts(values: pl.Series, column: Column) -> tuple[str, ...]:
     """Return how each value is written; whole numbers without a fraction, whatever their type."""
     if values.dtype == pl.Date and column.date_format is not None:
         return _formatted(values, column.name, column.date_format)
@@ -311,15 +384,14 @@ def _texts(values: pl.Series, column: Column) -> tuple[str, ...]:
 
 def _formatted(days: pl.Series, name: str, form: str) -> tuple[str, ...]:
     """Return how days are written, if they can be read back."""
-    with suppress(pl.exceptions.PolarsError):
-        texts = days.cast(pl.Datetime).dt.strftime(form)  # the format may speak of hours
-        if texts.str.to_date(form, strict=False).equals(days):
-            return tuple(texts.to_list())
-    raise InputError(
-        f"column {name!r}: days written as {form} cannot be read back; choose a date_format with year, month "
-        "and day",
-        reason=Reason.SCHEMA,
-    )
+    texts = moments.write_days(days, form)
+    if texts is None:
+        raise InputError(
+            f"column {name!r}: days written as {form} cannot be read back; choose a date_format with year, "
+            "month and day",
+            reason=Reason.SCHEMA,
+        )
+    return tuple(texts)
 
 
 def _positions(values: pl.Series, column: Column, missing: int | None) -> NDArray[np.float64]:
@@ -354,7 +426,7 @@ def _declared(
 ) -> tuple[pl.Series, tuple[str, ...], Codes]:
     """Renumber categories by the declared domain."""
     declared = {
-        value if isinstance(value, str) else _texts(pl.Series([value]), column)[0]: value
+        value if isinstance(value, str) else written_texts(pl.Series([value]), column)[0]: value
         for value in column.domain or ()
         if value not in (None, MISSING, *column.missing_marks)
     }

@@ -220,13 +220,21 @@ def write_csv(frame: pl.DataFrame, path: str | Path, *, header: bool = True) -> 
     Raises
     ------
     InputError
-        If the file cannot be written.
+        If the file cannot be written, or a date is too far away to be written as text.
     """
     # A lone empty cell would be a blank line, which readers skip.
     empty = '""' if frame.width == 1 else ""
     with writing(path):
-        plain = frame.with_columns(pl.col(pl.String).replace("", None))
-        plain.write_csv(path, null_value=empty, include_header=header)
+        try:
+            plain = frame.with_columns(pl.col(pl.String).replace("", None))
+            plain.write_csv(path, null_value=empty, include_header=header)
+        except pl.exceptions.PanicException:
+            dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+            raise InputError(
+                f"a date in {listing(dates)} is too far away to be written as text; correct it or leave it "
+                "empty",
+                reason=Reason.BAD_VALUE,
+            ) from None
 
 
 def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:

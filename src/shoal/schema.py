@@ -38,7 +38,7 @@ class Kind(StrEnum):
     """What values a column holds, and so what a generalized value of it is."""
 
     NUMERIC = "numeric"  # an interval of numbers
-    DATE = "date"  # an interval of days
+    DATE = "date"  # an interval of days; times of day are generalized to their day
     CATEGORICAL = "categorical"  # a set of values, or a node of a hierarchy
     ORDINAL = "ordinal"  # an interval of values in a declared order
     ITEMS = "items"  # several items in one cell: a base, uncertain items, and how many of them are wrong
@@ -74,7 +74,8 @@ class Column:
     missing_marks
         Texts that mean "missing" besides the empty cell, such as ``?``.
     date_format
-        How dates are written (as in ``strptime``); None expects ISO dates.
+        How dates are written (as in ``strptime``); None expects ISO dates. Released days are written without
+        the time of day.
     separator
         What stands between the items of a text, such as ``;``; None expects white space.
     normalize

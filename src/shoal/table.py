@@ -87,7 +87,13 @@ class Table:
 
     @classmethod
     def encode(
-        cls, frame: Any, schema: Schema, *, domains: Mapping[str, Domain] | None = None, first_row: int = 0
+        cls,
+        frame: Any,
+        schema: Schema,
+        *,
+        domains: Mapping[str, Domain] | None = None,
+        first_row: int = 0,
+        times: bool = False,
     ) -> Table:
         """Turn a frame into arrays.
 
@@ -101,6 +107,8 @@ class Table:
             Where the frame is a part of a larger table, the domains of some of its columns there.
         first_row
             The position of its first row there.
+        times
+            Whether different times of a day are different values, as for an auditor; methods know days.
 
         Raises
         ------
@@ -122,7 +130,7 @@ class Table:
             series = {name: cells.gather(rows) for name, cells in series.items()}
         given = domains or {}
         attributes = tuple(
-            encoding.attribute(series[column.name], column, places, given.get(column.name))
+            encoding.attribute(series[column.name], column, places, given.get(column.name), times=times)
             for column in schema.quasi
         )
         kept_frame = data if kept is None else data[rows]

@@ -90,7 +90,7 @@ def audit(
     """
     if (delta is not None or distance is not None) and epsilon is None:
         raise InputError("delta and distance say nothing without an epsilon", reason=Reason.PARAMETER)
-    table = Table.encode(original, schema)
+    table = Table.encode(original, schema, times=True)
     found = audit_table(
         table,
         released,

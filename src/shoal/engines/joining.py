@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal import written
+from shoal import moments, written
 from shoal.domain import SetDomain, TreeDomain
 from shoal.engines.blocks import digest_of, total_digest
 from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
@@ -237,7 +237,7 @@ class Check:
             return all(str(each) in domain.code_of for each in members)
         low, high = column.domain or (None, None)
         data = [_datum(each, column) for each in members if each != ""]
-        return not data or (low <= min(data) and max(data) <= high)
+        return not data or (None not in data and low <= min(data) and max(data) <= high)
 
 
 def require_whole(seen: int, digest: int, rows: int, digests: Iterable[int]) -> None:
@@ -273,9 +273,8 @@ def _datum(value: Any, column: Column) -> Any:
     if not isinstance(value, str):
         return value
     if column.kind is Kind.DATE:
-        if column.date_format is not None:
-            return datetime.datetime.strptime(value, column.date_format).date()
-        return datetime.date.fromisoformat(value)
+        span = moments.read(value, column.date_format)
+        return None if span is None else datetime.date(1970, 1, 1) + datetime.timedelta(days=span[0].day)
     with suppress(ValueError):
         return int(value)
     return float(value)
