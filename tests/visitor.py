@@ -58,7 +58,11 @@ class Server:
 
 
 @contextmanager
-def running(folder: Path, temporary: Path, *options: str) -> Iterator[Server]:
+def running(
+    folder: Path, temporary: Path, *options: str, signal_number: int = signal.SIGINT
+) -> Iterator[Server]:
+    """Run a server, end it by a signal, and see that it left nothing behind, unless it was killed."""
+    before = set(temporary.iterdir())
     process = subprocess.Popen(
         [*SHOAL, "ui", "--no-browser", "--folder", str(folder), *options],
         stdout=subprocess.PIPE,
@@ -72,13 +76,14 @@ def running(folder: Path, temporary: Path, *options: str) -> Iterator[Server]:
         address = next(found[0] for line in process.stdout if (found := re.search(r"http://\S+", line)))
         yield Server(process, address, temporary)
     finally:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal_number)
         process.wait(timeout=60)
         complaints = process.stderr.read()
         process.stdout.close()
         process.stderr.close()
     assert "Traceback" not in complaints, complaints
-    assert list(temporary.iterdir()) == []  # nothing is left behind
+    if signal_number != signal.SIGKILL:
+        assert set(temporary.iterdir()) <= before  # nothing is left behind
 
 
 class Visitor:

@@ -55,9 +55,11 @@ def sweep(parent: Path) -> list[Path]:
         for folder in sorted(parent.glob(f"{PREFIX}*")):
             descriptor = _taken_over(folder)
             if descriptor is not None:
-                _remove(folder)
-                os.close(descriptor)  # the lock goes last: another sweep keeps away until then
-                removed.append(folder)
+                try:
+                    _remove(folder)
+                    removed.append(folder)
+                finally:
+                    os.close(descriptor)  # the lock goes last: another sweep keeps away until then
     return removed
 
 
