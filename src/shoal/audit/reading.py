@@ -6,6 +6,7 @@ import datetime
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal import written
 from shoal.audit.item_reading import read_items
+from shoal.audit.number_reading import Ranked, float_texts, read_end, read_number
 from shoal.domain import Attribute, Domain, ItemsDomain, RangeDomain, SetDomain, TreeDomain
 from shoal.encoding import factorize, to_polars
 from shoal.errors import InputError, Reason, unknown_column
@@ -77,7 +79,10 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
         worlds, shown = read_items(frame, name, attribute.domain)
         return ReleasedColumn(name, worlds, shown, _strangers(worlds.texts(), worlds))
     texts, codes = factorize(_as_text(to_polars(frame[name]), attribute.column).fill_null(MISSING))
-    cells = [MISSING if text in attribute.column.missing_marks else text for text in texts.to_list()]
+    marks = set(attribute.column.missing_marks)
+    if isinstance(attribute.domain, RangeDomain):
+        marks.difference_update(attribute.domain.labels)  # a date of the original that a mark is one form of
+    cells = [MISSING if text in marks else text for text in texts.to_list()]
     values = _READERS[type(attribute.domain)](cells, attribute)
     return ReleasedColumn(name, values, codes, _strangers(cells, values))
 
@@ -90,6 +95,13 @@ def _strangers(cells: Sequence[str], values: Generalized) -> tuple[str, ...]:
 def _as_text(series: pl.Series, column: Column) -> pl.Series:
     """Return a released column as text; typed intervals and sets as they would be written."""
     if isinstance(series.dtype, pl.Struct):
+        for field in series.dtype.fields:
+            if field.dtype.is_float() and series.struct.field(field.name).is_nan().any():
+                raise InputError(
+                    f"column {series.name!r} of the release: an interval with an end that is not a number "
+                    "(NaN) is neither a value nor an interval",
+                    reason=Reason.RELEASE_UNREADABLE,
+                )
         bounds = series.struct.unnest().select(
             _as_text(series.struct.field(end), column) for end in ("low", "high")
         )
@@ -105,10 +117,7 @@ def _as_text(series: pl.Series, column: Column) -> pl.Series:
         ]
         return pl.Series(series.name, texts, dtype=pl.String)
     if series.dtype.is_float():
-        numbers = [
-            None if v is None or v != v else f"{v:.0f}" if v == int(v) else repr(v) for v in series.to_list()
-        ]
-        return pl.Series(series.name, numbers, dtype=pl.String)
+        return float_texts(series)
     if series.dtype in (pl.Date, pl.Datetime):
         return series.dt.strftime(column.date_format or "%Y-%m-%d")
     return series.cast(pl.String)
@@ -128,10 +137,7 @@ def _typed_set(members: Sequence[str | None]) -> str:
 def _read_ranges(cells: Sequence[str], attribute: Attribute) -> Ranges:
     domain = attribute.domain
     assert isinstance(domain, RangeDomain)
-    known = len(domain) - (domain.missing is not None)
-    ranked = (
-        list(range(known)) if attribute.column.kind is Kind.ORDINAL else domain.values.head(known).to_list()
-    )
+    below, up_to = _places(attribute.column, domain)
     datum = _datum_reader(attribute.column, domain)
     low, high = np.empty(len(cells), np.int32), np.empty(len(cells), np.int32)
     for i, cell in enumerate(cells):
@@ -141,17 +147,30 @@ def _read_ranges(cells: Sequence[str], attribute: Attribute) -> Ranges:
             low[i], high[i] = (domain.missing, domain.missing) if domain.missing is not None else (0, -1)
         else:
             least, most, with_least, with_most = _ends(cell, datum, attribute.column)
-            low[i] = bisect_left(ranked, least) if with_least else bisect_right(ranked, least)
-            high[i] = (bisect_right(ranked, most) if with_most else bisect_left(ranked, most)) - 1
+            low[i] = below(least) if with_least else up_to(least)
+            high[i] = (up_to(most) if with_most else below(most)) - 1
             if low[i] > high[i]:
                 low[i], high[i] = 0, -1
     return Ranges(domain, low, high)
 
 
+def _places(column: Column, domain: RangeDomain) -> tuple[Callable[[Any], int], Callable[[Any], int]]:
+    """Return two functions: how many values of a domain are less than one, and how many are not greater."""
+    known = len(domain) - (domain.missing is not None)
+    if column.kind is Kind.NUMERIC:
+        numbers = Ranked(domain.values.head(known))
+        return numbers.below, numbers.up_to
+    ranked = list(range(known)) if column.kind is Kind.ORDINAL else domain.values.head(known).to_list()
+    return partial(bisect_left, ranked), partial(bisect_right, ranked)
+
+
 def _ends(cell: str, datum: Callable[[str], Any], column: Column) -> tuple[Any, Any, bool, bool]:
     """Return the two ends of a written interval and whether they belong to it."""
+    first, last = datum, datum
+    if column.kind is Kind.NUMERIC:
+        first, last = partial(read_end, lower=True), partial(read_end, lower=False)
     if (pair := written.read_interval(cell)) is not None:
-        low, high = datum(pair[0]), datum(pair[1])
+        low, high = first(pair[0]), last(pair[1])
         if low is not None and high is not None:
             return low, high, True, True
     members = written.read_set(cell)
@@ -159,7 +178,7 @@ def _ends(cell: str, datum: Callable[[str], Any], column: Column) -> tuple[Any, 
     if single is not None:
         return single, single, True, True
     if (foreign := written.read_foreign_interval(cell)) is not None:
-        low, high = datum(foreign[0]), datum(foreign[1])
+        low, high = first(foreign[0]), last(foreign[1])
         if low is not None and high is not None:
             return low, high, foreign[2], foreign[3]
     raise InputError(
@@ -172,15 +191,6 @@ def _ends(cell: str, datum: Callable[[str], Any], column: Column) -> tuple[Any, 
 def _datum_reader(column: Column, domain: Domain) -> Callable[[str], Any]:
     """Return a function that reads one value of a column, or None where the text is not one."""
 
-    def number(text: str) -> int | float | None:
-        try:
-            return int(text)
-        except ValueError:
-            try:
-                return float(text)
-            except ValueError:
-                return None
-
     def day(text: str) -> datetime.date | None:
         try:
             if column.date_format is not None:
@@ -191,7 +201,7 @@ def _datum_reader(column: Column, domain: Domain) -> Callable[[str], Any]:
 
     match column.kind:
         case Kind.NUMERIC:
-            return number
+            return read_number
         case Kind.DATE:
             return day
         case _:
