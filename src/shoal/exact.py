@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from numbers import Integral
 from typing import Any
@@ -270,19 +271,29 @@ def shares(values: pl.Series, low: Any, high: Any) -> NDArray[np.float64]:
 
 
 def near(values: pl.Series) -> NDArray[np.float64]:
-    """Return the floats nearest to numbers, for charts and the like; the largest float for what is beyond."""
-    if values.dtype.is_integer() or values.dtype.is_float():
+    """Return the floats nearest to numbers, for distances and charts, none of them larger than `as_float`."""
+    if values.dtype.is_integer():
         return values.cast(pl.Float64).to_numpy()
-    most = float(np.finfo(np.float64).max)
-    return np.clip(np.array([float(exact(each)) for each in values], dtype=np.float64), -most, most)
+    if values.dtype.is_float():
+        return np.clip(values.to_numpy(), -sys.float_info.max / 2, sys.float_info.max / 2)
+    return np.array([as_float(Fraction(exact(each))) for each in values], dtype=np.float64)
+
+
+def as_float(number: Fraction) -> float:
+    """Return the nearest float, and no larger one than half of the largest: differences stay finite."""
+    most = sys.float_info.max / 2
+    return float(min(max(number, Fraction(-most)), Fraction(most)))
 
 
 def scaled(values: Iterable[Any]) -> tuple[list[int | None], Fraction]:
     """Return numbers as whole multiples of a unit, None where missing, and the unit, which is at most 1."""
+    if isinstance(values, pl.Series) and values.dtype.is_integer():
+        return values.to_list(), Fraction(1)
     known = [None if each is None else exact(each) for each in values]
-    last = min((_last_place(each) for each in known if each), default=0)
-    unit = Fraction(10) ** min(last, 0)
-    return [None if each is None else int(Fraction(each) / unit) for each in known], unit
+    places = max((-int(each.as_tuple().exponent) for each in known if each is not None), default=0)
+    places = max(places, 0)
+    with localcontext(prec=4 * MOST_PLACES):
+        return [None if each is None else int(each.scaleb(places)) for each in known], Fraction(1, 10**places)
 
 
 def texts_of_objects(cells: Iterable[Any]) -> list[str | None] | None:
