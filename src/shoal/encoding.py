@@ -6,6 +6,7 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal import moments, written
+from shoal import exact, moments, written
 from shoal.domain import (
     Attribute,
     Codes,
@@ -30,6 +31,7 @@ from shoal.domain import (
 from shoal.errors import InputError, Reason, listing
 from shoal.hierarchy import MISSING
 from shoal.lists import Lists, ascending_sets
+from shoal.marks import check_marks, without_marks
 from shoal.normalization import normalized, normalized_text
 from shoal.schema import Column, Kind
 
@@ -38,24 +40,43 @@ def to_polars(series: nw.Series[Any]) -> pl.Series:
     """Return a column of any flavour as a Polars series, null where a value is missing."""
     native = series.to_native()
     if isinstance(native, pl.Series):
-        return native
+        return _of_objects(series) if native.dtype == pl.Object else native
     if series.dtype == nw.Object:
         _refuse_mixed_dates(series)
     try:
         if find_spec("pyarrow") is not None:
-            return pl.Series(series.name, series.to_arrow())
+            return _of_arrow(series.name, series.to_arrow())
         missing = series.is_null().to_list()
         cells = [None if none else cell for cell, none in zip(series.to_list(), missing, strict=True)]
         return pl.Series(series.name, cells, strict=True)
-    # PyArrow's errors derive from these.
-    except (TypeError, ValueError, NotImplementedError, OverflowError, pl.exceptions.PolarsError):
-        types = sorted({type(value).__name__ for value in series.drop_nulls().to_list()})
-        problem = (
-            f"mixes values of several types ({', '.join(types)}); convert it to one"
-            if len(types) > 1
-            else f"holds values that cannot be read ({''.join(types)}); convert them to text or numbers"
-        )
-        raise InputError(f"column {series.name!r} {problem}", reason=Reason.BAD_VALUE) from None
+    # PyArrow's errors derive from these; Polars has a RuntimeError for decimals that are too long.
+    except (TypeError, ValueError, RuntimeError, OverflowError, pl.exceptions.PolarsError):
+        return _of_objects(series)
+
+
+def _of_arrow(name: str, cells: Any) -> pl.Series:
+    import pyarrow as pa
+
+    if pa.types.is_decimal256(cells.type):  # longer than any decimal of Polars
+        return pl.Series(name, [None if cell is None else str(cell) for cell in cells.to_pylist()], pl.String)
+    return pl.Series(name, cells)
+
+
+def _of_objects(series: nw.Series[Any]) -> pl.Series:
+    """Return Python's own numbers of several types, or such as no other type holds, as exact texts."""
+    nulls = series.is_null().to_list()
+    cells = [None if none else cell for cell, none in zip(series.to_list(), nulls, strict=True)]
+    with suppress(ValueError):
+        texts = exact.texts_of_objects(cells)
+        if texts is not None:
+            return pl.Series(series.name, texts, dtype=pl.String)
+    types = sorted({type(cell).__name__ for cell in cells if cell is not None})
+    problem = (
+        f"mixes values of several types ({', '.join(types)}); convert it to one"
+        if len(types) > 1
+        else f"holds values that cannot be read ({''.join(types)}); convert them to text or numbers"
+    )
+    raise InputError(f"column {series.name!r} {problem}", reason=Reason.BAD_VALUE)
 
 
 def _refuse_mixed_dates(series: nw.Series[Any]) -> None:
@@ -84,9 +105,17 @@ def same_flavour(columns: Sequence[pl.Series], like: nw.DataFrame[Any]) -> nw.Da
     return nw.from_dict(data, backend=like.implementation)
 
 
-def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
-    """Return the distinct values of a series in ascending order and the code of each cell (-1 for null)."""
-    distinct = series.drop_nulls().unique().sort()
+def factorize(series: pl.Series, *, numeric: bool = False) -> tuple[pl.Series, Codes]:
+    """Return the distinct values of a series in ascending order and the code of each cell (-1 for null).
+
+    Parameters
+    ----------
+    series
+        The cells.
+    numeric
+        Whether texts are numbers, as `exact.read` returns them, and ascend as such.
+    """
+    distinct = exact.ascending(series) if numeric else series.drop_nulls().unique().sort()
     if series.dtype == pl.String:
         ranks = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32)
     else:
@@ -104,17 +133,7 @@ def read_cells(series: nw.Series[Any], column: Column) -> pl.Series:
             f"column {column.name!r} holds {cells.dtype}, which cannot be a quasi-identifier",
             reason=Reason.BAD_VALUE,
         )
-    return without_marks(cells, column.missing_marks)
-
-
-def without_marks(cells: pl.Series, missing_marks: Sequence[str]) -> pl.Series:
-    """Return cells with null also where they are empty, not a number, or one of the marks."""
-    if cells.dtype.is_float():
-        return cells.fill_nan(None)
-    if cells.dtype == pl.String:
-        marks = pl.Series([MISSING, *missing_marks], dtype=pl.String)
-        return pl.select(pl.when(~cells.is_in(marks.implode())).then(cells)).to_series().rename(cells.name)
-    return cells
+    return without_marks(cells, column.missing_marks, column.kind)
 
 
 def _read_items(series: nw.Series[Any], column: Column) -> pl.Series:
@@ -202,9 +221,17 @@ def attribute(
         timed = _times_attribute(cells, column, rows)
         if timed is not None:
             return timed
-    values, codes = factorize(_READERS[column.kind](cells, column, rows))
+    read = _READERS[column.kind](cells, column, rows)
+    values, codes = factorize(read, numeric=column.kind is Kind.NUMERIC)
     if known is not None:
         return Attribute(column, known, _codes_in(known, values, column, codes, rows))
+    found = _found_attribute(column, values, codes, rows)
+    check_marks(column, found.domain, _is_date)
+    return found
+
+
+def _found_attribute(column: Column, values: pl.Series, codes: Codes, rows: NDArray[np.int64]) -> Attribute:
+    """Return a quasi-identifier over the domain of the values that occur."""
     labels = written_texts(values, column)
     if column.domain is not None and column.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
         values, labels, codes = _declared(column, values, labels, codes, rows)
@@ -227,8 +254,6 @@ def _codes_in(
     domain: Domain, values: pl.Series, column: Column, codes: Codes, rows: NDArray[np.int64]
 ) -> Codes:
     """Return codes into a given domain instead of into the values that occur."""
-    if domain.values.dtype.is_float():
-        values = values.cast(pl.Float64)  # whole numbers alone are read as such, but not among fractions
     places = [domain.code_of.get(label, -2) for label in written_texts(values, column)]
     renumbered = np.array([*places, -2 if domain.missing is None else domain.missing], dtype=np.int32)[codes]
     if (renumbered == -2).any():
@@ -259,39 +284,24 @@ def _refuse(
 
 
 def _read_numbers(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
-    if cells.dtype == pl.String:
-        texts = cells.str.strip_chars()
-        numbers: pl.Series = texts.cast(pl.Int64, strict=False)
-        if numbers.null_count() > cells.null_count():
-            numbers = texts.cast(pl.Float64, strict=False)
-    elif cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
-        numbers = cells
-    else:
-        numbers = pl.Series([None] * len(cells), dtype=pl.Float64)
-    _refuse(
-        numbers.is_null() & cells.is_not_null(),
-        cells,
-        column,
-        rows,
-        "is not a number; correct it, declare it as a missing mark, or make the column categorical",
-    )
-    if numbers.dtype.is_float():
-        problem = "is not a finite number; correct it or leave it empty"
-        _refuse(~numbers.is_finite(), cells, column, rows, problem, Reason.NOT_FINITE)
-    numbers = _whole_if_possible(numbers)
-    _check_bounds(numbers, cells, column, rows)
+    readable = cells.dtype.is_numeric() or cells.dtype in (pl.String, pl.Boolean)
+    numbers = exact.read(cells) if readable else pl.Series([None] * len(cells), dtype=pl.Float64)
+    wrong = numbers.is_null() & cells.is_not_null()
+    if wrong.any():
+        text = str(cells[int(wrong.arg_true()[0])]).strip()
+        if exact.is_written_as_number(text):
+            problem = f"has digits more than {exact.MOST_PLACES} places from the decimal point; round it"
+            _refuse(wrong, cells, column, rows, f"{problem}, or make the column categorical")
+        if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+            problem = "is not a finite number; correct it or leave it empty"
+            _refuse(wrong, cells, column, rows, problem, Reason.NOT_FINITE)
+        problem = "is not a number; correct it, declare it as a missing mark, or make the column categorical"
+        _refuse(wrong, cells, column, rows, problem)
+    if column.domain is not None:
+        low, high = column.domain
+        problem = f"is outside the declared domain {low}..{high}"
+        _refuse(exact.outside(numbers, low, high), cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
     return numbers.rename(column.name)
-
-
-def _whole_if_possible(numbers: pl.Series) -> pl.Series:
-    """Return numbers of any type as 64-bit integers if all of them are, else as 64-bit floats."""
-    integers = numbers.cast(pl.Int64, strict=False)
-    if integers.cast(numbers.dtype, strict=False).eq_missing(numbers).all():
-        return integers
-    if numbers.dtype == pl.Float32:
-        numbers = numbers.cast(pl.String)  # 0.1 stays 0.1, not the binary fraction nearest to it
-    floats = numbers.cast(pl.Float64)
-    return floats.set(floats == 0, 0.0)  # there is no negative zero
 
 
 def _read_dates(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
@@ -353,9 +363,16 @@ def _times_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) 
     return Attribute(column, domain, codes)
 
 
+def _is_date(text: str, column: Column) -> bool:
+    with suppress(InputError):
+        _read_dates(pl.Series([text]), replace(column, domain=None), np.zeros(1, dtype=np.int64))
+        return True
+    return False
+
+
 def _read_categories(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
     del column, rows  # every value is a category
-    return _whole_if_possible(cells) if cells.dtype.is_float() else cells
+    return exact.whole_if_possible(exact.floats(cells)) if cells.dtype.is_float() else cells
 
 
 _READERS = {
@@ -378,8 +395,9 @@ def written_texts(values: pl.Series, column: Column) -> tuple[str, ...]:
     """Return how each value is written; whole numbers without a fraction, whatever their type."""
     if values.dtype == pl.Date and column.date_format is not None:
         return _formatted(values, column.name, column.date_format)
-    texts = values.cast(pl.String)
-    return tuple((texts.str.strip_suffix(".0") if values.dtype.is_float() else texts).to_list())
+    if values.dtype.is_float() or column.kind is Kind.NUMERIC:
+        return tuple(exact.labels(values))
+    return tuple(values.cast(pl.String).to_list())
 
 
 def _formatted(days: pl.Series, name: str, form: str) -> tuple[str, ...]:
@@ -406,16 +424,19 @@ def _positions(values: pl.Series, column: Column, missing: int | None) -> NDArra
 
 def _shares(values: pl.Series, column: Column) -> NDArray[np.float64]:
     """Return where ascending numbers or days lie between the lowest and the highest possible value."""
-    numbers = values.to_physical().to_numpy()
     ends = [values[0], values[-1]] if column.domain is None else list(column.domain)
-    low, high = pl.Series(ends, dtype=pl.Date).to_physical().to_list() if column.kind is Kind.DATE else ends
-    if numbers.dtype.kind == "i":
+    if column.kind is Kind.DATE:
+        values, ends = values.to_physical(), pl.Series(ends, dtype=pl.Date).to_physical().to_list()
+    fitting = [end for end in map(exact.fitting, ends, [values.dtype] * 2) if end is not None]
+    if len(fitting) < 2:
+        return exact.shares(values, *ends)
+    low, high = fitting
+    places: NDArray[Any] = values.to_numpy()
+    if values.dtype.is_integer():
         # Integers near each other but far from zero differ by less than a float can tell: subtract first.
-        first = int(numbers[0])
-        places = (numbers.astype(np.int64) - first).view(np.uint64).astype(np.float64)
+        first = int(places[0])
+        places = (places.astype(np.int64) - first).view(np.uint64).astype(np.float64)
         low, high = low - first, high - first
-    else:
-        places = numbers
     if math.isinf(high - low):
         places, low, high = places / 2, low / 2, high / 2
     return (places - low) / (high - low) if high > low else np.zeros(len(places))
@@ -475,6 +496,7 @@ def _tree_attribute(column: Column, values: pl.Series, labels: tuple[str, ...], 
 
 
 def _items_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute:
+    check_marks(column, None, _is_date)
     lists = cells.fill_null([])  # nobody can tell a missing set from an empty one in a text file
     nameless = lists.list.eval(pl.element().is_null() | (pl.element() == MISSING)).list.any()
     texts = lists.list.join(" ", ignore_nulls=True) if nameless.any() else lists

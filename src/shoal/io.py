@@ -179,7 +179,9 @@ def read_rows(path: str | Path) -> list[list[str]]:
     return [record for record in records if not _is_blank(record)]
 
 
-def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
+def read_toml(
+    path: str | os.PathLike[str], what: str, *, parse_float: Callable[[str], Any] = float
+) -> dict[str, Any]:
     """Read a TOML file.
 
     Parameters
@@ -188,6 +190,8 @@ def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
         Where it is.
     what
         What it is, in the words of an error.
+    parse_float
+        What to make of the text of a number that is not whole.
 
     Raises
     ------
@@ -196,7 +200,7 @@ def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
     """
     path = Path(path)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=parse_float)
     except FileNotFoundError:
         raise InputError(f"there is no {what} {path}", reason=Reason.MISSING_FILE) from None
     except (OSError, UnicodeDecodeError) as error:

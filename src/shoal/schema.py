@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from enum import StrEnum
 from numbers import Integral, Real
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import tomli_w
 
+from shoal import exact
 from shoal.carried import readable
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
@@ -155,15 +157,34 @@ class Column:
             if self.kind is Kind.DATE:
                 with suppress(ValueError, TypeError):
                     bounds.append(datetime.date.fromisoformat(str(bound)[:10]))
-            elif isinstance(bound, Real) and math.isfinite(bound):
-                bounds.append(int(bound) if isinstance(bound, Integral) else float(bound))
-        if len(domain) != 2 or len(bounds) != 2 or bounds[0] > bounds[1]:
+            elif (number := _bound(bound)) is not None:
+                bounds.append(number)
+        if len(domain) != 2 or len(bounds) != 2 or _after(*bounds):
             what = "dates (YYYY-MM-DD)" if self.kind is Kind.DATE else "numbers"
             raise self._error(f"domain {list(domain)!r} must be two {what}, the lowest and the highest")
         object.__setattr__(self, "domain", tuple(bounds))
 
     def _error(self, message: str) -> InputError:
         return InputError(f"column {self.name!r}: {message}", reason=Reason.SCHEMA)
+
+
+def _bound(bound: Any) -> int | float | Decimal | None:
+    """Return a bound of numbers, exactly; None if it is none."""
+    number: int | float | Decimal
+    if isinstance(bound, Integral):
+        number = int(bound)
+    elif isinstance(bound, Decimal):
+        number = bound or Decimal(0)
+    elif isinstance(bound, Real):
+        number = float(bound)
+    else:
+        return None
+    return number if exact.is_kept(exact.exact(number)) else None
+
+
+def _after(low: Any, high: Any) -> bool:
+    """Return whether the first of two bounds is above the second."""
+    return bool(low > high if isinstance(low, datetime.date) else exact.exact(low) > exact.exact(high))
 
 
 @dataclass(frozen=True)
@@ -329,7 +350,7 @@ class Schema:
             If the file is not there, is not TOML, or says something that is not understood.
         """
         path = Path(path)
-        data = read_toml(path, "schema file")
+        data = read_toml(path, "schema file", parse_float=Decimal)
         columns = data.pop("columns", None)
         if not isinstance(columns, dict) or not columns or data:
             extra = f"; it also has {listing(data)}" if data else ""
@@ -407,6 +428,8 @@ def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> K
         dtype == nw.Object and isinstance(next(iter(series.drop_nulls().head(1)), None), list | tuple | set)
     ):
         return Kind.ITEMS
+    if dtype == nw.Object and _holds_numbers(series):
+        return Kind.NUMERIC
     if dtype == nw.String:
         texts = series.filter(~series.is_null()).unique()
         texts = texts.filter(~texts.is_in(["", *missing_marks]))
@@ -416,6 +439,14 @@ def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> K
             if texts.str.contains(_ISO_DATE).all():
                 return Kind.DATE
     return Kind.CATEGORICAL
+
+
+def _holds_numbers(series: nw.Series[Any]) -> bool:
+    """Return whether a column of Python's own objects has numbers alone, such as pandas has no type for."""
+    with suppress(ValueError):
+        texts = exact.texts_of_objects(series.drop_nulls().to_list())
+        return texts is not None and any(text is not None for text in texts)
+    return False
 
 
 def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Kind]:
@@ -501,12 +532,28 @@ def _column_from(name: str, table: Any, path: Path) -> Column:
             raise wrong(f"{key!r} is unknown{did_you_mean(key, known)}; it may have {listing(known)}")
         if key in ("domain", "missing_marks") and not isinstance(value, list):
             raise wrong(f"{key} must be a list, not {value!r}")
-    table = dict(table)
+    # Bounds of numbers are kept as they are written; elsewhere, floats do.
+    bounds = table.get("domain") if table.get("kind") == Kind.NUMERIC else None
+    table = {key: _with_floats(value) for key, value in table.items()}
+    if bounds is not None:
+        table["domain"] = bounds
     if "hierarchy" in table:
         table["hierarchy"] = _hierarchy_from(table["hierarchy"], path, wrong)
     if "missing_marks" in table:
         table["missing_marks"] = tuple(str(mark) for mark in table["missing_marks"])
     return Column(name, **table)
+
+
+def _with_floats(value: Any) -> Any:
+    """Return a value of a TOML file with floats for decimals."""
+    match value:
+        case Decimal():
+            return float(value)
+        case list():
+            return [_with_floats(each) for each in value]
+        case dict():
+            return {key: _with_floats(each) for key, each in value.items()}
+    return value
 
 
 def _hierarchy_from(value: Any, path: Path, wrong: Callable[[str], InputError]) -> HierarchySource:

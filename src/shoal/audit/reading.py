@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal import moments, written
 from shoal.audit.item_reading import read_items
+from shoal.audit.number_reading import Ranked, float_texts, read_end, read_number
 from shoal.domain import Attribute, Domain, ItemsDomain, RangeDomain, SetDomain, TimesDomain, TreeDomain
 from shoal.encoding import factorize, to_polars, written_texts
 from shoal.errors import InputError, Reason, listing, unknown_column
@@ -83,7 +85,9 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
         return ReleasedColumn(name, worlds, shown, _strangers(worlds.texts(), worlds))
     series = to_polars(frame[name])
     texts, codes = factorize(_as_text(series, attribute).fill_null(MISSING))
-    marks = attribute.column.missing_marks
+    marks = set(attribute.column.missing_marks)
+    if isinstance(attribute.domain, RangeDomain):
+        marks.difference_update(attribute.domain.labels)  # a date of the original that a mark is one form of
     cells = [MISSING if text in marks else text for text in texts.to_list()]
     if _has_moments(series.dtype):
         attribute = replace(attribute, column=replace(attribute.column, date_format=None))
@@ -130,7 +134,7 @@ def _as_text(series: pl.Series, attribute: Attribute) -> pl.Series:
     if not _is_plain(dtype):
         raise _unreadable(series.name, f"holds {dtype}, which is not understood")
     if dtype.is_float():
-        return _float_texts(series)
+        return float_texts(series)
     if isinstance(dtype, pl.Date | pl.Datetime):
         return _date_texts(series, attribute)
     return series.cast(pl.String)
@@ -151,15 +155,6 @@ def _has_moments(dtype: Any) -> bool:
 
 def _unreadable(name: str, problem: str) -> InputError:
     return InputError(f"column {name!r} of the release {problem}", reason=Reason.RELEASE_UNREADABLE)
-
-
-def _float_texts(series: pl.Series) -> pl.Series:
-    if series.dtype == pl.Float32:
-        series = series.cast(pl.String).cast(pl.Float64)  # as the original is read: 0.1 stays 0.1
-    numbers = [
-        None if v is None or v != v else f"{v:.0f}" if v.is_integer() else repr(v) for v in series.to_list()
-    ]
-    return pl.Series(series.name, numbers, dtype=pl.String)
 
 
 def _date_texts(series: pl.Series, attribute: Attribute) -> pl.Series:
@@ -240,7 +235,7 @@ def _typed_set(members: Sequence[str | None]) -> str:
 def _read_ranges(cells: Sequence[str | None], attribute: Attribute) -> Ranges:
     domain = attribute.domain
     assert isinstance(domain, RangeDomain)
-    ranked = _ranked(attribute.column, domain)
+    below, up_to = _places(attribute.column, domain)
     datum = _datum_reader(attribute.column, domain)
     low, high = np.empty(len(cells), np.int32), np.empty(len(cells), np.int32)
     for i, cell in enumerate(cells):
@@ -252,23 +247,27 @@ def _read_ranges(cells: Sequence[str | None], attribute: Attribute) -> Ranges:
             low[i], high[i] = (domain.missing, domain.missing) if domain.missing is not None else (0, -1)
         else:
             least, most, with_least, with_most = _ends(cell, datum, attribute.column)
-            low[i] = bisect_left(ranked, least) if with_least else bisect_right(ranked, least)
-            high[i] = (bisect_right(ranked, most) if with_most else bisect_left(ranked, most)) - 1
+            low[i] = below(least) if with_least else up_to(least)
+            high[i] = (up_to(most) if with_most else below(most)) - 1
             if low[i] > high[i]:
                 low[i], high[i] = 0, -1
     return Ranges(domain, low, high)
 
 
-def _ranked(column: Column, domain: RangeDomain) -> Sequence[Any]:
-    """Return the known values of a domain, ascending, as `_datum_reader` reads them."""
+def _places(column: Column, domain: RangeDomain) -> tuple[Callable[[Any], int], Callable[[Any], int]]:
+    """Return two functions: how many values of a domain are less than one, and how many are not greater."""
     values = domain.values.head(len(domain) - (domain.missing is not None))
+    ranked: Sequence[Any]
+    if column.kind is Kind.NUMERIC:
+        numbers = Ranked(values)
+        return numbers.below, numbers.up_to
     if column.kind is Kind.ORDINAL:
-        return range(len(values))
-    if isinstance(domain, TimesDomain):
-        return domain.moments
-    if column.kind is Kind.DATE:
-        return [moments.Moment(day) for day in values.to_physical().to_list()]
-    return values.to_list()
+        ranked = range(len(values))
+    elif isinstance(domain, TimesDomain):
+        ranked = domain.moments
+    else:
+        ranked = [moments.Moment(day) for day in values.to_physical().to_list()]
+    return partial(bisect_left, ranked), partial(bisect_right, ranked)
 
 
 def _span(datum: Any) -> tuple[Any, Any]:
@@ -278,8 +277,11 @@ def _span(datum: Any) -> tuple[Any, Any]:
 
 def _ends(cell: str, datum: Callable[[str], Any], column: Column) -> tuple[Any, Any, bool, bool]:
     """Return the two ends of a written interval and whether they belong to it."""
+    first, last = datum, datum
+    if column.kind is Kind.NUMERIC:
+        first, last = partial(read_end, lower=True), partial(read_end, lower=False)
     if (pair := written.read_interval(cell)) is not None:
-        low, high = datum(pair[0]), datum(pair[1])
+        low, high = first(pair[0]), last(pair[1])
         if low is not None and high is not None:
             return _span(low)[0], _span(high)[1], True, True
     members = written.read_set(cell)
@@ -287,7 +289,7 @@ def _ends(cell: str, datum: Callable[[str], Any], column: Column) -> tuple[Any, 
     if single is not None:
         return *_span(single), True, True
     if (foreign := written.read_foreign_interval(cell)) is not None:
-        low, high = datum(foreign[0]), datum(foreign[1])
+        low, high = first(foreign[0]), last(foreign[1])
         if low is not None and high is not None:
             least, most = _span(low)[not foreign[2]], _span(high)[foreign[3]]
             return least, most, foreign[2], foreign[3]
@@ -301,21 +303,12 @@ def _ends(cell: str, datum: Callable[[str], Any], column: Column) -> tuple[Any, 
 def _datum_reader(column: Column, domain: Domain) -> Callable[[str], Any]:
     """Return a function that reads one value of a column, or None where the text is not one."""
 
-    def number(text: str) -> int | float | None:
-        try:
-            return int(text)
-        except ValueError:
-            try:
-                return float(text)
-            except ValueError:
-                return None
-
     def moment(text: str) -> tuple[moments.Moment, moments.Moment] | None:
         return moments.read(text, column.date_format)
 
     match column.kind:
         case Kind.NUMERIC:
-            return number
+            return read_number
         case Kind.DATE:
             return moment
         case _:

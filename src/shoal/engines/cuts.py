@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal import exact
 from shoal.domain import Attribute, ItemsDomain, RangeDomain, SetDomain, TreeDomain
 from shoal.engines.statistics import Reference
 from shoal.lists import Lists, ascending_sets
@@ -382,4 +383,6 @@ def _cut_tree(
 def _codes_up_to(attribute: Attribute, bound: Any) -> int:
     """Return how many codes of numbers or dates are not above a bound."""
     known = attribute.domain.values.head(len(attribute.domain) - (attribute.domain.missing is not None))
+    if attribute.column.kind is Kind.NUMERIC:
+        return exact.up_to(known, bound)
     return int((known <= bound).sum())
