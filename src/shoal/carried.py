@@ -61,7 +61,8 @@ def gathered(column: nw.Series[Any], order: NDArray[np.int64]) -> Any:
         return _checked(column.name, native.take(order).combine_chunks())
     if column.implementation.is_pandas():
         return _of_pandas(column.name, native.array.take(order))
-    return [column[int(place)] for place in order]
+    cells = column.to_list()
+    return [cells[place] for place in order]
 
 
 def in_flavour(column: pl.Series, like: nw.DataFrame[Any]) -> Any:
