@@ -288,20 +288,27 @@ def _read_numbers(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> 
     numbers = exact.read(cells) if readable else pl.Series([None] * len(cells), dtype=pl.Float64)
     wrong = numbers.is_null() & cells.is_not_null()
     if wrong.any():
-        text = str(cells[int(wrong.arg_true()[0])]).strip()
-        if exact.is_written_as_number(text):
-            problem = f"has digits more than {exact.MOST_PLACES} places from the decimal point; round it"
-            _refuse(wrong, cells, column, rows, f"{problem}, or make the column categorical")
-        if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-            problem = "is not a finite number; correct it or leave it empty"
-            _refuse(wrong, cells, column, rows, problem, Reason.NOT_FINITE)
-        problem = "is not a number; correct it, declare it as a missing mark, or make the column categorical"
-        _refuse(wrong, cells, column, rows, problem)
+        problem, reason = _no_number(str(cells[int(wrong.arg_true()[0])]).strip())
+        _refuse(wrong, cells, column, rows, problem, reason)
     if column.domain is not None:
         low, high = column.domain
         problem = f"is outside the declared domain {low}..{high}"
         _refuse(exact.outside(numbers, low, high), cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
     return numbers.rename(column.name)
+
+
+def _no_number(text: str) -> tuple[str, Reason]:
+    """Return what is wrong with a cell that is not read as a number."""
+    near = pl.Series([text]).cast(pl.Float64, strict=False)
+    if near.is_infinite().any() or near.is_nan().any():
+        return "is not a finite number; correct it or leave it empty", Reason.NOT_FINITE
+    if exact.is_written_as_number(text):
+        problem = (
+            f"has digits more than {exact.MOST_PLACES} places behind the point; round it, or make"
+        )
+        return f"{problem} the column categorical", Reason.BAD_VALUE
+    problem = "is not a number; correct it, declare it as a missing mark, or make the column categorical"
+    return problem, Reason.BAD_VALUE
 
 
 def _read_dates(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import polars as pl
 import tomli_w
 
 from shoal import exact
@@ -174,7 +175,8 @@ def _bound(bound: Any) -> int | float | Decimal | None:
     if isinstance(bound, Integral):
         number = int(bound)
     elif isinstance(bound, Decimal):
-        number = bound or Decimal(0)
+        near = exact.fitting(bound, pl.Float64()) if exact.is_kept(bound) else None
+        number = bound if near is None else near
     elif isinstance(bound, Real):
         number = float(bound)
     else:

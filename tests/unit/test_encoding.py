@@ -85,7 +85,7 @@ def test_the_widest_ranges_have_positions_too() -> None:
 
 def test_unsigned_integers_beyond_the_signed_ones_are_numbers() -> None:
     attribute = encoded(pl.Series("x", [2**64 - 1, 1], dtype=pl.UInt64), kind="numeric")
-    assert values_of(attribute) == [1.0, 2.0**64]
+    assert values_of(attribute) == [1, 2**64 - 1]
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
