@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +198,40 @@ def test_missing_and_odd_values_do_not_stop_the_audit() -> None:
     nested = pl.DataFrame({"age": [20] * 12, "list": [[n] for n in range(12)], "struct": [{"a": 1}] * 12})
     (warning,) = audit(nested, nested, Schema.infer(nested, quasi=["age"]), KAnonymity(k=6)).warnings
     assert "'list'" in warning
+
+
+def test_a_name_that_sounds_like_a_generalized_column_hides_nothing() -> None:
+    names = people()["name"]
+    for column in ("age_uncertain", "age_max_errors"):
+        assert f"'{column}'" in released({column: names}).warnings[0]
+
+
+def test_values_of_every_type_are_looked_at() -> None:
+    size = 40
+    when = datetime.datetime(2025, 1, 1)
+    columns: dict[str, pl.Series] = {
+        "binary": pl.Series([bytes([n]) for n in range(size)]),
+        "decimal": pl.Series([Decimal(n) / 8 for n in range(size)]),
+        "time": pl.Series([datetime.time(1, n) for n in range(size)]),
+        "duration": pl.Series([datetime.timedelta(n) for n in range(size)]),
+        "moment": pl.Series([when + datetime.timedelta(n) for n in range(size)]),
+        "zoned": pl.Series([when + datetime.timedelta(n) for n in range(size)]).dt.replace_time_zone("UTC"),
+        "large": pl.Series([2**64 - 1 - n for n in range(size)], dtype=pl.UInt64),
+        "category": pl.Series([f"c{n}" for n in range(size)], dtype=pl.Categorical),
+        "array": pl.Series([[n, n] for n in range(size)], dtype=pl.Array(pl.Int64, 2)),
+        "struct": pl.Series([{"a": n} for n in range(size)]),
+        "object": pl.Series([complex(n) for n in range(size)], dtype=pl.Object),
+    }
+    frame = pl.DataFrame({"age": [20, 30] * (size // 2), "flag": [True, False] * (size // 2), **columns})
+    schema = Schema.infer(frame, quasi=["age"], drop=["flag"])
+    hidden = frame.drop("flag").with_columns(age=pl.lit("*"))
+    found = audit(frame, hidden, schema, KAnonymity(k=2))
+    assert [each.column for each in found.carried] == list(columns)
+    half = {name: pl.concat([column.head(size // 2)] * 2) for name, column in columns.items()}
+    twice = pl.DataFrame({"age": [*range(size // 2)] * 2, "flag": frame["flag"], **half})
+    found = audit(twice, twice.drop("flag").with_columns(age=pl.lit("*")), schema, KAnonymity(k=2))
+    assert [w for w in found.warnings if "quasi-identifier 'age'" not in w] == []
+    assert len(found.warnings) == len(columns)
 
 
 def test_the_command_line_says_so_and_fails_only_if_it_is_strict(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ ENOUGH = 5
 """At least so many records must show that it is no chance."""
 SAMPLE = 20_000
 """From more records, some are looked at first, which most often shows that a column tells nothing."""
+NESTED = pl.List | pl.Array | pl.Struct | pl.Binary
+"""Types whose values are only equal or not."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,15 @@ def carried_along(
     columns
         The quasi-identifiers of the release, as an outsider reads them.
     """
-    generalized = {name for column in columns for name in items_columns(column.name)}
+    generalized = {
+        name
+        for attribute in table.attributes
+        for name in (
+            items_columns(attribute.column.name)
+            if isinstance(attribute.domain, ItemsDomain)
+            else (attribute.column.name,)
+        )
+    }
     identifiers = {column.name for column in table.schema.having(Role.IDENTIFIER)}
     sensitive = {column.name for column in table.schema.sensitive}
     hidden = [
@@ -132,7 +142,7 @@ def carried_along(
 def values_of_their_own(cells: pl.Series) -> int:
     """Return how many rows have a value that no other row has; a missing value is none."""
     known = cells.drop_nulls()
-    if isinstance(known.dtype, pl.List | pl.Array | pl.Struct | pl.Object):
+    if isinstance(known.dtype, NESTED):
         known = known.to_frame().hash_rows(seed=0)
     return int(known.is_unique().sum())
 
@@ -180,10 +190,10 @@ class _Original:
     def _codes(self, name: str) -> NDArray[np.int32]:
         if name not in self._coded:
             cells = self.cells(name)
-            if isinstance(cells.dtype, pl.List | pl.Array | pl.Struct | pl.Object):
+            if isinstance(cells.dtype, NESTED):
                 cells = cells.to_frame().hash_rows(seed=0)
-            elif cells.dtype == pl.Boolean:
-                cells = cells.cast(pl.Int8)
+            elif cells.dtype == pl.Boolean or cells.dtype.is_temporal():
+                cells = cells.to_physical().cast(pl.Int64)
             self._coded[name] = factorize(cells)[1]
         return self._coded[name]
 
@@ -309,7 +319,7 @@ def _same_values(released: pl.Series, original: pl.Series) -> bool:
         if ours is None or theirs is None:
             return True
         released, original = ours, theirs
-    if isinstance(released.dtype, pl.List | pl.Array | pl.Struct | pl.Object):
+    if isinstance(released.dtype, NESTED):
         return True
     return _common(released, original) >= STILL_THERE * (len(released) - released.null_count())
 
@@ -336,8 +346,10 @@ def _covered(keys: pl.Series, attribute: Attribute, column: ReleasedColumn) -> b
 
 def _keys(cells: pl.Series) -> pl.Series | None:
     """Return texts that are equal where values are the same but for spelling; None for nested values."""
-    if isinstance(cells.dtype, pl.List | pl.Array | pl.Struct | pl.Object | pl.Binary):
+    if isinstance(cells.dtype, NESTED):
         return None
+    if cells.dtype == pl.Duration:
+        cells = cells.to_physical()
     if cells.dtype.is_temporal():
         return cells.cast(pl.String).str.replace(r"[ T]00:00:00(\.0+)?$", "")
     if cells.dtype != pl.String:
@@ -354,6 +366,8 @@ def _cells(series: nw.Series[Any]) -> pl.Series:
     try:
         cells = to_polars(series)
     except InputError:
+        cells = pl.Series(dtype=pl.Object)
+    if cells.dtype == pl.Object:
         pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
         cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
     if isinstance(cells.dtype, pl.Categorical | pl.Enum) or cells.dtype == pl.Null:
