@@ -157,7 +157,6 @@ class Guard:
 
     def _checking(self, receive: Receive, send: Send) -> Receive:
         """Return a way to receive messages over the websocket that passes on those of the page only."""
-
         check = self._messages()
 
         async def checked() -> Message:
