@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -186,7 +186,9 @@ class Forger:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._socket.close()
+        with suppress(OSError):
+            self._socket.close(timeout=1)
+        self._socket.shutdown()  # also where the server has hung up
 
     def say(self, message: object) -> None:
         """Send something; a text as it is."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shoal.web.guard import Guard
-from shoal.web.messages import cleaned
+from shoal.web.messages import Conversation
 
 TOKEN, COOKIE, HOST = "secret-token", "shoal-8000", "127.0.0.1:8000"
 KNOWN = f"{COOKIE}={TOKEN}"
@@ -44,7 +44,7 @@ def ask(
 
     scope = {"type": kind, "path": "/", "query_string": query.encode("latin-1"), "method": "POST"}
     scope["headers"] = [(name.encode(), value.encode("latin-1")) for name, value in headers]  # type: ignore[assignment]
-    guard = Guard(page, TOKEN, hosts={"localhost"}, most_bytes=1000, cookie=COOKIE, messages=cleaned)
+    guard = Guard(page, TOKEN, hosts={"localhost"}, most_bytes=1000, cookie=COOKIE, messages=Conversation)
     asyncio.run(guard(scope, receive, send))
     return sent, reached
 
@@ -119,11 +119,16 @@ def test_odd_lengths_are_refused(length: str) -> None:
 
 def test_the_socket_closes_at_the_first_forged_message() -> None:
     headers = [("host", HOST), ("origin", f"http://{HOST}"), ("cookie", KNOWN)]
-    good = '{"method": "update", "data": {"k": "3"}}'
+    first, good = '{"method": "init", "data": {}}', '{"method": "update", "data": {"k": "3"}}'
     forged = '{"method": "update", "data": {"upload": [{"datapath": "/etc/passwd"}]}}'
-    sent, reached = ask("websocket", headers, {"text": good}, {"text": forged}, {"text": good})
-    assert reached == ["websocket", good]
+    sent, reached = ask(
+        "websocket", headers, {"text": first}, {"text": good}, {"text": forged}, {"text": good}
+    )
+    assert reached == ["websocket", first, good]
     assert sent[-1] == {"type": "websocket.close", "code": 1008}
     assert ask("websocket", headers, {"bytes": good.encode()}, {"text": good})[1] == ["websocket"]
     unknown = '{"method": "update", "data": {"k": "3", "unknown": {"a": 1}}}'
-    assert ask("websocket", headers, {"text": unknown})[1] == ["websocket", good]
+    assert ask("websocket", headers, {"text": first}, {"text": unknown})[1] == ["websocket", first, good]
+    # Nor may a client introduce itself twice, or not at all.
+    assert ask("websocket", headers, {"text": first}, {"text": first})[1] == ["websocket", first]
+    assert ask("websocket", headers, {"text": good})[1] == ["websocket"]

@@ -60,8 +60,9 @@ def test_files_are_closed_to_others(folder: Path, temporary: Path) -> None:
 
 def test_the_next_start_removes_what_a_killed_server_left(folder: Path, temporary: Path) -> None:
     with running(folder, temporary) as live:
-        with running(folder, temporary, signal_number=signal.SIGKILL) as server, with_a_table(server):
-            pass
+        with running(folder, temporary, signal_number=signal.SIGKILL) as server:
+            forger = with_a_table(server)
+        forger.__exit__()
         assert len(list(temporary.iterdir())) == 2
         left = files(temporary)
         assert any("ann" in path.read_text(errors="replace") for path in left)

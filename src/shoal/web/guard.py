@@ -53,8 +53,8 @@ class Guard:
     scripts
         The scripts that stand in the page itself; no others may, and none may come from other hosts.
     messages
-        Returns what a message over the websocket becomes, or None if the page never writes such a message:
-        the connection then ends. By default all texts pass.
+        Called once for each websocket. Returns a function that tells what a message becomes, or None if the
+        page never writes such a message: the connection then ends. By default all texts pass.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Guard:
         most_bytes: int,
         cookie: str,
         scripts: Sequence[str] = (),
-        messages: Callable[[str], str | None] = str,
+        messages: Callable[[], Callable[[str], str | None]] = lambda: str,
     ) -> None:
         self._application = application
         self._token = token
@@ -157,13 +157,14 @@ class Guard:
 
     def _checking(self, receive: Receive, send: Send) -> Receive:
         """Return a way to receive messages over the websocket that passes on those of the page only."""
+        check = self._messages()
 
         async def checked() -> Message:
             message = await receive()
             if message["type"] != "websocket.receive":
                 return message
             text = message.get("text")
-            passed = self._messages(text) if text is not None else None
+            passed = check(text) if text is not None else None
             if passed is None:
                 await send({"type": "websocket.close", "code": 1008})
                 return {"type": "websocket.disconnect", "code": 1008}

@@ -38,6 +38,21 @@ _LONGEST_ENDING = 50
 _LARGEST = 1e300
 
 
+class Conversation:
+    """What one client says: it introduces itself once, before anything else."""
+
+    def __init__(self) -> None:
+        self._begun = False
+
+    def __call__(self, text: str) -> str | None:
+        """Return a message as `cleaned` does; None also for one that is out of turn."""
+        passed = cleaned(text)
+        if passed is None or passed.startswith('{"method": "init"') == self._begun:
+            return None
+        self._begun = True
+        return passed
+
+
 def cleaned(text: str) -> str | None:
     """Return a message as it may be passed on; None if it is none that the page writes.
 

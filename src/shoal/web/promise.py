@@ -153,10 +153,7 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
     @reactive.event(input.go)
     def _() -> None:
         source, schema = desk.source(), desk.schema()
-        req(source is not None and schema is not None)
-        assert source is not None
-        assert schema is not None
-        if on_screen(desk, input) != desk.used():
+        if source is None or schema is None or on_screen(desk, input) != desk.used():
             desk.tell({"columns": "A column was edited. Press “Use these columns” again first."})
             return
         settings = _settings(desk, input)

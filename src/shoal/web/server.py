@@ -24,7 +24,7 @@ from shoal.web import LOOPBACK
 from shoal.web.app import application, inline_scripts
 from shoal.web.guard import Guard
 from shoal.web.leftovers import private_folder, sweep
-from shoal.web.messages import cleaned
+from shoal.web.messages import Conversation
 
 
 def serve(
@@ -74,7 +74,7 @@ def serve(
             most_bytes=most_bytes,
             cookie=f"shoal-{taken}",
             scripts=inline_scripts(page),
-            messages=cleaned,
+            messages=Conversation,
         )
         config = uvicorn.Config(
             guard,
