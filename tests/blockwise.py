@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from shoal.base.randomness import Randomness
 from shoal.engines.blocks import Facts, Task, anonymize_block, must_lie_apart
-from shoal.engines.cuts import CutTree, cut_tree
-from shoal.engines.statistics import Reference, Summary, reference, summarize
+from shoal.engines.cutting import CutTree, cut_tree
+from shoal.engines.domains import Reference, Summary, reference, summarize
 from shoal.errors import InfeasibleError
 from shoal.models import Model
-from shoal.randomness import Randomness
 from shoal.release import Format
 from shoal.schema import Column, Kind, Role, Schema
 from shoal.table import Table

@@ -70,7 +70,7 @@ def repeatable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     """Let releases without a seed be the same in every run, too; in a campaign they are random."""
     if not settings().derandomize:
         return
-    from shoal.randomness import Randomness  # not before the compiled core is chosen
+    from shoal.base.randomness import Randomness  # not before the compiled core is chosen
 
     generator = np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
     seeded = Randomness.words

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.base.randomness import checked_seed
 from shoal.errors import InputError, Reason, unknown_column
-from shoal.randomness import checked_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

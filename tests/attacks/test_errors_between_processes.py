@@ -16,11 +16,11 @@ from blockwise import PEOPLE, people
 
 import shoal
 from shoal import Freeform, InfeasibleError, InputError, InternalError, KAnonymity, PromiseError, ShoalError
+from shoal.base.randomness import Randomness
 from shoal.engines.compare import Run, compare
-from shoal.engines.crew import Crew, failure
-from shoal.engines.large import anonymize_file
+from shoal.engines.on_disk import anonymize_file
+from shoal.engines.workers import Crew, failure
 from shoal.errors import Reason
-from shoal.randomness import Randomness
 from shoal.samples import enlarge, hospital
 
 
@@ -97,7 +97,7 @@ def test_an_error_survives_a_pool_of_processes(method: str) -> None:
 def test_an_error_survives_the_crew(error: ShoalError) -> None:
     code = (
         "import pickle, sys\n"
-        "from shoal.engines.crew import tell\n"
+        "from shoal.engines.workers import tell\n"
         "error = pickle.load(sys.stdin.buffer)\n"
         "def work(): raise error\n"
         "tell(work)"
@@ -107,7 +107,7 @@ def test_an_error_survives_the_crew(error: ShoalError) -> None:
 
 
 def test_a_crew_process_that_lacks_memory_has_died() -> None:
-    code = "from shoal.engines.crew import tell\ndef work(): raise MemoryError\ntell(work)"
+    code = "from shoal.engines.workers import tell\ndef work(): raise MemoryError\ntell(work)"
     assert Crew().ask(code, b"")["reason"] == "died"
 
 

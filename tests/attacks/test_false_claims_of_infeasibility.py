@@ -24,8 +24,8 @@ from shoal import (
     anonymize,
     audit,
 )
-from shoal.audit.auditor import audit_table
-from shoal.audit.judgement import broken
+from shoal.auditing.auditor import audit_table
+from shoal.auditing.judgement import broken
 from shoal.errors import Reason
 from shoal.methods import METHODS
 from shoal.models import DiverseModel, Model

@@ -24,7 +24,7 @@ from shoal import (
     audit,
 )
 from shoal.errors import InputError
-from shoal.normalization import normalized
+from shoal.kinds.normalization import normalized
 from shoal.schema import Kind, Role
 from shoal.table import Table
 

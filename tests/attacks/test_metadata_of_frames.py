@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shoal import InputError, KAnonymity, Schema, anonymize, anonymize_file
-from shoal.scanning import scan
+from shoal.engines.scanning import scan
 
 N = 40
 SECRET = "names of everybody in the study"

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoal import KAnonymity, Missing, Schema, read_table
-from shoal.io import write_csv, write_parquet
-from shoal.randomness import Randomness
+from shoal.base.randomness import Randomness
+from shoal.files.reading import write_csv, write_parquet
 from shoal.recoding import Recoding
 from shoal.release import Release, publish
 from shoal.table import Table

@@ -20,11 +20,11 @@ from blockwise import PEOPLE, people
 
 import shoal
 from shoal import Freeform, InfeasibleError, InputError, InternalError, KAnonymity
-from shoal.engines import large
-from shoal.engines.large import anonymize_file
+from shoal.engines import on_disk as large
+from shoal.engines.on_disk import anonymize_file
 from shoal.errors import Reason
+from shoal.files.staging import private_folder, staged_file, staged_folder
 from shoal.samples import hospital
-from shoal.staging import private_folder, staged_file, staged_folder
 
 ROLES = ("--quasi", "age,sex,zip", "--sensitive", "diagnosis", "--drop", "patient,name")
 BLOCKS = ("--engine", "blocks", "--block-rows", "400", "--jobs", "1")
@@ -227,9 +227,9 @@ def test_a_resumed_run_removes_what_the_killed_one_left(tmp_path: Path) -> None:
 
 
 def test_workers_end_with_the_run_that_started_them() -> None:
-    code = "from shoal.engines.crew import tell\nimport time\ntell(lambda: time.sleep(600))"
+    code = "from shoal.engines.workers import tell\nimport time\ntell(lambda: time.sleep(600))"
     parent = (
-        "import threading\nfrom shoal.engines.crew import Crew\ncrew = Crew()\n"
+        "import threading\nfrom shoal.engines.workers import Crew\ncrew = Crew()\n"
         f"threading.Thread(target=crew.ask, args=({code!r}, b'')).start()\n"
         "import time\n"
         "while not crew._working: time.sleep(0.01)\n"
@@ -277,7 +277,7 @@ def test_the_memory_engine_sweeps_what_a_killed_run_left(tmp_path: Path) -> None
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from shoal import staging
+from shoal.files import staging
 {before}
 with staging.staged_folder(sys.argv[1], overwrite=True, ours=("a", "b")) as folder:
     (folder / "a").write_text("new")
@@ -333,7 +333,8 @@ def test_a_live_run_is_left_alone(tmp_path: Path) -> None:
         with staged_folder(tmp_path / "out2"):
             assert (folder / "a").exists()
         code = (
-            "import sys; from shoal.staging import sweep; from pathlib import Path; sweep(Path(sys.argv[1]))"
+            "import sys; from pathlib import Path; from shoal.files.staging import sweep; "
+            "sweep(Path(sys.argv[1]))"
         )
         subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
         assert (folder / "a").exists()

@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.io import write_csv, write_parquet
+from shoal.files.reading import write_csv, write_parquet
 from shoal.methods import METHODS
 from shoal.samples import hospital
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from strategies import tables
 
 from shoal import KK, Concealment, InfeasibleError, InputError, KOne, OneK, Schema, anonymize, audit
-from shoal.matches import Graph
+from shoal.base.randomness import Randomness
 from shoal.measures.loss import em, gcp, lm
 from shoal.methods import Circumstances
 from shoal.methods.concealment import EFFORTS, MEASURES, expansion, subsets
 from shoal.models import ConsistentModel
-from shoal.randomness import Randomness
 from shoal.recoding import Recoding, closure
+from shoal.recoding.coverage import Graph
 from shoal.table import Table
 
 Model = ConsistentModel | Concealment

@@ -19,10 +19,10 @@ from scipy.optimize import linear_sum_assignment
 from strategies import tables
 
 from shoal import Freeform, InfeasibleError, InputError, Schema, anonymize, audit
-from shoal.assignment import random_assignment
-from shoal.audit import audit_table
-from shoal.randomness import Randomness
+from shoal.auditing import audit_table
+from shoal.base.randomness import Randomness
 from shoal.recoding import Recoding
+from shoal.recoding.assignment import random_assignment
 from shoal.release import published
 from shoal.table import Table
 

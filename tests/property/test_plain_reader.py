@@ -29,8 +29,8 @@ from shoal import (
     anonymize,
     audit,
 )
-from shoal.hierarchy import Hierarchy
-from shoal.io import read_table
+from shoal.files.reading import read_table
+from shoal.kinds.hierarchy import Hierarchy
 from shoal.models import Model
 from shoal.schema import Column, Kind, Role, Schema
 

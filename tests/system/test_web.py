@@ -20,7 +20,7 @@ import pytest
 from browser import Browser, chromium
 from visitor import PATIENCE, SHOAL, Server, Visitor, running, until
 
-from shoal.io import read_table
+from shoal.files.reading import read_table
 from shoal.samples import enlarge, hospital
 
 LIMIT = 4  # megabytes

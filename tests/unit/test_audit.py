@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from shoal import Column, Freeform, Hierarchy, InputError, KAnonymity, PromiseError, Schema, anonymize, audit
-from shoal.audit import audit_table
+from shoal.auditing import audit_table
 from shoal.errors import Reason
 from shoal.table import Table
 

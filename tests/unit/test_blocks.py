@@ -16,12 +16,12 @@ from blockwise import people
 
 import shoal
 from shoal import Dissimilarity, Freeform, InputError, KAnonymity, Missing, OneK, Role, Schema
-from shoal.engines import large
+from shoal.engines import on_disk as large
 from shoal.engines.blocks import must_lie_apart
-from shoal.engines.crew import tell
-from shoal.engines.large import anonymize_file, release_unit
+from shoal.engines.on_disk import anonymize_file, release_unit
+from shoal.engines.workers import tell
 from shoal.errors import InfeasibleError, Reason
-from shoal.hierarchy import Prefixes
+from shoal.kinds.hierarchy import Prefixes
 
 ASKED: list[range] = []
 

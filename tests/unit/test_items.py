@@ -24,9 +24,9 @@ from shoal import (
     read_table,
     written,
 )
-from shoal.audit.item_reading import read_items
-from shoal.domain import Attribute, ItemsDomain
+from shoal.auditing.item_reading import read_items
 from shoal.errors import Reason
+from shoal.kinds.domain import Attribute, ItemsDomain
 from shoal.methods import METHODS
 from shoal.models import Model
 from shoal.schema import Column, Kind, as_frame

@@ -11,7 +11,7 @@ import pytest
 
 from shoal import InfeasibleError, InputError, Pattern, Patterned, Schema, anonymize, audit
 from shoal.errors import Reason
-from shoal.patterns import Mask
+from shoal.models.patterns import Mask
 
 COLUMNS = {"age": 1.0, "zip": 2.0, "sex": 1.0}
 FRAME = pl.DataFrame(

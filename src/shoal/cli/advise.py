@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from shoal.advice import DEFAULT_K, Advice, Point
-from shoal.advice import advise as adviser
 from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json, show_table
 from shoal.errors import InputError, Reason
+from shoal.methods.dissimilarity_limits import DEFAULT_K, Advice, Point
+from shoal.methods.dissimilarity_limits import advise as adviser
 
 _HEIGHT = 10
 

@@ -15,15 +15,15 @@ from shoal import commands, engines
 from shoal.cli import options
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
-from shoal.engines.large import BlockedRelease, anonymize_blocks
-from shoal.engines.session import spark_session
+from shoal.engines.on_disk import BlockedRelease, anonymize_blocks
 from shoal.engines.spark import anonymize_spark
+from shoal.engines.spark_sessions import spark_session
 from shoal.engines.workspace import left_beside
 from shoal.errors import InputError, Reason
+from shoal.files.staging import staged_folder
 from shoal.measures import Loss
 from shoal.release import RELEASE_FILES, Format, Release
-from shoal.staging import staged_folder
-from shoal.suggestion import warnings
+from shoal.schema.suggesting import warnings
 
 MOST_PATTERNS = 8
 """So many combinations of suppressed cells are shown, those of most rows."""

@@ -12,7 +12,7 @@ from shoal import audit as auditor
 from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json, verdict
 from shoal.errors import InputError, Reason
-from shoal.io import read_table
+from shoal.files.reading import read_table
 from shoal.models import Dissimilarity, SetDiversity
 from shoal.release import read_key
 

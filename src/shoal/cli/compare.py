@@ -15,12 +15,12 @@ from shoal.cli.output import out, progress, show_json, show_table, warn
 from shoal.engines.compare import Outcome, Run, options_for
 from shoal.engines.compare import compare as compare_runs
 from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
+from shoal.files.staging import staged_file
 from shoal.methods import METHODS
 from shoal.models import Freeform, KAnonymity
 from shoal.report.comparison import comparison_page
 from shoal.report.panel import percent
-from shoal.staging import staged_file
-from shoal.suggestion import warnings
+from shoal.schema.suggesting import warnings
 
 PROVERS = ("exact",)
 """Methods for small tables, compared only if they are named."""

@@ -13,15 +13,15 @@ import polars as pl
 import typer
 
 from shoal.commands import MODELS, option
-from shoal.engines.large import exceeds_memory
+from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, kinds_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
-from shoal.hierarchy import Hierarchy
-from shoal.io import ITEMS, holds_transactions, read_table
+from shoal.files.reading import ITEMS, holds_transactions, read_table
+from shoal.files.streams import Source, open_source
+from shoal.kinds.hierarchy import Hierarchy
 from shoal.schema import Kind, Role, Schema, merged_kinds
-from shoal.streams import Source, open_source
-from shoal.transactions import collect_items
+from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

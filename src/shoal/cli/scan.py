@@ -9,11 +9,11 @@ import typer
 
 from shoal.cli import options
 from shoal.cli.output import out, show_json, show_table, warn
-from shoal.io import holds_transactions, read_table, sniff
-from shoal.scanning import Scan
-from shoal.scanning import scan as look_through
+from shoal.engines.scanning import Scan
+from shoal.engines.scanning import scan as look_through
+from shoal.files.reading import holds_transactions, read_table, sniff
+from shoal.files.staging import staged_file
 from shoal.schema import Role
-from shoal.staging import staged_file
 
 
 def scan(

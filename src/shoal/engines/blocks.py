@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal import carried
-from shoal.domain import RangeDomain, SetDomain
-from shoal.engines.cuts import CutTree, cut_tree
+from shoal.base import fresh_columns
+from shoal.base.randomness import checked_seed
+from shoal.engines.cutting import CutTree, cut_tree
+from shoal.engines.domains import Reference, Summary
 from shoal.engines.local import anonymize_table
 from shoal.engines.own_values import OwnValues, judged
-from shoal.engines.statistics import Reference, Summary
 from shoal.errors import InputError, InternalError, Reason
-from shoal.hierarchy import Hierarchy
+from shoal.kinds.domain import RangeDomain, SetDomain
+from shoal.kinds.hierarchy import Hierarchy
+from shoal.kinds.notation import items_columns
 from shoal.models import ConsistentModel, Dissimilarity, DiverseModel, KAnonymity, Model
-from shoal.randomness import checked_seed
 from shoal.release import Format, Release, described_columns, index_notes
 from shoal.schema import Kind, Role, Schema
 from shoal.table import Table
-from shoal.written import items_columns
 
 BLOCK_ROWS = 50_000
 """How many records a block has, about."""
@@ -298,7 +298,7 @@ def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl
         if column.role is Role.IDENTIFIER:
             continue
         if column.role is not Role.QUASI:
-            given = carried.plain_type(columns[column.name])
+            given = fresh_columns.plain_type(columns[column.name])
             types[column.name] = text if form == "csv" and isinstance(given, pl.List) else given
         elif column.kind is Kind.ITEMS:
             types |= dict(zip(items_columns(column.name), (names, names, pl.Int64()), strict=True))

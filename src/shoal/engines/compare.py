@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.engines.crew import DIED, Crew, tell
+from shoal.base.randomness import checked_seed
 from shoal.engines.local import anonymize
+from shoal.engines.workers import DIED, Crew, tell
 from shoal.errors import Reason
 from shoal.methods import Progress, method_for, silent
 from shoal.models import Model
-from shoal.randomness import checked_seed
 from shoal.schema import Schema
 
 _WORKER = "from shoal.engines.compare import answer; answer()"

@@ -6,9 +6,9 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from shoal.base.randomness import Randomness, checked_seed
 from shoal.methods import Circumstances, Progress, method_for, require_options, silent
 from shoal.models import Model
-from shoal.randomness import Randomness, checked_seed
 from shoal.release import Release, publish
 from shoal.schema import Schema
 from shoal.table import Table

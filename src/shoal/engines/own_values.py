@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.audit.carried import Carried, identifying
-from shoal.audit.outcome import verdict_of
+from shoal.auditing.carried import Carried, identifying
+from shoal.auditing.outcome import verdict_of
 from shoal.models import Model
 from shoal.schema import Role, Schema
 

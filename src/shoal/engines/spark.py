@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import polars as pl
 
-from shoal.audit.outcome import require_no_warnings
+from shoal.auditing.outcome import require_no_warnings
+from shoal.base.randomness import Randomness
 from shoal.engines.blocks import (
     BLOCK_ROWS,
     SAMPLE,
@@ -35,12 +36,11 @@ from shoal.engines.blocks import (
     release_schema,
     seed_of,
 )
-from shoal.engines.crew import failure
-from shoal.engines.cuts import CutTree
+from shoal.engines.cutting import CutTree
+from shoal.engines.domains import Reference, Summary, reference, summarize
 from shoal.engines.joining import Check, classes_found, require_whole
-from shoal.engines.large import BlockedRelease
+from shoal.engines.on_disk import BlockedRelease
 from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
-from shoal.engines.session import active_session, failures_explained, prepared, require_spark
 from shoal.engines.spark_files import (
     address_of,
     digests,
@@ -58,11 +58,11 @@ from shoal.engines.spark_frames import (
     plain_columns,
     plain_names,
 )
-from shoal.engines.statistics import Reference, Summary, reference, summarize
+from shoal.engines.spark_sessions import active_session, failures_explained, prepared, require_spark
+from shoal.engines.workers import failure
 from shoal.errors import InputError, Reason, ShoalError, listing
 from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
-from shoal.randomness import Randomness
 from shoal.release import RELEASE_FILES
 from shoal.report import outline
 from shoal.schema import Schema

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal import staging
 from shoal.errors import InputError, Reason, listing
-from shoal.io import TEXT_ENDINGS
-from shoal.streams import dialect_of, open_source
+from shoal.files import staging
+from shoal.files.reading import TEXT_ENDINGS
+from shoal.files.streams import dialect_of, open_source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

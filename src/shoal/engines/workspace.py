@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shoal.errors import InputError, Reason
+from shoal.files.staging import remove_folder
 from shoal.methods import Progress
-from shoal.staging import remove_folder
 
 MANIFEST, PLAN = "manifest.json", "plan.pickle"
 """What says which call a folder belongs to, and what a run goes on from."""

@@ -9,7 +9,6 @@ from shoal.methods.clustering import agglomerative, forest
 from shoal.methods.concealment import expansion, subsets
 from shoal.methods.contract import Circumstances, Method, Progress, silent
 from shoal.methods.exact import exact
-from shoal.methods.freeform import sort_greedy
 from shoal.methods.greedy import greedy
 from shoal.methods.matching import matching
 from shoal.methods.mondrian import mondrian
@@ -22,6 +21,7 @@ from shoal.methods.sets import (
     set_gray,
     set_ring,
 )
+from shoal.methods.sort_greedy import sort_greedy
 from shoal.methods.suppression import suppression
 from shoal.methods.xcolor import xcolor
 from shoal.models import (

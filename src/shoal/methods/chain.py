@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.domain import Attribute, RangeDomain, SetDomain, TreeDomain
 from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.kinds.domain import Attribute, RangeDomain, SetDomain, TreeDomain
 from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible

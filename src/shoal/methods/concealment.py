@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kernels import OwnRows
-from shoal.matches import Graph, Matches
 from shoal.measures.geometry import costs, entropies, geometry, refuse_items
 from shoal.measures.loss import em_of_rows, lm_of_rows, ncp
 from shoal.methods.contract import Circumstances
@@ -21,6 +20,7 @@ from shoal.methods.feasibility import require_feasible
 from shoal.methods.refinement import effort_named
 from shoal.models import Concealment, ConsistentModel, DiverseModel, KOne, OneK
 from shoal.recoding import Recoding, closure
+from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
 
 MEASURES: dict[str, Callable[[Recoding], NDArray[np.float64]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from shoal.randomness import Randomness
+from shoal.base.randomness import Randomness
 from shoal.recoding import Recoding
 
 Progress = Callable[[str, float], None]

@@ -12,14 +12,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.assignment import random_assignment
 from shoal.kernels import Diversification
-from shoal.matches import Graph
 from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
 from shoal.methods.refinement import order_of_records, rows_in_order
 from shoal.models import Freeform
 from shoal.recoding import Recoding
+from shoal.recoding.assignment import random_assignment
+from shoal.recoding.coverage import Graph
 from shoal.table import Table
 
 WORTHWHILE = 0.01

@@ -10,8 +10,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.domain import Sensitive
 from shoal.errors import InfeasibleError, InputError, Reason
+from shoal.kinds.domain import Sensitive
 from shoal.models import CrowdModel, DiverseModel, KOne
 from shoal.table import Table
 

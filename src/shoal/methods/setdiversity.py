@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.assignment import random_assignment
+from shoal.base.randomness import Randomness
 from shoal.errors import InfeasibleError
 from shoal.kernels import Subsets, itemsets
 from shoal.methods.contract import Circumstances
@@ -22,7 +22,7 @@ from shoal.methods.refinement import among
 from shoal.methods.ring import ring_graph
 from shoal.methods.setgraphs import EFFORTS, near_records
 from shoal.methods.setorder import error_weights, gray_order, short_order
-from shoal.randomness import Randomness
+from shoal.recoding.assignment import random_assignment
 
 MIXED, MIXED_AT_LAST = 20, 200
 """How often, for each row, it is tried to pass labels on, each time between exchanges and at last."""

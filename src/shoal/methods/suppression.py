@@ -18,7 +18,7 @@ from shoal.methods.pattern_prices import Prices
 from shoal.methods.pattern_program import MOST_SOLVED, Program, solve
 from shoal.methods.refinement import effort_named
 from shoal.models import Patterned
-from shoal.patterns import Mask
+from shoal.models.patterns import Mask
 from shoal.recoding import Recoding
 from shoal.table import Table
 

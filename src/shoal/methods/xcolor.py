@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.advice import Advice, advice_of, allowed_neighbours
-from shoal.distances import Distance, distance_over
 from shoal.errors import InfeasibleError, InputError, Reason, did_you_mean, listing
 from shoal.kernels import Closeness, Coloring
+from shoal.measures.distances import Distance, distance_over
 from shoal.measures.geometry import geometry
 from shoal.methods.chain import cheap_order, improve
 from shoal.methods.contract import Circumstances
+from shoal.methods.dissimilarity_limits import Advice, advice_of, allowed_neighbours
 from shoal.methods.feasibility import require_rows
 from shoal.models import Dissimilarity
 from shoal.recoding import Recoding

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal import exact
-from shoal.domain import Attribute, RangeDomain
+from shoal.kinds import exact_numbers as exact
+from shoal.kinds.domain import Attribute, RangeDomain
 from shoal.schema import Kind
 
 MOST_GROUPS = 12

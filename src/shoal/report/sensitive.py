@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.classes import Diversity
-from shoal.audit.proximity import Proximity
+from shoal.auditing.classes import Diversity
+from shoal.auditing.proximity import Proximity
 from shoal.models import Dissimilarity, DiverseModel
 from shoal.report.chart import WIDTH, Chart, axis, promised, values
 from shoal.report.panel import Grid, Material, Panel, number, percent

@@ -14,11 +14,11 @@ from htmltools import Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
 from shoal.errors import ShoalError
-from shoal.io import ENDINGS, write_csv
+from shoal.files.reading import ENDINGS, write_csv
 from shoal.samples import hospital
 from shoal.web import parts
-from shoal.web.desk import Desk, Problems
 from shoal.web.fields import chosen, stored_file
+from shoal.web.state import Desk, Problems
 from shoal.web.tasks import Source
 
 DEMO = "patients.csv"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from shoal.staging import remove_folder
+from shoal.files.staging import remove_folder
 
 PREFIX = "shoal-page-"
 """How the names of these folders begin."""

@@ -8,15 +8,15 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from shoal.commands import MODELS, default_model, promise
-from shoal.distances import NAMES as DISTANCES
 from shoal.errors import InputError, Reason, ShoalError
+from shoal.measures.distances import NAMES as DISTANCES
 from shoal.methods import METHODS
 from shoal.models import Dissimilarity, Model, SetAnonymity, SetDiversity
 from shoal.release import Format
 from shoal.schema import Kind, Schema
 from shoal.web.columns import Entries
-from shoal.web.desk import Plan, Problems
 from shoal.web.fields import chosen, number, text
+from shoal.web.state import Plan, Problems
 from shoal.web.tasks import Source
 
 

@@ -11,14 +11,13 @@ from htmltools import Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
 from shoal.commands import MODELS, default_model
-from shoal.distances import NAMES as DISTANCES
 from shoal.errors import ShoalError
+from shoal.measures.distances import NAMES as DISTANCES
 from shoal.methods import METHODS
 from shoal.models import Model, SetDiversity
 from shoal.schema import Schema
 from shoal.web import export, parts
 from shoal.web.columns import on_screen
-from shoal.web.desk import Desk, Problems, Run
 from shoal.web.fields import number
 from shoal.web.planning import (
     CARDS,
@@ -32,6 +31,7 @@ from shoal.web.planning import (
     read_parameters,
     suitable,
 )
+from shoal.web.state import Desk, Problems, Run
 
 
 def promise_step() -> Tag:

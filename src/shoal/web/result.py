@@ -13,7 +13,7 @@ from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
 from shoal.web import export, parts
 from shoal.web.data import DEMO
-from shoal.web.desk import Desk, Run
+from shoal.web.state import Desk, Run
 
 FILES = {
     "certificate.json": "what was promised, lost and found",
