@@ -140,6 +140,8 @@ def levels(original: Path, released: Path, quasi: list[Quasi], secret: str, iden
         for record in range(count)
     ]
     secrets = ["" if cell is None else cell for cell in after[secret]]
+    if any(isinstance(cell, dict | list) for cell in secrets):
+        raise UnreadableError(secret)
 
     def values_in(crowds: list[list[int]]) -> list[list[Any]]:
         return [[secrets[row] for row in crowd] for crowd in crowds]
@@ -285,7 +287,7 @@ def bounds_of(cell: Any, column: Quasi) -> tuple[Any, Any, bool, bool] | None:
     """Return the ends of an interval and whether each belongs to it; None if the cell says nothing known."""
     if isinstance(cell, dict):
         rest = [value for name, value in cell.items() if name not in ("low", "high")]
-        if cell["low"] is None or cell["high"] is None or any(value is not None for value in rest):
+        if {cell["low"], cell["high"]} & {None, ""} or any(value is not None for value in rest):
             return None
         return datum(cell["low"], column)[0], datum(cell["high"], column)[1], True, True
     if not isinstance(cell, str):

@@ -13,7 +13,7 @@ import plain_reader
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from plain_reader import Quasi, UnreadableError
 
@@ -282,7 +282,6 @@ def compare(
 
 
 @given(originals(), st.data())
-@settings(max_examples=150)
 def test_the_auditor_agrees_with_plain_code(drawn: tuple[dict[str, str], Cells], data: st.DataObject) -> None:
     kinds, cells = drawn
     plain, schema = described(kinds)
