@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any
 
 
 class Reason(StrEnum):
@@ -36,6 +37,7 @@ class Reason(StrEnum):
     INFEASIBLE = "infeasible"
     SPARK = "spark"
     PROMISE_BROKEN = "promise-broken"
+    CAUTION = "caution"  # the promise holds, but another column could identify
     BUG = "bug"
 
 
@@ -60,6 +62,27 @@ class ShoalError(Exception):
         self.column = column
         self.parameter = parameter
 
+    def as_dict(self) -> dict[str, str | None]:
+        """Return the error as plain data, for processes and pages that are told of it."""
+        return {
+            "reason": self.reason.value,
+            "message": str(self),
+            "column": self.column,
+            "parameter": self.parameter,
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default calls the class with the message alone: that fails in the process that gets the error,
+        # and a pool of processes then waits forever.
+        return _restored, (type(self), self.args), vars(self)
+
+
+def _restored(kind: type[ShoalError], args: tuple[Any, ...]) -> ShoalError:
+    """Return an error as it was before it was pickled or copied, but for its attributes."""
+    error = kind.__new__(kind)
+    error.args = args
+    return error
+
 
 class InputError(ShoalError):
     """The call or the input is wrong; nothing was done."""
@@ -73,10 +96,10 @@ class InfeasibleError(ShoalError):
 
 
 class PromiseError(ShoalError):
-    """The audit found that a release does not keep its promise."""
+    """The audit found that a release does not keep its promise, or has a warning where none is accepted."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, reason=Reason.PROMISE_BROKEN)
+    def __init__(self, message: str, *, reason: Reason = Reason.PROMISE_BROKEN) -> None:
+        super().__init__(message, reason=reason)
 
 
 class InternalError(ShoalError):
@@ -92,6 +115,7 @@ def unknown_column(missing: str, available: Iterable[str], where: str = "the tab
     return InputError(
         f"column {missing!r} is not in {where}{did_you_mean(missing, names)}; it has: {listing(names)}",
         reason=Reason.UNKNOWN_COLUMN,
+        column=missing,
     )
 
 

@@ -147,7 +147,7 @@ def test_a_column_of_several_types_is_refused(cells: list[Any]) -> None:
     )
 
 
-@pytest.mark.parametrize("cells", [[1 + 2j], [2**80, 1]])
+@pytest.mark.parametrize("cells", [[1 + 2j], [10**5000, 1]])
 def test_values_that_cannot_be_read_are_refused(cells: list[Any]) -> None:
     error = refused(pd.DataFrame({"x": cells}))
     assert error.reason is Reason.BAD_VALUE

@@ -81,6 +81,7 @@ def _errors(frame: nw.DataFrame[Any], name: str) -> NDArray[np.int64]:
             f"column {name!r} of the release, row {int(wrong.arg_true()[0]) + 1}: "
             f"{cells.filter(wrong)[0]!r} is not a number of errors; it must be 0 or more",
             reason=Reason.RELEASE_UNREADABLE,
+            column=name,
         )
     return np.asarray(np.minimum(numbers.to_numpy(), np.iinfo(np.int32).max))
 

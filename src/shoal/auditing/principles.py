@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,8 @@ from shoal.auditing.classes import Classes
 from shoal.auditing.crowds import Histograms, crowds_of_classes
 from shoal.auditing.proximity import proximity_of_classes
 from shoal.measures.distances import Absolute, LinearDistance, TreeDistance
+
+_LARGE = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +130,18 @@ def _spread(
     known = ~np.isnan(numbers[crowds.value])
     if not known.any():
         return None, None
-    number, count = np.where(known, numbers[crowds.value], 0.0), np.where(known, crowds.count, 0)
+    # Squares and sums of the largest numbers are beyond all floats.
+    largest = float(np.nanmax(np.abs(numbers)))
+    scale = largest if largest > _LARGE else 1.0
+    number, count = np.where(known, numbers[crowds.value] / scale, 0.0), np.where(known, crowds.count, 0)
     size = np.maximum(np.add.reduceat(count, first), 1)
     mean = np.add.reduceat(number * count, first) / size
     which = np.cumsum(np.diff(crowds.crowd, prepend=-1) > 0) - 1
     squares = np.add.reduceat(np.where(known, (number - mean[which]) ** 2, 0.0) * count, first) / size
     high = np.maximum.reduceat(np.where(known, number, -np.inf), first)
     low = np.minimum.reduceat(np.where(known, number, np.inf), first)
-    return float(np.maximum(high - low, 0.0).min()), float(squares.min())
+    extent, variance = float(np.maximum(high - low, 0.0).min()) * scale, float(squares.min()) * scale * scale
+    return extent, variance if math.isfinite(variance) else None
 
 
 def _closeness(crowds: Histograms, first: NDArray[np.int64], distance: LinearDistance) -> float:

@@ -36,6 +36,8 @@ _ROUNDING = 1e-9
 
 COVERING = "among the rows that cover some record"
 MATCHING = "among the matches of some record"
+OVERALL = "in the release as a whole"
+"""Judged, too, where crowds overlap: few rows that cover everybody would make a frequent value look rare."""
 
 Evidence = Literal["around", "suppressions", "proximity"]
 """What an audit finds out only if it is needed: the sensitive values around each record, which cells are
@@ -112,6 +114,7 @@ def freeform(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
     places = {
         COVERING: found.diversity_consistent,
         MATCHING: found.diversity_around,
+        OVERALL: found.diversity_overall,
     }
     yield from undiverse(model, schema, places)
 
@@ -126,6 +129,8 @@ def set_anonymity(model: SetAnonymity, found: Audit, schema: Schema) -> Iterator
 def set_diversity(model: SetDiversity, found: Audit, schema: Schema) -> Iterator[str]:
     """As freeform with l different sensitive values."""
     yield from freeform(Freeform(k=model.l, p=model.l), found, schema)
+    if found.diversity_overall:
+        yield from undiverse(Freeform(k=model.l, l=model.l), schema, {OVERALL: found.diversity_overall})
 
 
 @rule(OneK, "around")
@@ -133,7 +138,8 @@ def one_k(model: OneK, found: Audit, schema: Schema) -> Iterator[str]:
     """At least k covering rows of each record."""
     yield from left_out(model, found)
     yield from few_rows(found, model.k)
-    yield from undiverse(model, schema, {COVERING: found.diversity_consistent})
+    places = {COVERING: found.diversity_consistent, OVERALL: found.diversity_overall}
+    yield from undiverse(model, schema, places)
 
 
 @rule(KOne, "around")
@@ -141,7 +147,8 @@ def k_one(model: KOne, found: Audit, schema: Schema) -> Iterator[str]:
     """At least k covered records of each row."""
     yield from left_out(model, found)
     yield from few_records(found, model.k)
-    yield from undiverse(model, schema, {COVERING: found.diversity_consistent})
+    places = {COVERING: found.diversity_consistent, OVERALL: found.diversity_overall}
+    yield from undiverse(model, schema, places)
 
 
 @rule(KK, "around")
@@ -150,7 +157,8 @@ def kk(model: KK, found: Audit, schema: Schema) -> Iterator[str]:
     yield from left_out(model, found)
     yield from few_rows(found, model.k)
     yield from few_records(found, model.k)
-    yield from undiverse(model, schema, {COVERING: found.diversity_consistent})
+    places = {COVERING: found.diversity_consistent, OVERALL: found.diversity_overall}
+    yield from undiverse(model, schema, places)
 
 
 @rule(Concealment, "around")
@@ -166,7 +174,8 @@ def concealment(model: Concealment, found: Audit, schema: Schema) -> Iterator[st
                 f"{count} released rows have fewer than k = {model.k} persons left once everybody must have "
                 f"one; the worst has {least}"
             )
-    yield from undiverse(model, schema, {MATCHING: found.diversity_around})
+    places = {MATCHING: found.diversity_around, OVERALL: found.diversity_overall}
+    yield from undiverse(model, schema, places)
 
 
 def left_out(model: CoverageModel, found: Audit) -> Iterator[str]:

@@ -12,11 +12,12 @@ import typer
 from shoal import engines
 from shoal.cli import options
 from shoal.cli.declared import FILES, METHOD, method_options, model_parameters, takes
-from shoal.cli.output import progress, show_facts, show_json, warn
+from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.on_disk import BlockedRelease, anonymize_blocks
 from shoal.engines.spark import anonymize_spark
 from shoal.engines.spark_sessions import spark_session
+from shoal.engines.workspace import left_beside
 from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
 from shoal.measures import Loss
@@ -63,6 +64,7 @@ def anonymize(
     work: options.Work = None,
     fresh: options.Fresh = False,
     overwrite: options.Overwrite = False,
+    strict: options.Strict = False,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -85,11 +87,11 @@ def anonymize(
     if who == "memory":
         form = file_format or "csv"
         release = _in_memory(
-            load, promised, choices, output, form, keep_key, overwrite, quiet=quiet or as_json
+            load, promised, choices, output, form, keep_key, overwrite, strict, quiet=quiet or as_json
         )
         made = release.circumstances
     else:
-        choices |= {"block_rows": block_rows, "work": work, "overwrite": overwrite}
+        choices |= {"block_rows": block_rows, "work": work, "overwrite": overwrite, "strict": strict}
         with progress(quiet or as_json) as report:
             choices["progress"] = report
             if who == "spark":
@@ -100,7 +102,7 @@ def anonymize(
                 source, described = options.open_table(load)
                 release = anonymize_blocks(source, described, promised(described), output, **choices)
         made = release.certificate
-    _warn(made, seed)
+    _warn(made, seed, output)
     if keep_key:
         warn(f"{output / 'key.csv'} re-identifies every row; keep it apart from the release, or delete it")
     if as_json:
@@ -117,6 +119,7 @@ def _in_memory(
     form: Format,
     keep_key: bool,
     overwrite: bool,
+    strict: bool,
     *,
     quiet: bool,
 ) -> Release:
@@ -128,6 +131,8 @@ def _in_memory(
             warn(warning)
         with progress(quiet) as report:
             release = engines.anonymize(frame, described, promised(described), progress=report, **choices)
+        if strict:
+            release.audit.require(strict=True)
         release.write_files(staging, form=form, keep_key=keep_key)
     return release
 
@@ -150,8 +155,14 @@ def _on_spark(
         return anonymize_spark(table, described, promised(described), output, **choices)
 
 
-def _warn(made: Mapping[str, Any], seed: int | None) -> None:
-    """Show the notes of the method, and why a release must not be published."""
+def _warn(made: Mapping[str, Any], seed: int | None, output: Path) -> None:
+    """Show the notes of the method, why a release must not be published, and what an earlier run left."""
+    left = left_beside(output)
+    if left is not None:
+        warn(
+            f"{left} holds personal data that an interrupted run in blocks left; repeat its call to finish "
+            "it, or remove the folder"
+        )
     for note in made.get("notes", ()):
         warn(note)
     if seed is not None:
@@ -172,7 +183,7 @@ def show_blocked(release: BlockedRelease, folder: Path) -> None:
         "Release",
         [
             ("promised", release.model.sentence()),
-            ("audit found", found["verdict"]),
+            ("audit found", verdict(found["verdict"], found["status"])),
             (
                 "each person fits",
                 f"at least {found['consistency']['rows_per_record']} of {found['rows']} rows",
@@ -201,7 +212,7 @@ def show_release(release: Release, folder: Path) -> None:
         "Release",
         [
             ("promised", release.model.sentence()),
-            ("audit found", found.verdict),
+            ("audit found", verdict(found.verdict, found.status)),
             *_crowd(release),
             *_suppressed(release),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),

@@ -11,7 +11,7 @@ from shoal import Audit
 from shoal import audit as auditor
 from shoal.cli import options
 from shoal.cli.declared import FILES, MODEL, model_parameters, takes
-from shoal.cli.output import out, show_facts, show_json
+from shoal.cli.output import out, show_facts, show_json, verdict
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
 from shoal.models import Model, declarations, is_required, make_model, model_named, usual_model
@@ -57,6 +57,7 @@ def audit(
             rich_help_panel=FILES,
         ),
     ] = None,
+    strict: options.Strict = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -81,8 +82,8 @@ def audit(
     elif not quiet:
         show_facts("Audit", found.facts())
         show_facts("Adversary", _adversary(found))
-        out.print(found.verdict, style="green" if found.holds else "bold red", markup=False, highlight=False)
-    if not found.holds:
+        out.print(verdict(found.verdict, found.status), highlight=False)
+    if found.status == "broken" or (strict and found.status == "caution"):
         raise typer.Exit(1)
 
 

@@ -179,6 +179,14 @@ Fresh = Annotated[
         "--fresh", help="blocks: discard an interrupted run and start over.", rich_help_panel=ENGINE
     ),
 ]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Exit with code 1 also if the promise holds, but another column could identify records.",
+        rich_help_panel="The promise",
+    ),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace existing files.", rich_help_panel=FILES)
 ]

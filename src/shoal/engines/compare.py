@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.base.randomness import checked_seed
 from shoal.engines.local import anonymize
 from shoal.engines.workers import DIED, Crew, tell
 from shoal.errors import Reason
@@ -106,8 +107,13 @@ def compare(
     -------
     list
         The outcome of each run, in their order.
+
+    Raises
+    ------
+    InputError
+        If the seed is not possible.
     """
-    task = pickle.dumps((frame, schema, seed))
+    task = pickle.dumps((frame, schema, checked_seed(seed)))
     outcomes: dict[int, Outcome] = {}
     crew = Crew(limit)
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:

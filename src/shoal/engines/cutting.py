@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.base.ragged import Lists, ascending_sets
 from shoal.base.randomness import Randomness
 from shoal.engines.domains import Reference
+from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute, ItemsDomain, RangeDomain, SetDomain, TreeDomain
 from shoal.methods.setorder import gray_ranks
 from shoal.schema import Kind
@@ -382,4 +383,6 @@ def _cut_tree(
 def _codes_up_to(attribute: Attribute, bound: Any) -> int:
     """Return how many codes of numbers or dates are not above a bound."""
     known = attribute.domain.values.head(len(attribute.domain) - (attribute.domain.missing is not None))
+    if attribute.column.kind is Kind.NUMERIC:
+        return exact.up_to(known, bound)
     return int((known <= bound).sum())

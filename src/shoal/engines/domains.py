@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason
 from shoal.kinds import encoding
+from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute, Domain, ItemsDomain
 from shoal.schema import Column, Kind, Schema
 from shoal.table import Table
@@ -28,21 +29,27 @@ class Found:
         How many values are missing.
     bounded
         Whether only the lowest and the highest value are kept: of numbers and dates without a hierarchy.
+    numeric
+        Whether the values are numbers, which may be texts if no other type keeps them all (see `exact`).
     """
 
     values: pl.Series
     missing: int
     bounded: bool
+    numeric: bool = False
 
     def merged(self, other: Found) -> Found:
         """Return what two parts have together."""
         # A part without fractions has whole numbers, and one without any value may have another type.
         known = [values for values in (self.values, other.values) if len(values)] or [self.values]
-        together = pl.concat([each.to_frame() for each in known], how="vertical_relaxed").to_series()
-        values = together.unique().sort()
+        if self.numeric or all(each.dtype.is_numeric() for each in known):
+            values = exact.united(known)
+        else:
+            together = pl.concat([each.to_frame() for each in known], how="vertical_relaxed").to_series()
+            values = together.unique().sort()
         if self.bounded:
             values = values.gather(sorted({0, len(values) - 1})) if len(values) else values
-        return Found(values, self.missing + other.missing, self.bounded)
+        return Found(values, self.missing + other.missing, self.bounded, self.numeric)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +113,17 @@ class Reference:
         InputError
             If it has a value that was not there when the table was summarized.
         """
-        return _encoded(frame, self.schema, self.domains)
+        table = _encoded(frame, self.schema, self.domains)
+        if table is None:
+            return None
+        return replace(table, attributes=tuple(map(self._retyped, table.attributes)))
+
+    def _retyped(self, attribute: Attribute) -> Attribute:
+        """Return numbers with the type that they have in all parts."""
+        values, dtype = attribute.domain.values, self.types.get(attribute.column.name)
+        if dtype is None or values.dtype == dtype or attribute.column.kind is not Kind.NUMERIC:
+            return attribute
+        return replace(attribute, domain=replace(attribute.domain, values=exact.retyped(values, dtype)))
 
 
 def summarize(frame: pl.DataFrame, schema: Schema, *, first_row: int = 0) -> tuple[Summary, pl.DataFrame]:
@@ -166,7 +183,10 @@ def reference(summary: Summary, schema: Schema) -> Reference:
         elif not found.bounded:
             domains[column.name] = _domain(found, column)
         elif column.domain is None and len(found.values):
-            schema = schema.changed(column.name, domain=(found.values[0], found.values[-1]))
+            ends = [found.values[0], found.values[-1]]
+            if found.numeric:
+                ends = [exact.exact(end) if isinstance(end, str) else end for end in ends]
+            schema = schema.changed(column.name, domain=tuple(ends))
     types = {name: found.values.dtype for name, found in summary.found.items() if found.bounded}
     missing = frozenset(name for name, found in summary.found.items() if found.missing)
     return Reference(schema, domains, items, types, missing)
@@ -222,7 +242,7 @@ def _found(attribute: Attribute) -> Found:
     missing = 0
     if domain.missing is not None:
         missing, occurs[domain.missing] = int(attribute.counts[domain.missing]), False
-    found = Found(domain.values.filter(pl.Series(occurs)), missing, bounded)
+    found = Found(domain.values.filter(pl.Series(occurs)), missing, bounded, column.kind is Kind.NUMERIC)
     return found.merged(Found(found.values.clear(), 0, bounded))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.auditing.rules import rule_for
-from shoal.base.randomness import Randomness
+from shoal.base.randomness import Randomness, checked_seed
 from shoal.methods import Circumstances, Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.release import Release, publish
@@ -62,6 +62,7 @@ def anonymize(
     name, function = method_for(model, method)
     require_options(name, function, options)
     rule_for(model)  # a model that cannot be audited is not used
+    seed = checked_seed(seed)
     progress("reading values", 0.0)
     table = Table.encode(frame, schema)
     release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)

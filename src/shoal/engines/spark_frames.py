@@ -74,6 +74,7 @@ def headings(table: DataFrame, names: Sequence[str] | None = None) -> pl.DataFra
                 f"column {known.name!r} is of a type ({kind}) that a release cannot carry; leave it out, or "
                 "make text of it",
                 reason=Reason.SCHEMA,
+                column=known.name,
             )
     return pl.DataFrame(empty)
 

@@ -16,6 +16,7 @@ from shoal.kinds.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from shoal.schema import Column
+from shoal.kinds.moments import Moment
 
 Codes = NDArray[np.int32]
 
@@ -65,6 +66,19 @@ class RangeDomain(Domain):
     """
 
     positions: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TimesDomain(RangeDomain):
+    """Dates of which some have a time of day, as an auditor tells them apart.
+
+    Parameters
+    ----------
+    moments
+        The moment that each code but the missing one stands for, ascending; `values` has their days.
+    """
+
+    moments: tuple[Moment, ...]
 
 
 @dataclass(frozen=True, eq=False)

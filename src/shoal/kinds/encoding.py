@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,8 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists, ascending_sets
 from shoal.errors import InputError, Reason, listing
-from shoal.kinds import notation
+from shoal.kinds import exact_numbers as exact
+from shoal.kinds import moments, notation
 from shoal.kinds.domain import (
     Attribute,
     Codes,
@@ -24,11 +27,14 @@ from shoal.kinds.domain import (
     RangeDomain,
     Sensitive,
     SetDomain,
+    TimesDomain,
     TreeDomain,
     named_items,
 )
 from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.kind import Kind
+from shoal.kinds.marks import check_marks, without_marks
+from shoal.kinds.normalization import normalized, normalized_text
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -38,22 +44,62 @@ def to_polars(series: nw.Series[Any]) -> pl.Series:
     """Return a column of any flavour as a Polars series, null where a value is missing."""
     native = series.to_native()
     if isinstance(native, pl.Series):
-        return native
+        return _of_objects(series) if native.dtype == pl.Object else native
+    if series.dtype == nw.Object:
+        _refuse_mixed_dates(series)
     try:
         if find_spec("pyarrow") is not None:
-            return pl.Series(series.name, series.to_arrow())
+            return _of_arrow(series.name, series.to_arrow())
         missing = series.is_null().to_list()
         cells = [None if none else cell for cell, none in zip(series.to_list(), missing, strict=True)]
         return pl.Series(series.name, cells, strict=True)
-    # PyArrow's errors derive from these.
-    except (TypeError, ValueError, NotImplementedError, OverflowError, pl.exceptions.PolarsError):
-        types = sorted({type(value).__name__ for value in series.drop_nulls().to_list()})
-        problem = (
-            f"mixes values of several types ({', '.join(types)}); convert it to one"
-            if len(types) > 1
-            else f"holds values that cannot be read ({''.join(types)}); convert them to text or numbers"
+    # PyArrow's errors derive from these; Polars has a RuntimeError for decimals that are too long.
+    except (TypeError, ValueError, RuntimeError, OverflowError, pl.exceptions.PolarsError):
+        return _of_objects(series)
+
+
+def _of_arrow(name: str, cells: Any) -> pl.Series:
+    import pyarrow as pa
+
+    if pa.types.is_decimal256(cells.type):  # longer than any decimal of Polars
+        return pl.Series(name, [None if cell is None else str(cell) for cell in cells.to_pylist()], pl.String)
+    return pl.Series(name, cells)
+
+
+def _of_objects(series: nw.Series[Any]) -> pl.Series:
+    """Return Python's own numbers of several types, or such as no other type holds, as exact texts."""
+    nulls = series.is_null().to_list()
+    cells = [None if none else cell for cell, none in zip(series.to_list(), nulls, strict=True)]
+    with suppress(ValueError):
+        texts = exact.texts_of_objects(cells)
+        if texts is not None:
+            return pl.Series(series.name, texts, dtype=pl.String)
+    types = sorted({type(cell).__name__ for cell in cells if cell is not None})
+    problem = (
+        f"mixes values of several types ({', '.join(types)}); convert it to one"
+        if len(types) > 1
+        else f"holds values that cannot be read ({''.join(types)}); convert them to text or numbers"
+    )
+    raise InputError(f"column {series.name!r} {problem}", reason=Reason.BAD_VALUE, column=series.name)
+
+
+def _refuse_mixed_dates(series: nw.Series[Any]) -> None:
+    """Refuse dates that PyArrow would make equal without a word: it cuts times, zones and nanoseconds."""
+    dates = [cell for cell in series.drop_nulls().to_list() if isinstance(cell, datetime.date)]
+    times = [cell for cell in dates if isinstance(cell, datetime.datetime)]
+    problem = None
+    if 0 < len(times) < len(dates):
+        problem = "mixes days and times"
+    elif len({time.tzinfo is None for time in times}) > 1:
+        problem = "mixes times with and without a time zone"
+    elif any(getattr(time, "nanosecond", 0) for time in times):
+        problem = "has times to the nanosecond as objects"
+    if problem is not None:
+        raise InputError(
+            f"column {series.name!r} {problem}; convert it to one type, such as datetime64",
+            reason=Reason.BAD_VALUE,
+            column=series.name,
         )
-        raise InputError(f"column {series.name!r} {problem}", reason=Reason.BAD_VALUE) from None
 
 
 def same_flavour(columns: Sequence[pl.Series], like: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
@@ -64,9 +110,17 @@ def same_flavour(columns: Sequence[pl.Series], like: nw.DataFrame[Any]) -> nw.Da
     return nw.from_dict(data, backend=like.implementation)
 
 
-def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
-    """Return the distinct values of a series in ascending order and the code of each cell (-1 for null)."""
-    distinct = series.drop_nulls().unique().sort()
+def factorize(series: pl.Series, *, numeric: bool = False) -> tuple[pl.Series, Codes]:
+    """Return the distinct values of a series in ascending order and the code of each cell (-1 for null).
+
+    Parameters
+    ----------
+    series
+        The cells.
+    numeric
+        Whether texts are numbers, as `exact.read` returns them, and ascend as such.
+    """
+    distinct = exact.ascending(series) if numeric else series.drop_nulls().unique().sort()
     if series.dtype == pl.String:
         ranks = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32)
     else:
@@ -83,18 +137,9 @@ def read_cells(series: nw.Series[Any], column: Column) -> pl.Series:
         raise InputError(
             f"column {column.name!r} holds {cells.dtype}, which cannot be a quasi-identifier",
             reason=Reason.BAD_VALUE,
+            column=column.name,
         )
-    return without_marks(cells, column.missing_marks)
-
-
-def without_marks(cells: pl.Series, missing_marks: Sequence[str]) -> pl.Series:
-    """Return cells with null also where they are empty, not a number, or one of the marks."""
-    if cells.dtype.is_float():
-        return cells.fill_nan(None)
-    if cells.dtype == pl.String:
-        marks = pl.Series([MISSING, *missing_marks], dtype=pl.String)
-        return pl.select(pl.when(~cells.is_in(marks.implode())).then(cells)).to_series().rename(cells.name)
-    return cells
+    return without_marks(cells, column.missing_marks, column.kind)
 
 
 def _read_items(series: nw.Series[Any], column: Column) -> pl.Series:
@@ -112,6 +157,7 @@ def _read_items(series: nw.Series[Any], column: Column) -> pl.Series:
             f"column {column.name!r} holds {cells.dtype}, which are no items; give lists, or texts with a "
             "separator",
             reason=Reason.BAD_VALUE,
+            column=column.name,
         )
     lists = cells.cast(pl.List(inner))
     if inner.is_float():
@@ -129,7 +175,9 @@ def _listed(series: nw.Series[Any]) -> pl.Series:
         lists = [None if cell is None else sorted(map(str, cell)) for cell in cells]
         return pl.Series(series.name, lists, dtype=pl.List(pl.String))
     raise InputError(
-        f"column {series.name!r} mixes sets with other values; convert it to lists", reason=Reason.BAD_VALUE
+        f"column {series.name!r} mixes sets with other values; convert it to lists",
+        reason=Reason.BAD_VALUE,
+        column=series.name,
     )
 
 
@@ -141,7 +189,12 @@ def _plain(cells: pl.Series) -> pl.Series:
 
 
 def attribute(
-    cells: pl.Series, column: Column, rows: NDArray[np.int64], known: Domain | None = None
+    cells: pl.Series,
+    column: Column,
+    rows: NDArray[np.int64],
+    known: Domain | None = None,
+    *,
+    times: bool = False,
 ) -> Attribute:
     """Return a quasi-identifier as codes into its domain.
 
@@ -156,6 +209,9 @@ def attribute(
     known
         The domain of the same column in a larger table that these cells are a part of; without it, the
         domain is that of the cells.
+    times
+        Whether different times of a day are different values, if the column has any. Methods generalize to
+        days, which their releases say; an auditor must see times that are shown.
 
     Raises
     ------
@@ -164,10 +220,28 @@ def attribute(
     """
     if column.kind is Kind.ITEMS:
         return _items_attribute(cells, column, rows)
-    values, codes = factorize(_READERS[column.kind](cells, column, rows))
+    _refuse_years(cells, column, rows)
+    if (
+        times
+        and column.kind is Kind.DATE
+        and column.hierarchy is None
+        and moments.has_time(column.date_format)
+    ):
+        timed = _times_attribute(cells, column, rows)
+        if timed is not None:
+            return timed
+    read = _READERS[column.kind](cells, column, rows)
+    values, codes = factorize(read, numeric=column.kind is Kind.NUMERIC)
     if known is not None:
         return Attribute(column, known, _codes_in(known, values, column, codes, rows))
-    labels = _texts(values, column)
+    found = _found_attribute(column, values, codes, rows)
+    check_marks(column, found.domain, _is_date)
+    return found
+
+
+def _found_attribute(column: Column, values: pl.Series, codes: Codes, rows: NDArray[np.int64]) -> Attribute:
+    """Return a quasi-identifier over the domain of the values that occur."""
+    labels = written_texts(values, column)
     if column.domain is not None and column.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
         values, labels, codes = _declared(column, values, labels, codes, rows)
     if column.hierarchy is not None:
@@ -189,9 +263,7 @@ def _codes_in(
     domain: Domain, values: pl.Series, column: Column, codes: Codes, rows: NDArray[np.int64]
 ) -> Codes:
     """Return codes into a given domain instead of into the values that occur."""
-    if domain.values.dtype.is_float():
-        values = values.cast(pl.Float64)  # whole numbers alone are read as such, but not among fractions
-    places = [domain.code_of.get(label, -2) for label in _texts(values, column)]
+    places = [domain.code_of.get(label, -2) for label in written_texts(values, column)]
     renumbered = np.array([*places, -2 if domain.missing is None else domain.missing], dtype=np.int32)[codes]
     if (renumbered == -2).any():
         first = int(rows[int((renumbered == -2).argmax())]) + 1
@@ -199,6 +271,7 @@ def _codes_in(
             f"column {column.name!r}, row {first}: the value is not among those found before; did the table "
             "change meanwhile?",
             reason=Reason.OUT_OF_DOMAIN,
+            column=column.name,
         )
     return renumbered
 
@@ -216,75 +289,108 @@ def _refuse(
         first = int(wrong.arg_true()[0])
         cell = repr(cells[first]) if cells.dtype == pl.String else str(cells[first])
         raise InputError(
-            f"column {column.name!r}, row {int(rows[first]) + 1}: {cell} {problem}", reason=reason
+            f"column {column.name!r}, row {int(rows[first]) + 1}: {cell} {problem}",
+            reason=reason,
+            column=column.name,
         )
 
 
 def _read_numbers(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
-    if cells.dtype == pl.String:
-        texts = cells.str.strip_chars()
-        numbers: pl.Series = texts.cast(pl.Int64, strict=False)
-        if numbers.null_count() > cells.null_count():
-            numbers = texts.cast(pl.Float64, strict=False)
-    elif cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
-        numbers = cells
-    else:
-        numbers = pl.Series([None] * len(cells), dtype=pl.Float64)
-    _refuse(
-        numbers.is_null() & cells.is_not_null(),
-        cells,
-        column,
-        rows,
-        "is not a number; correct it, declare it as a missing mark, or make the column categorical",
-    )
-    if numbers.dtype.is_float():
-        problem = "is not a finite number; correct it or leave it empty"
-        _refuse(~numbers.is_finite(), cells, column, rows, problem, Reason.NOT_FINITE)
-    numbers = _whole_if_possible(numbers)
-    _check_bounds(numbers, cells, column, rows)
+    readable = cells.dtype.is_numeric() or cells.dtype in (pl.String, pl.Boolean)
+    numbers = exact.read(cells) if readable else pl.Series([None] * len(cells), dtype=pl.Float64)
+    wrong = numbers.is_null() & cells.is_not_null()
+    if wrong.any():
+        problem, reason = _no_number(str(cells[int(wrong.arg_true()[0])]).strip())
+        _refuse(wrong, cells, column, rows, problem, reason)
+    if column.domain is not None:
+        low, high = column.domain
+        problem = f"is outside the declared domain {low}..{high}"
+        _refuse(exact.outside(numbers, low, high), cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
     return numbers.rename(column.name)
 
 
-def _whole_if_possible(numbers: pl.Series) -> pl.Series:
-    """Return numbers of any type as 64-bit integers if all of them are, else as 64-bit floats."""
-    integers = numbers.cast(pl.Int64, strict=False)
-    if integers.cast(numbers.dtype, strict=False).eq_missing(numbers).all():
-        return integers
-    if numbers.dtype == pl.Float32:
-        numbers = numbers.cast(pl.String)  # 0.1 stays 0.1, not the binary fraction nearest to it
-    floats = numbers.cast(pl.Float64)
-    return floats.set(floats == 0, 0.0)  # there is no negative zero
+def _no_number(text: str) -> tuple[str, Reason]:
+    """Return what is wrong with a cell that is not read as a number."""
+    near = pl.Series([text]).cast(pl.Float64, strict=False)
+    if near.is_infinite().any() or near.is_nan().any():
+        return "is not a finite number; correct it or leave it empty", Reason.NOT_FINITE
+    if exact.is_written_as_number(text):
+        problem = f"has digits more than {exact.MOST_PLACES} places behind the point; round it, or make"
+        return f"{problem} the column categorical", Reason.BAD_VALUE
+    problem = "is not a number; correct it, declare it as a missing mark, or make the column categorical"
+    return problem, Reason.BAD_VALUE
 
 
 def _read_dates(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
-    if cells.dtype == pl.String:
-        texts = cells.str.strip_chars()
-        if column.date_format is None:
-            days = texts.str.extract(_ISO_DAY).str.to_date("%Y-%m-%d", strict=False)
-        else:
-            days = texts.str.to_date(column.date_format, strict=False)
-    elif isinstance(cells.dtype, pl.Datetime | pl.Date):
-        days = cells.dt.date()
-    else:
-        days = pl.Series([None] * len(cells), dtype=pl.Date)
+    return _read_moments(cells, column, rows)["day"].cast(pl.Int32).cast(pl.Date).rename(column.name)
+
+
+def _read_moments(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.DataFrame:
+    """Return day, clock and offset of each cell, null where missing."""
+    found = moments.parts(cells, column.date_format)
     _refuse(
-        days.is_null() & cells.is_not_null(),
+        found["day"].is_null() & cells.is_not_null(),
         cells,
         column,
         rows,
         f"is not a date written as {column.date_format or 'YYYY-MM-DD'}; correct it or set the column's "
         "date_format",
     )
-    _check_bounds(days, cells, column, rows)
-    return days.rename(column.name)
+    _check_bounds(found["day"].cast(pl.Int32).cast(pl.Date), cells, column, rows)
+    return found
 
 
-_ISO_DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ][0-9:.,]+(?:Z|[+-][0-9:]+)?)?$"
+def _refuse_years(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> None:
+    """Refuse typed dates that are beyond what calendars have."""
+    if (far := moments.beyond(cells)).any():
+        row = int(rows[int(far.arg_true()[0])]) + 1
+        raise InputError(
+            f"column {column.name!r}, row {row}: the date is before the year 1 or after the year 9999; "
+            "correct it or leave it empty",
+            reason=Reason.BAD_VALUE,
+            column=column.name,
+        )
+
+
+def _times_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute | None:
+    """Return dates with every time of day as a value of its own; None if the column has no times."""
+    if not moments.has_time(column.date_format):
+        return None
+    found = _read_moments(cells, column, rows)
+    if not ((found["clock"] != 0) | (found["offset"] != moments.NO_OFFSET)).any():
+        return None
+    distinct = found.drop_nulls("day").unique().sort("day", "clock", "offset")
+    known = tuple(moments.Moment(*row) for row in distinct.iter_rows())
+    ranks = found.join(distinct.with_row_index("code"), on=found.columns, how="left", maintain_order="left")
+    missing = len(known) if found["day"].null_count() else None
+    codes = ranks["code"].cast(pl.Int32).fill_null(len(known)).to_numpy()
+    places = distinct["day"].to_numpy() + distinct["clock"].to_numpy() / (86_400 * 10**9)
+    ends = places[[0, -1]]
+    if column.domain is not None:
+        low, high = pl.Series(column.domain, dtype=pl.Date).to_physical().to_list()
+        ends = np.array([low, high + 1])
+    positions = (places - ends[0]) / max(ends[1] - ends[0], np.finfo(np.float64).tiny)
+    nothing = () if missing is None else (None,)
+    domain = TimesDomain(
+        (*(moment.text() for moment in known), *(MISSING for _ in nothing)),
+        pl.Series(column.name, [*distinct["day"], *nothing], dtype=pl.Int32).cast(pl.Date),
+        missing,
+        np.append(positions, [2.0] * len(nothing)),
+        known,
+    )
+    return Attribute(column, domain, codes)
+
+
+def _is_date(text: str, column: Column) -> bool:
+    with suppress(InputError):
+        _read_dates(pl.Series([text]), replace(column, domain=None), np.zeros(1, dtype=np.int64))
+        return True
+    return False
 
 
 def _read_categories(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
     del column, rows  # every value is a category
-    return _whole_if_possible(cells) if cells.dtype.is_float() else cells
+    return exact.whole_if_possible(exact.floats(cells)) if cells.dtype.is_float() else cells
 
 
 _READERS = {
@@ -303,25 +409,26 @@ def _check_bounds(values: pl.Series, cells: pl.Series, column: Column, rows: NDA
         _refuse(outside, cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
 
 
-def _texts(values: pl.Series, column: Column) -> tuple[str, ...]:
+def written_texts(values: pl.Series, column: Column) -> tuple[str, ...]:
     """Return how each value is written; whole numbers without a fraction, whatever their type."""
     if values.dtype == pl.Date and column.date_format is not None:
         return _formatted(values, column.name, column.date_format)
-    texts = values.cast(pl.String)
-    return tuple((texts.str.strip_suffix(".0") if values.dtype.is_float() else texts).to_list())
+    if values.dtype.is_float() or column.kind is Kind.NUMERIC:
+        return tuple(exact.labels(values))
+    return tuple(values.cast(pl.String).to_list())
 
 
 def _formatted(days: pl.Series, name: str, form: str) -> tuple[str, ...]:
     """Return how days are written, if they can be read back."""
-    with suppress(pl.exceptions.PolarsError):
-        texts = days.cast(pl.Datetime).dt.strftime(form)  # the format may speak of hours
-        if texts.str.to_date(form, strict=False).equals(days):
-            return tuple(texts.to_list())
-    raise InputError(
-        f"column {name!r}: days written as {form} cannot be read back; choose a date_format with year, month "
-        "and day",
-        reason=Reason.SCHEMA,
-    )
+    texts = moments.write_days(days, form)
+    if texts is None:
+        raise InputError(
+            f"column {name!r}: days written as {form} cannot be read back; choose a date_format with year, "
+            "month and day",
+            reason=Reason.SCHEMA,
+            column=name,
+        )
+    return tuple(texts)
 
 
 def _positions(values: pl.Series, column: Column, missing: int | None) -> NDArray[np.float64]:
@@ -336,16 +443,19 @@ def _positions(values: pl.Series, column: Column, missing: int | None) -> NDArra
 
 def _shares(values: pl.Series, column: Column) -> NDArray[np.float64]:
     """Return where ascending numbers or days lie between the lowest and the highest possible value."""
-    numbers = values.to_physical().to_numpy()
     ends = [values[0], values[-1]] if column.domain is None else list(column.domain)
-    low, high = pl.Series(ends, dtype=pl.Date).to_physical().to_list() if column.kind is Kind.DATE else ends
-    if numbers.dtype.kind == "i":
+    if column.kind is Kind.DATE:
+        values, ends = values.to_physical(), pl.Series(ends, dtype=pl.Date).to_physical().to_list()
+    fitting = [end for end in map(exact.fitting, ends, [values.dtype] * 2) if end is not None]
+    if len(fitting) < 2:
+        return exact.shares(values, *ends)
+    low, high = fitting
+    places: NDArray[Any] = values.to_numpy()
+    if values.dtype.is_integer():
         # Integers near each other but far from zero differ by less than a float can tell: subtract first.
-        first = int(numbers[0])
-        places = (numbers.astype(np.int64) - first).view(np.uint64).astype(np.float64)
+        first = int(places[0])
+        places = (places.astype(np.int64) - first).view(np.uint64).astype(np.float64)
         low, high = low - first, high - first
-    else:
-        places = numbers
     if math.isinf(high - low):
         places, low, high = places / 2, low / 2, high / 2
     return (places - low) / (high - low) if high > low else np.zeros(len(places))
@@ -356,7 +466,7 @@ def _declared(
 ) -> tuple[pl.Series, tuple[str, ...], Codes]:
     """Renumber categories by the declared domain."""
     declared = {
-        value if isinstance(value, str) else _texts(pl.Series([value]), column)[0]: value
+        value if isinstance(value, str) else written_texts(pl.Series([value]), column)[0]: value
         for value in column.domain or ()
         if value not in (None, MISSING, *column.missing_marks)
     }
@@ -369,6 +479,7 @@ def _declared(
             f"column {column.name!r}, row {int(rows[first]) + 1}: {labels[codes[first]]!r} is not in the "
             f"declared domain {listing(declared)}",
             reason=Reason.OUT_OF_DOMAIN,
+            column=column.name,
         )
     return _typed(column.name, declared, values.dtype), tuple(declared), renumbered
 
@@ -389,7 +500,9 @@ def _tree_attribute(column: Column, values: pl.Series, labels: tuple[str, ...], 
     try:
         hierarchy = column.hierarchy.over([*labels, MISSING] if has_missing else list(labels))
     except InputError as error:
-        raise InputError(f"column {column.name!r}: {error}", reason=error.reason) from None
+        raise InputError(
+            f"column {column.name!r}: {error}", reason=error.reason, column=column.name
+        ) from None
     leaf_of = np.array(
         [hierarchy.leaf_index[label] for label in labels] + [hierarchy.leaf_index.get(MISSING, -1)],
         dtype=np.int32,
@@ -405,6 +518,7 @@ def _tree_attribute(column: Column, values: pl.Series, labels: tuple[str, ...], 
 
 
 def _items_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute:
+    check_marks(column, None, _is_date)
     lists = cells.fill_null([])  # nobody can tell a missing set from an empty one in a text file
     nameless = lists.list.eval(pl.element().is_null() | (pl.element() == MISSING)).list.any()
     texts = lists.list.join(" ", ignore_nulls=True) if nameless.any() else lists
@@ -433,8 +547,32 @@ def _items_domain(column: str, names: tuple[str, ...], sets: Lists) -> ItemsDoma
     return ItemsDomain(labels, named_items(sets, names).rename(column), None, names, sets)
 
 
-def sensitive(series: nw.Series[Any], missing_marks: Sequence[str] = ()) -> Sensitive:
-    """Return a sensitive column as codes; empty cells and the marks are missing values."""
+def sensitive(series: nw.Series[Any], column: Column) -> Sensitive:
+    """Return a sensitive column as codes; empty cells and the marks are missing values.
+
+    Unless the column says otherwise, texts that look the same have the same code (see `normalized`). Of
+    several spellings, the first in alphabetical order stands for all.
+    """
+    cells, keys = _sensitive_cells(series, column)
+    distinct, codes = factorize(cells)
+    if keys is not None and len(distinct):
+        number: dict[str, int] = {}
+        place = np.array([number.setdefault(keys[text], len(number)) for text in distinct], dtype=np.int32)
+        distinct = distinct.gather(np.unique(place, return_index=True)[1])
+        codes = np.append(place, np.int32(-1))[codes]
+    if (codes < 0).any():
+        codes = np.where(codes < 0, np.int32(len(distinct)), codes)
+        distinct = pl.concat([distinct, pl.Series([None], dtype=distinct.dtype)])
+    return Sensitive(series.name, distinct, codes)
+
+
+def missing_in(series: nw.Series[Any], column: Column) -> NDArray[np.bool_]:
+    """Return which values of a sensitive column are missing."""
+    return _sensitive_cells(series, column)[0].is_null().to_numpy()
+
+
+def _sensitive_cells(series: nw.Series[Any], column: Column) -> tuple[pl.Series, dict[str, str] | None]:
+    """Return a sensitive column, null where missing, and for texts what each of them is compared by."""
     cells = _plain(to_polars(series))
     if cells.dtype == pl.Boolean:
         cells = cells.cast(pl.String)
@@ -442,9 +580,24 @@ def sensitive(series: nw.Series[Any], missing_marks: Sequence[str] = ()) -> Sens
         raise InputError(
             f"column {series.name!r} holds {cells.dtype}, which cannot be sensitive in this version",
             reason=Reason.BAD_VALUE,
+            column=series.name,
         )
-    distinct, codes = factorize(without_marks(cells, missing_marks))
-    if (codes < 0).any():
-        codes = np.where(codes < 0, np.int32(len(distinct)), codes)
-        distinct = pl.concat([distinct, pl.Series([None], dtype=distinct.dtype)])
-    return Sensitive(series.name, distinct, codes)
+    cells = without_marks(cells, column.missing_marks)
+    if not column.normalize or cells.dtype != pl.String:
+        return cells, None
+    texts = cells.drop_nulls().unique()
+    keys = dict(zip(texts, comparable(texts, column), strict=True))
+    marks = {normalized_text(mark) for mark in (MISSING, *column.missing_marks)}
+    unknown = [text for text, key in keys.items() if key in marks]
+    return (without_marks(cells, unknown) if unknown else cells), keys
+
+
+def comparable(texts: pl.Series, column: Column) -> pl.Series:
+    """Return what different texts of a sensitive column are compared by: numbers by their value."""
+    if not column.normalize:
+        return texts
+    keys = normalized(texts)
+    if column.kind is not Kind.NUMERIC:
+        return keys
+    numbers = keys.cast(pl.Float64, strict=False).cast(pl.String)
+    return pl.select(pl.coalesce(numbers, keys)).to_series()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.kinds import exact_numbers as exact
+from shoal.kinds import moments
 from shoal.kinds.domain import Sensitive
 from shoal.kinds.hierarchy import MISSING, Hierarchy
 from shoal.models.dissimilarity import DISTANCES, NORMS
@@ -132,54 +135,112 @@ class LinearDistance(Distance):
 class Absolute(LinearDistance):
     """The absolute difference of numbers, in their own unit.
 
+    Whether two numbers are close is told exactly: a float stands for the shortest decimal that reads back as
+    the same float. Distances themselves are floats.
+
     Parameters
     ----------
     numbers
-        The number of each value; NaN where it is missing. A missing value is close to missing values alone.
+        The float nearest to each value; NaN where it is missing. A missing value is close to missing values
+        alone.
+    multiples
+        The values as whole multiples of `unit`, None where missing; by default they are the numbers.
+    unit
+        See there.
     """
 
     numbers: NDArray[np.float64]
+    multiples: Sequence[int | None] | None = None
+    unit: Fraction = Fraction(1)
+
+    @classmethod
+    def of(cls, values: pl.Series) -> Absolute:
+        """Return the distance of numbers as `exact.read` returns them, null where missing."""
+        known = exact.near(values.drop_nulls())
+        numbers = np.full(len(values), np.nan)
+        numbers[values.is_not_null().to_numpy()] = known
+        return cls(numbers, *exact.scaled(values))
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def between(self, first: Values, second: Values) -> NDArray[np.float64]:
-        x, y = self.numbers[first], self.numbers[second]
+        x, y = self._places[first], self._places[second]
         unknown = np.isnan(x).astype(np.int8) + np.isnan(y)
         return np.where(unknown == 0, np.abs(x - y), np.where(unknown == 1, np.inf, 0.0))
 
+    def close(self, first: Values, second: Values, epsilon: float) -> NDArray[np.bool_]:
+        """Return whether each pair is within `epsilon`, exactly."""
+        low, high = self.reach(epsilon)
+        rank = self.rank[second]
+        return np.asarray((low[first] <= rank) & (rank <= high[first]))
+
     @property
     def diameter(self) -> float:
-        return float(self._known[-1] - self._known[0]) if len(self._known) else 0.0
+        known = self._places[~np.isnan(self._places)]
+        return float(known.max() - known.min()) if len(known) else 0.0
 
     @property
     def rounding(self) -> float:
-        whole = np.array_equal(self._known, np.round(self._known))
-        return 0.0 if whole else 2 * float(np.spacing(np.abs(self._known).max()))
+        known = self._places[~np.isnan(self._places)]
+        largest = float(np.abs(known).max(initial=0.0))
+        whole = largest <= exact.WHOLE_FLOATS and np.array_equal(known, np.round(known))
+        return 0.0 if whole else 2 * float(np.spacing(largest))
 
     @cached_property
     def rank(self) -> NDArray[np.int64]:
         """The rank of each value in ascending order, missing ones last."""
+        steps, missing = self._steps[0], np.isnan(self.numbers)
+        known = np.flatnonzero(~missing)
+        order = np.concatenate((known[np.argsort(steps[known], kind="stable")], np.flatnonzero(missing)))
         ranks = np.empty(len(self), dtype=np.int64)
-        ranks[np.argsort(self.numbers, kind="stable")] = np.arange(len(self))
+        ranks[order] = np.arange(len(self))
         return ranks
 
     def reach(self, epsilon: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        known, slack = self._known, epsilon + self.rounding
-        # Found by halving, with the very comparison of `between`, so that both always agree.
-        low = _first_where(len(known), lambda middle: known - known[middle] <= slack)
-        high = _first_where(len(known), lambda middle: known[middle] - known > slack) - 1
+        if self._reached and self._reached[0][0] == epsilon:
+            return self._reached[0][1:]
+        steps, unit = self._steps
+        known = np.sort(steps[~np.isnan(self.numbers)])
+        most = int(known[-1]) if len(known) else 0  # the lowest is 0
+        if epsilon < np.inf:
+            most = min(most, int(Fraction(exact.exact(float(epsilon))) // unit))
+        low = np.searchsorted(known, known - most)
+        high = np.searchsorted(known, known + most, side="right") - 1
         missing = len(self) - len(known)
-        low = np.concatenate((low, np.full(missing, len(known))))
-        high = np.concatenate((high, np.full(missing, len(self) - 1)))
-        return low[self.rank], high[self.rank]
+        low = np.concatenate((low, np.full(missing, len(known))))[self.rank]
+        high = np.concatenate((high, np.full(missing, len(self) - 1)))[self.rank]
+        self._reached[:] = [(epsilon, low, high)]
+        return low, high
 
     def component(self, weight: float, codes: Values) -> kernels.Component:
-        return kernels.Component(kernels.RANGE, weight, self.diameter, self.numbers[codes], np.empty(0))
+        return kernels.Component(kernels.RANGE, weight, self.diameter, self._places[codes], np.empty(0))
 
     @cached_property
-    def _known(self) -> NDArray[np.float64]:
-        return np.sort(self.numbers[~np.isnan(self.numbers)])
+    def _reached(self) -> list[tuple[float, NDArray[np.int64], NDArray[np.int64]]]:
+        """What was reached by the epsilon that was asked for last."""
+        return []
+
+    @cached_property
+    def _steps(self) -> tuple[NDArray[Any], Fraction]:
+        """How many units each value lies above the lowest one, 0 for a missing one, and the unit."""
+        multiples, unit = self.multiples, self.unit
+        if multiples is None:
+            multiples, unit = exact.scaled([None if x != x else x for x in self.numbers.tolist()])
+        lowest = min((each for each in multiples if each is not None), default=0)
+        steps = [0 if each is None else each - lowest for each in multiples]
+        kind = np.int64 if max(steps, default=0) < 2**62 else object
+        return np.array(steps, dtype=kind), unit
+
+    @cached_property
+    def _places(self) -> NDArray[np.float64]:
+        """The numbers; where they are so large that floats blur them, how far they lie above the lowest."""
+        missing = np.isnan(self.numbers)
+        if (np.abs(self.numbers[~missing]) <= exact.WHOLE_FLOATS).all():
+            return self.numbers
+        steps, unit = self._steps
+        places = np.array([exact.as_float(step * unit) for step in steps.tolist()])
+        return np.where(missing, np.nan, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -562,6 +623,7 @@ def _single(
         raise InputError(
             f"distance {named!r} needs {needs}, which column {columns[0].name!r} does not have",
             reason=Reason.PARAMETER,
+            column=columns[0].name,
         )
     return sensitive[0].codes, suits
 
@@ -602,10 +664,9 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
         return TreeDistance(tree, np.array([tree.leaf_index[text] for text in texts], dtype=np.int32))
     match column.kind:
         case Kind.NUMERIC:
-            plain = values.str.strip_chars() if values.dtype == pl.String else values
-            numbers = plain.cast(pl.Float64, strict=False)
+            numbers = exact.read(values)
         case Kind.DATE:
-            numbers = _days(values, column).to_physical().cast(pl.Float64)
+            numbers = _days(values, column)
         case Kind.ORDINAL:
             places = {str(value): float(place) for place, value in enumerate(column.domain or ())}
             texts = values.cast(pl.String).to_list()
@@ -613,26 +674,36 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
         case _:
             return Equality(len(values))
     wrong = numbers.is_null() & values.is_not_null()
-    if wrong.any():
+    if wrong.any() and (column.kind is not Kind.NUMERIC or not _infinite(values.filter(wrong))):
         what = "in the declared domain" if column.kind is Kind.ORDINAL else f"a {column.kind.value} value"
         raise InputError(
             f"column {column.name!r} holds values that are not {what}; correct them, declare them as missing "
             "marks, or make the column categorical",
             reason=Reason.BAD_VALUE,
+            column=column.name,
         )
-    if not numbers.drop_nulls().is_finite().all():
+    if wrong.any():
         raise InputError(
             f"column {column.name!r} holds numbers that are not finite, which are at no distance of others; "
             "correct them or leave them empty",
             reason=Reason.NOT_FINITE,
+            column=column.name,
         )
-    return Absolute(numbers.fill_null(np.nan).to_numpy())
+    return Absolute.of(numbers)
+
+
+def _infinite(values: pl.Series) -> bool:
+    """Return whether some values would be numbers if these were finite."""
+    plain = values.str.strip_chars() if values.dtype == pl.String else values
+    return bool(plain.cast(pl.Float64, strict=False).is_not_null().any())
 
 
 def _days(values: pl.Series, column: Column) -> pl.Series:
-    if values.dtype == pl.String:
-        return values.str.strip_chars().str.to_date(column.date_format or "%Y-%m-%d", strict=False)
-    return values.cast(pl.Date, strict=False)
+    """Return dates in days, with a fraction for the time of day; of times with an offset, in UTC."""
+    found = moments.parts(values, column.date_format)
+    offset = pl.when(pl.col("offset") == moments.NO_OFFSET).then(0).otherwise("offset")
+    seconds = pl.col("clock") / 10**9 - offset
+    return found.select(pl.col("day") + seconds / 86_400).to_series()
 
 
 def _by_part(
@@ -641,13 +712,3 @@ def _by_part(
     """Return the distances in each component."""
     columns = zip(parts, codes.T, strict=True)
     return [part.between(column[first], column[second]) for part, column in columns]
-
-
-def _first_where(size: int, holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> NDArray[np.int64]:
-    """Return for each of `size` places the first that `holds` of, as it then does of all later ones."""
-    low, high = np.zeros(size, dtype=np.int64), np.full(size, size)
-    while (low < high).any():
-        middle = (low + high) // 2
-        found = (middle == high) | holds(np.minimum(middle, size - 1))
-        low, high = np.where(found, low, middle + 1), np.where(found, middle, high)
-    return high

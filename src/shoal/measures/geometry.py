@@ -75,6 +75,7 @@ def refuse_items(table: Table) -> None:
                 f"column {attribute.column.name!r} holds items, which only set-anonymity and set-diversity "
                 "generalize; promise one of these (--model), or give the column another role",
                 reason=Reason.PARAMETER,
+                column=attribute.column.name,
             )
 
 

@@ -52,11 +52,12 @@ class DiverseModel(CrowdModel):
     k
         The minimum crowd size. At least 2.
     l
-        No sensitive value has a share above 1/l in a crowd.
+        No sensitive value has a share above 1/l in a crowd, nor in the release as a whole.
     p
         The minimum number of different sensitive values in a crowd.
     entropy_l
-        The entropy of the sensitive values in a crowd is at least log(entropy_l).
+        The entropy of the sensitive values in a crowd, and in the release as a whole, is at least
+        log(entropy_l).
     """
 
     l: float | None = parameter(  # noqa: E741 - the letter the literature knows it by
@@ -118,7 +119,8 @@ class CoverageModel(DiverseModel):
         sensitive column is in the rows that cover a record.
     withhold
         The share of the records that are left out of the release, chosen at random; below 1. Such a record
-        may be covered by no row; if it is covered by any, it is covered by k.
+        may be covered by no row; if it is covered by any, it is covered by k. It counts among the records
+        that a row covers.
     """
 
     withhold: float = parameter(

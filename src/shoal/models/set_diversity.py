@@ -16,7 +16,9 @@ class SetDiversity(Model):
     """l-diversity of sets of items (Xue et al. 2012, Definition 1), for the labels as they are published.
 
     Each record is covered by at least l released rows that carry l different labels, in every sensitive
-    column, even when every record must have a row; and each released row covers at least l records.
+    column, even when every record must have a row; each released row covers at least l records; and in the
+    release as a whole no label has a share above 1/l, without which no release could bound the chance of
+    every record to have a label by 1/l.
 
     Parameters
     ----------
@@ -55,7 +57,8 @@ class SetDiversity(Model):
         """Return the guarantee in one sentence, without a full stop."""
         return (
             f"the items of each record are covered by released rows with at least {self.l} different "
-            f"sensitive values, and each released row covers at least {self.l} records"
+            f"sensitive values, each released row covers at least {self.l} records, and in the release as a "
+            f"whole no sensitive value is more frequent than 1 in {self.l}"
         )
 
     def limits(self, concealment: int) -> Sequence[str]:

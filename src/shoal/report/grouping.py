@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute, RangeDomain
 from shoal.schema import Kind
 
@@ -19,6 +20,8 @@ MISSING = "(missing)"
 OTHERS = "all others"
 _DAY = datetime.timedelta(days=1)
 _EPOCH = datetime.date(1970, 1, 1)
+_FINEST = 1e-300
+_MOST_DIGITS = 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +107,7 @@ def _edges(attribute: Attribute, known: int, least: int) -> Iterator[tuple[int, 
         yield from ((code, attribute.domain.labels[code]) for code in range(step, known, step))
         return
     dates = values.dtype.is_temporal()
-    numbers = (values.cast(pl.Date).to_physical() if dates else values).to_numpy().astype(np.float64)
+    numbers = exact.near(values.cast(pl.Date).to_physical() if dates else values)
     # From where `least` records are below to where as many are above: no single record decides the steps.
     before = np.cumsum(attribute.counts[:known])
     if not len(before) or before[-1] < 2 * least:
@@ -112,7 +115,7 @@ def _edges(attribute: Attribute, known: int, least: int) -> Iterator[tuple[int, 
     low, high = (float(numbers[np.searchsorted(before, at)]) for at in (least, before[-1] - least + 1))
     if low >= high:
         return
-    finest = 1.0 if values.dtype.is_integer() else 0.0
+    finest = 1.0 if values.dtype.is_integer() else _FINEST
     marks = _round_dates(low, high) if dates else _round_numbers(low, high, finest)
     for mark, name in marks:
         yield int(np.searchsorted(numbers, mark)), name
@@ -120,12 +123,14 @@ def _edges(attribute: Attribute, known: int, least: int) -> Iterator[tuple[int, 
 
 def _round_numbers(low: float, high: float, finest: float) -> Iterator[tuple[float, str]]:
     """Yield round numbers from low to high, about as many as there may be groups."""
-    raw = max((high - low) / MOST_GROUPS, finest)
+    raw = max(high / MOST_GROUPS - low / MOST_GROUPS, finest)
     power = 10.0 ** np.floor(np.log10(raw))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
     digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
     for turn in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1):
-        yield turn * step, f"{turn * step:.{digits}f}"
+        mark = turn * step
+        plain = digits < _MOST_DIGITS and abs(mark) < 10.0**_MOST_DIGITS
+        yield mark, f"{mark:.{digits}f}" if plain else exact.write(exact.exact(float(mark)))
 
 
 def _round_dates(low: float, high: float) -> Iterator[tuple[float, str]]:
@@ -164,7 +169,7 @@ def _spans(names: list[str], dtype: pl.DataType) -> list[str]:
 
 def _last_before(name: str, dtype: pl.DataType) -> str:
     """Return how a group ends that the next one follows: a whole number, year, month or day earlier."""
-    if not dtype.is_float() and name.lstrip("-").isdigit():
+    if (dtype.is_integer() or dtype.is_temporal()) and name.lstrip("-").isdigit():
         return str(int(name) - 1)
     if dtype.is_temporal():
         day = datetime.date.fromisoformat(name if name.count("-") == 2 else f"{name}-01") - _DAY

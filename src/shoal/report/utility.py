@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute
 from shoal.measures import Loss
 from shoal.recoding import Cells, Generalized, Nodes, Ranges, Sets
@@ -20,6 +21,7 @@ LEAST = 5
 """No group of original values has fewer records than this, or k if that is more."""
 WIDTHS = ("exact", "up to 10%", "up to 25%", "up to 50%", "less than all", "says nothing")
 _UPPER = (0.10, 0.25, 0.50)
+_NARROW = 1e-12
 
 
 def loss(material: Material) -> Panel:
@@ -157,8 +159,14 @@ def _along(ranges: Ranges, often: NDArray[np.float64]) -> NDArray[np.float64]:
     exact = low == high
     np.add.at(expected, low[exact], often[exact])
     positions = domain.positions
-    length = np.where(exact, 1.0, positions[high] - positions[low])
-    between = _covered(np.where(exact, 0.0, often / length), low, high, len(domain) - 1) * np.diff(positions)
+    length = positions[high] - positions[low]
+    # Where the ends are too near each other to tell what lies between, each takes half.
+    narrow = ~exact & (length < _NARROW)
+    np.add.at(expected, low[narrow], often[narrow] / 2)
+    np.add.at(expected, high[narrow], often[narrow] / 2)
+    wide = ~(exact | narrow)
+    density = np.divide(often, length, out=np.zeros(len(often)), where=wide)
+    between = _covered(density, low, high, len(domain) - 1) * np.diff(positions)
     expected[:-1] += between / 2
     expected[1:] += between / 2
     return expected
@@ -312,12 +320,15 @@ def _typical(attribute: Attribute, generalized: Generalized, box: NDArray[np.int
         domain = generalized.domain
         known = len(domain) - (domain.missing is not None)
         numbers = np.zeros(len(domain))
-        numbers[:known] = domain.values[:known].to_physical().to_numpy()
+        values = domain.values[:known]
+        numbers[:known] = exact.near(values.to_physical() if values.dtype.is_temporal() else values)
         within = (generalized.high < known) & (generalized.low <= generalized.high)
         rows = box[within[box]]
         if not len(rows):
             return ""
-        wide = float((numbers[generalized.high[rows]] - numbers[generalized.low[rows]]).mean())
+        # Halves and shares first: neither a difference nor a sum of floats is too large then.
+        halves = numbers[generalized.high[rows]] / 2 - numbers[generalized.low[rows]] / 2
+        wide = 2 * float((halves / len(rows)).sum())
         unit = " days" if attribute.column.kind is Kind.DATE else ""
         return f"spans {number(wide)}{unit}"
     mean: Any = generalized.sizes()[box].mean()

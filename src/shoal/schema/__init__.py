@@ -8,7 +8,20 @@ from shoal.schema.schema import (
     Schema,
     as_frame,
     infer_kind,
+    is_index,
     merged_kinds,
+    usual_role,
 )
 
-__all__ = ["Column", "Kind", "Missing", "Role", "Schema", "as_frame", "infer_kind", "merged_kinds"]
+__all__ = [
+    "Column",
+    "Kind",
+    "Missing",
+    "Role",
+    "Schema",
+    "as_frame",
+    "infer_kind",
+    "is_index",
+    "merged_kinds",
+    "usual_role",
+]

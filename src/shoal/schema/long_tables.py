@@ -48,6 +48,7 @@ def collect_items(frame: Any, record: str, item: str) -> Any:
         raise InputError(
             f"column {record!r}, row {row}: it is empty, so nobody can tell whose item that is",
             reason=Reason.MISSING_VALUE,
+            column=record,
         )
     others = [name for name in table.columns if name not in (record, item)]
     grouped = table.group_by(record, maintain_order=True)
@@ -57,6 +58,7 @@ def collect_items(frame: Any, record: str, item: str) -> Any:
                 f"column {name!r} differs between the rows of one record, so it cannot be carried along; "
                 "leave it out of the long table",
                 reason=Reason.BAD_VALUE,
+                column=name,
             )
     items = pl.col(item).drop_nulls()
     wide = grouped.agg(*(pl.col(name).first() for name in others), items)

@@ -5,21 +5,26 @@ from __future__ import annotations
 import datetime
 import math
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from enum import StrEnum
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import polars as pl
 import tomli_w
 
+from shoal.base.fresh_columns import readable
 from shoal.base.markup import table_html
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.files.reading import read_toml
 from shoal.files.staging import staged_file
+from shoal.kinds import exact_numbers as exact
 from shoal.kinds.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
 from shoal.kinds.kind import Kind
 
@@ -63,9 +68,13 @@ class Column:
     missing_marks
         Texts that mean "missing" besides the empty cell, such as ``?``.
     date_format
-        How dates are written (as in ``strptime``); None expects ISO dates.
+        How dates are written (as in ``strptime``); None expects ISO dates. Released days are written without
+        the time of day.
     separator
         What stands between the items of a text, such as ``;``; None expects white space.
+    normalize
+        Whether spellings that look the same are one value where different sensitive values are counted:
+        Unicode forms, capitals, white space and invisible characters. Values are released as they are.
     """
 
     name: str
@@ -78,6 +87,7 @@ class Column:
     missing_marks: tuple[str, ...] = ()
     date_format: str | None = None
     separator: str | None = None
+    normalize: bool = True
 
     def __post_init__(self) -> None:
         for attribute, options in (("role", Role), ("kind", Kind), ("missing", Missing)):
@@ -103,6 +113,8 @@ class Column:
         object.__setattr__(self, "missing_marks", tuple(str(mark) for mark in self.missing_marks))
         if not isinstance(self.date_format, str | None):
             raise self._error(f"date_format {self.date_format!r} must be a text such as %d.%m.%Y")
+        if not isinstance(self.normalize, bool):
+            raise self._error(f"normalize {self.normalize!r} must be true or false")
         self._check_domain()
         self._check_items()
 
@@ -137,15 +149,35 @@ class Column:
             if self.kind is Kind.DATE:
                 with suppress(ValueError, TypeError):
                     bounds.append(datetime.date.fromisoformat(str(bound)[:10]))
-            elif isinstance(bound, Real) and math.isfinite(bound):
-                bounds.append(int(bound) if isinstance(bound, Integral) else float(bound))
-        if len(domain) != 2 or len(bounds) != 2 or bounds[0] > bounds[1]:
+            elif (number := _bound(bound)) is not None:
+                bounds.append(number)
+        if len(domain) != 2 or len(bounds) != 2 or _after(*bounds):
             what = "dates (YYYY-MM-DD)" if self.kind is Kind.DATE else "numbers"
             raise self._error(f"domain {list(domain)!r} must be two {what}, the lowest and the highest")
         object.__setattr__(self, "domain", tuple(bounds))
 
     def _error(self, message: str) -> InputError:
-        return InputError(f"column {self.name!r}: {message}", reason=Reason.SCHEMA)
+        return InputError(f"column {self.name!r}: {message}", reason=Reason.SCHEMA, column=self.name)
+
+
+def _bound(bound: Any) -> int | float | Decimal | None:
+    """Return a bound of numbers, exactly; None if it is none."""
+    number: int | float | Decimal
+    if isinstance(bound, Integral):
+        number = int(bound)
+    elif isinstance(bound, Decimal):
+        near = exact.fitting(bound, pl.Float64()) if exact.is_kept(bound) else None
+        number = bound if near is None else near
+    elif isinstance(bound, Real):
+        number = float(bound)
+    else:
+        return None
+    return number if exact.is_kept(exact.exact(number)) else None
+
+
+def _after(low: Any, high: Any) -> bool:
+    """Return whether the first of two bounds is above the second."""
+    return bool(low > high if isinstance(low, datetime.date) else exact.exact(low) > exact.exact(high))
 
 
 @dataclass(frozen=True)
@@ -219,7 +251,8 @@ class Schema:
     def completed(self, names: Iterable[str]) -> Schema:
         """Return this schema for a table with these columns, in their order.
 
-        A column that the schema does not mention is carried along (role `other`).
+        A column that the schema does not mention is carried along (role `other`), unless it is the index of a
+        pandas frame, as pandas writes it to files (``__index_level_0__``): that is left out.
 
         Raises
         ------
@@ -231,7 +264,7 @@ class Schema:
             if column.name not in names:
                 raise unknown_column(column.name, names)
         known = {column.name: column for column in self.columns}
-        completed = Schema(tuple(known.get(name, Column(name)) for name in names))
+        completed = Schema(tuple(known.get(name, Column(name, role=usual_role(name))) for name in names))
         if not completed.quasi:
             raise InputError(
                 "no column is a quasi-identifier, so there is nothing to protect; name those that others may "
@@ -264,7 +297,7 @@ class Schema:
             Any frame that narwhals supports (pandas, Polars, PyArrow, ...).
         quasi, sensitive, drop
             The names of the quasi-identifiers, the sensitive columns and the identifiers to leave out. All
-            others are carried along.
+            others are carried along, but for the index of a pandas frame (``__index_level_0__``).
         kinds, weights, hierarchies, domains, missing
             What is known better than inferred, by column name.
         missing_marks
@@ -302,7 +335,7 @@ class Schema:
             known = {key: mapping[name] for key, mapping in overrides if name in mapping}
             if "kind" not in known:
                 known["kind"] = Kind.ITEMS if "separator" in known else infer_kind(data[name], marks)
-            columns.append(Column(name, role=roles.get(name, Role.OTHER), missing_marks=marks, **known))
+            columns.append(Column(name, role=roles.get(name, usual_role(name)), missing_marks=marks, **known))
         return cls(tuple(columns))
 
     @classmethod
@@ -315,7 +348,7 @@ class Schema:
             If the file is not there, is not TOML, or says something that is not understood.
         """
         path = Path(path)
-        data = read_toml(path, "schema file")
+        data = read_toml(path, "schema file", parse_float=Decimal)
         columns = data.pop("columns", None)
         if not isinstance(columns, dict) or not columns or data:
             extra = f"; it also has {listing(data)}" if data else ""
@@ -364,8 +397,20 @@ def as_frame(frame: Any) -> nw.DataFrame[Any]:
         ) from None
     for name in data.columns:
         if not isinstance(name, str):
-            raise InputError(f"the name of column {name!r} is not a text; rename it", reason=Reason.SCHEMA)
-    return data
+            raise InputError(
+                f"the name of column {name!r} is not a text; rename it", reason=Reason.SCHEMA, column=name
+            )
+    return readable(data)
+
+
+def is_index(name: str) -> bool:
+    """Return whether a column is the index of a pandas frame, by the name that pandas gives it in files."""
+    return re.fullmatch(r"__index_level_[0-9]+__", name) is not None
+
+
+def usual_role(name: str) -> Role:
+    """Return the role of a column that nothing is said about."""
+    return Role.IDENTIFIER if is_index(name) else Role.OTHER
 
 
 def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> Kind:
@@ -383,6 +428,8 @@ def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> K
         dtype == nw.Object and isinstance(next(iter(series.drop_nulls().head(1)), None), list | tuple | set)
     ):
         return Kind.ITEMS
+    if dtype == nw.Object and _holds_numbers(series):
+        return Kind.NUMERIC
     if dtype == nw.String:
         texts = series.filter(~series.is_null()).unique()
         texts = texts.filter(~texts.is_in(["", *missing_marks]))
@@ -392,6 +439,14 @@ def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> K
             if texts.str.contains(_ISO_DATE).all():
                 return Kind.DATE
     return Kind.CATEGORICAL
+
+
+def _holds_numbers(series: nw.Series[Any]) -> bool:
+    """Return whether a column of Python's own objects has numbers alone, such as pandas has no type for."""
+    with suppress(ValueError):
+        texts = exact.texts_of_objects(series.drop_nulls().to_list())
+        return texts is not None and any(text is not None for text in texts)
+    return False
 
 
 def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Kind]:
@@ -438,6 +493,7 @@ def _roles(
                 raise InputError(
                     f"column {name!r} has two roles, {roles[name].value} and {role.value}; give it one",
                     reason=Reason.ROLE_CONFLICT,
+                    column=name,
                 )
     return roles
 
@@ -467,7 +523,7 @@ def _column_table(column: Column) -> dict[str, Any]:
 
 def _column_from(name: str, table: Any, path: Path) -> Column:
     def wrong(message: str) -> InputError:
-        return InputError(f"{path}: column {name!r}: {message}", reason=Reason.SCHEMA)
+        return InputError(f"{path}: column {name!r}: {message}", reason=Reason.SCHEMA, column=name)
 
     if not isinstance(table, dict):
         raise wrong(f"must be a table such as [columns.{name}], not {table!r}")
@@ -477,12 +533,28 @@ def _column_from(name: str, table: Any, path: Path) -> Column:
             raise wrong(f"{key!r} is unknown{did_you_mean(key, known)}; it may have {listing(known)}")
         if key in ("domain", "missing_marks") and not isinstance(value, list):
             raise wrong(f"{key} must be a list, not {value!r}")
-    table = dict(table)
+    # Bounds of numbers are kept as they are written; elsewhere, floats do.
+    bounds = table.get("domain") if table.get("kind") == Kind.NUMERIC else None
+    table = {key: _with_floats(value) for key, value in table.items()}
+    if bounds is not None:
+        table["domain"] = bounds
     if "hierarchy" in table:
         table["hierarchy"] = _hierarchy_from(table["hierarchy"], path, wrong)
     if "missing_marks" in table:
         table["missing_marks"] = tuple(str(mark) for mark in table["missing_marks"])
     return Column(name, **table)
+
+
+def _with_floats(value: Any) -> Any:
+    """Return a value of a TOML file with floats for decimals."""
+    match value:
+        case Decimal():
+            return float(value)
+        case list():
+            return [_with_floats(each) for each in value]
+        case dict():
+            return {key: _with_floats(each) for key, each in value.items()}
+    return value
 
 
 def _hierarchy_from(value: Any, path: Path, wrong: Callable[[str], InputError]) -> HierarchySource:

@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal import engines
 from shoal.engines.scanning import combinations, scan
-from shoal.errors import ShoalError
+from shoal.errors import InternalError, ShoalError
 from shoal.files.reading import holds_transactions, read_table, sniff
 from shoal.methods import Progress
 from shoal.methods.dissimilarity_limits import advise
@@ -102,7 +102,7 @@ def weigh(source: Source, schema: Schema, progress: Progress) -> dict[str, Any]:
     progress("reading the file", 0.0)
     frame = source.read()
     progress("counting who is unique", 0.3)
-    table = Table.encode(frame, schema)
+    table = Table.encode(frame, schema, times=True)
     return {
         "records": len(table),
         "left_out": table.left_out,
@@ -143,11 +143,11 @@ def make(
     }
 
 
-def explained(error: Exception, source: Source) -> dict[str, str]:
+def explained(error: Exception, source: Source) -> dict[str, str | None]:
     """Return an error for the page, in which a file is called what its owner calls it."""
     if not isinstance(error, ShoalError):
-        return {"reason": "bug", "message": f"Shoal failed: {type(error).__name__}: {error}"}
-    return {"reason": error.reason.value, "message": str(error).replace(str(source.path), source.name)}
+        error = InternalError(f"{type(error).__name__}: {error}")
+    return {**error.as_dict(), "message": str(error).replace(str(source.path), source.name)}
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from shoal.errors import InternalError
 from shoal.web.tasks import TASKS, Source, explained
 
 _WORKER = "from shoal.web.work import answer; answer()"
@@ -118,7 +119,7 @@ def _end_with(orders: BinaryIO) -> None:
     os._exit(1)
 
 
-def _death(code: int, complaints: bytes) -> dict[str, str]:
+def _death(code: int, complaints: bytes) -> dict[str, str | None]:
     last = complaints.decode(errors="replace").strip().splitlines()[-1:]
     how = f"signal {-code}; perhaps there was not enough memory" if code < 0 else "".join(last)
-    return {"reason": "bug", "message": f"The work ended before it was done ({how})."}
+    return InternalError(f"the work ended before it was done ({how})").as_dict()

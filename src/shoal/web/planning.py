@@ -1,0 +1,161 @@
+"""What can be promised on the page, and how the fields of a promise become the plan of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from shoal import models
+from shoal.errors import InputError, Reason, ShoalError
+from shoal.methods import METHODS, options_of
+from shoal.methods.method import DeclaredOption
+from shoal.models import MODELS, Parameter, declarations, is_required, make_model
+from shoal.release import Format
+from shoal.schema import Schema
+from shoal.web.columns import Entries
+from shoal.web.fields import chosen, number, text
+from shoal.web.state import Plan, Problems
+from shoal.web.tasks import Source
+
+YES_NO = {"yes": True, "no": False}
+"""How an option that is true or false is chosen."""
+CHOICES = ("method", "seed", "form", "keep_key")
+"""The fields that every model has."""
+LONGEST_SEED = 100
+"""The maximum number of digits of a seed."""
+FORMS = {"csv": "CSV: text", "parquet": "Parquet: typed"}
+
+
+def suitable(schema: Schema) -> list[str]:
+    """Return the names of the models that a table with this schema can have, the usual one first."""
+    return [model.name for model in models.suitable(schema)]
+
+
+def parameters_of(model: str, schema: Schema) -> list[str]:
+    """Return the parameters of a model that have a field, for a table with this schema."""
+    return [name for name, _ in fields_of(model, schema)]
+
+
+def fields_of(model: str, schema: Schema) -> list[tuple[str, Parameter]]:
+    """Return the parameters of a model that have a field, with their declarations."""
+    return [
+        (name, declared)
+        for name, declared, _ in declarations(MODELS[model])
+        if declared.label is not None and (schema.sensitive or not declared.about_sensitive)
+    ]
+
+
+def options_for(model: str) -> dict[str, DeclaredOption]:
+    """Return the options of all methods of a model, by name."""
+    return {
+        name: option
+        for method in METHODS[MODELS[model]].values()
+        for name, option in options_of(method).items()
+    }
+
+
+def planned(source: Source, schema: Schema, model: object, entry: Entries) -> tuple[Plan | None, Problems]:
+    """Return what the fields of a promise ask for, or what is wrong with them.
+
+    A field that holds something unreadable is a problem, never a promise that is not made.
+    """
+    if not isinstance(model, str) or model not in suitable(schema):
+        return None, {"promise": "Choose one of these promises."}
+    wanted = parameters_of(model, schema)
+    given, problems = read_parameters(wanted, schema, entry)
+    needed = [name for name, _, own in declarations(MODELS[model]) if is_required(own)]
+    for name in needed:
+        if name not in given:
+            problems.setdefault(name, "A number is needed here.")
+    choices, wrong = _choices(model, entry)
+    problems |= wrong
+    if entry("form") not in ("csv", "parquet"):
+        problems["form"] = "Choose one of the options."
+    if problems:
+        return None, problems
+    try:
+        promised = make_model(model, given)
+    except ShoalError as error:
+        return None, field_of(wanted, error.as_dict())
+    form: Format = "parquet" if entry("form") == "parquet" else "csv"
+    return Plan(source, schema, promised, choices, form, bool(entry("keep_key"))), {}
+
+
+def read_parameters(wanted: list[str], schema: Schema, entry: Entries) -> tuple[dict[str, Any], Problems]:
+    """Return the parameters that are given, without those whose field is empty, and which cannot be read."""
+    given: dict[str, Any] = {}
+    problems: Problems = {}
+    for name in wanted:
+        try:
+            value = _parameter(name, schema, entry(name))
+        except ShoalError as error:
+            problems[name] = str(error)
+            continue
+        if value is not None:
+            given[name] = value
+    return given, problems
+
+
+def field_of(wanted: list[str], error: Mapping[str, Any]) -> Problems:
+    """Return beside which field an error belongs, as `ShoalError.as_dict` describes it."""
+    about = error["parameter"]
+    return {about if about in (*wanted, "seed") else "promise": error["message"]}
+
+
+def _parameter(name: str, schema: Schema, value: Any) -> Any:
+    declared = PARAMETERS[name]
+    if declared.widget == "tick":
+        return bool(value)
+    if declared.widget == "choice":
+        return chosen(value or "", ("", *declared.choices)) or None
+    if declared.widget == "columns":
+        return tuple(chosen(each, [column.name for column in schema.quasi]) for each in value or ())
+    return number(value)
+
+
+PARAMETERS = {name: declared for model in MODELS.values() for name, declared, _ in declarations(model)}
+"""The parameters of all models: how each is entered depends on its name alone."""
+
+
+def _choices(model: str, entry: Entries) -> tuple[dict[str, Any], Problems]:
+    """Return method, its options and seed as far as they are chosen, and which of them cannot be read."""
+    choices: dict[str, Any] = {}
+    problems: Problems = {}
+
+    def read(name: str, reading: Callable[[Any], Any]) -> None:
+        try:
+            value = reading(entry(name))
+        except ShoalError as error:
+            problems[name] = str(error)
+            return
+        if value not in ("", None):
+            choices[name] = value
+
+    known = METHODS[MODELS[model]]
+    read("method", lambda value: chosen(value or "", ("", *known)))
+    read("seed", _seed)
+    method = known[choices["method"]] if "method" in choices else next(iter(known.values()))
+    for name, option in options_of(method).items():
+        read(name, partial(_option, option))
+    return choices, problems
+
+
+def _option(declared: DeclaredOption, value: Any) -> Any:
+    """Return what is chosen for an option of a method; None for its default."""
+    if declared.choices:
+        return chosen(value or "", ("", *declared.choices)) or None
+    if declared.type is bool:
+        return YES_NO.get(chosen(value or "", ("", *YES_NO)))
+    return number(value)
+
+
+def _seed(value: Any) -> int | None:
+    written = text(value).strip()
+    if not written:
+        return None
+    if not (written.isascii() and written.isdecimal() and len(written) <= LONGEST_SEED):
+        raise InputError(
+            f"A seed is a whole number of at most {LONGEST_SEED} digits.", reason=Reason.PARAMETER
+        )
+    return int(written)
