@@ -164,7 +164,7 @@ def unify(
 
 
 class Closeness:
-    """Which values are close to each other, without a table of all pairs; see native/closeness.hpp."""
+    """Which values are close to each other, without a table of all pairs; see native/classes/closeness.hpp."""
 
     def __init__(self, native: _native.Closeness, size: int) -> None:
         self._native = native
@@ -266,7 +266,7 @@ class Coloring:
     """
 
     LOSS, POTENTIAL, CAREFUL, EXCESS = range(4)
-    """What exchanges are made for, as native/coloring.hpp numbers it."""
+    """What exchanges are made for, as native/classes/coloring.hpp numbers it."""
 
     def __init__(
         self,

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from shoal.kernels import _native
 
 RANGE, SET, TREE = 0, 1, 2
-"""Kinds of attribute, as native/space.hpp numbers them."""
+"""Kinds of attribute, as native/base/space.hpp numbers them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """What it costs to cover several codes of one attribute; see native/space.hpp.
+    """What it costs to cover several codes of one attribute; see native/base/space.hpp.
 
     Parameters
     ----------

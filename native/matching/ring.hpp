@@ -1,0 +1,57 @@
+// A ring: a cyclic order of records in which any k neighbours shall cost little together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/space.hpp"
+#include "trees/union_tree.hpp"
+
+namespace shoal {
+
+// Each row of a release covers k neighbours on the ring, a window. Equal records stand together: the ring
+// links distinct records, each with its number of copies.
+class Ring {
+ public:
+  // `codes` is row-major, distinct records x attributes, in the order in which they stand at first.
+  Ring(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
+       const std::vector<Attribute>& attributes, std::int32_t k);
+
+  // Takes out one record after the other, with its copies, and puts it back where it costs least: within k
+  // places of where it was or, if it is dear, in the few stretches of the ring that fit it best. Left alone
+  // is who did not move in the last sweep and has no new neighbours since. On all cores; returns how many
+  // moved, and each move lowered the cost.
+  std::int64_t sweep();
+
+  double cost() const { return cost_; }     // of all windows together
+  std::vector<std::int32_t> order() const;  // the records as they stand
+
+ private:
+  struct Move {
+    std::int32_t record, before;  // goes to the place before another one; -1: stays
+    double change;
+  };
+  class Search;  // what a thread needs
+
+  std::int64_t places(std::int32_t record) const { return copies_[static_cast<std::size_t>(record)]; }
+  Move best_move(std::int32_t record, Search& search) const;
+  void make(const Move& move);
+  void disturb(std::int32_t record);
+  void index();
+
+  std::span<const std::int32_t> codes_, copies_;
+  const std::vector<Attribute>& attributes_;
+  std::int32_t k_;
+  std::int64_t total_ = 0;  // records, with copies
+  double cost_ = 0.0;
+  std::vector<std::int32_t> next_, last_;  // per record: its neighbours
+  std::vector<char> due_;                  // per record: whether a sweep shall look at it
+  std::vector<std::int64_t> disturbed_;    // per record: the last batch that changed its surroundings
+  std::int64_t batch_ = 0;
+  std::vector<std::int32_t> heads_;  // the first record of each run of about k
+  std::optional<UnionTree> runs_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,53 @@
+// Unions of records over the nodes of a tree: what lies in which part of it, from coarse to fine.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/space.hpp"
+#include "trees/box_tree.hpp"
+
+namespace shoal {
+
+class UnionTree {
+ public:
+  using Node = BoxTree::Node;
+
+  // All nodes are empty at first.
+  UnionTree(std::vector<Node> nodes, const std::vector<Attribute>& attributes)
+      : nodes_(std::move(nodes)), attributes_(attributes), cells_(nodes_.size() * attributes.size()),
+        empty_(nodes_.size(), true) {}
+
+  // The nodes of a tree over so many places, halved down to single ones.
+  static std::vector<Node> halves(std::int32_t places);
+
+  const std::vector<Node>& nodes() const { return nodes_; }  // children after their parents
+  const Cell* cells(std::int32_t node) const { return cells_.data() + at(node) * attributes_.size(); }
+
+  // Makes a leaf the union of these records, each given by its codes; without any it is empty.
+  void set_leaf(std::int32_t leaf, const std::vector<const std::int32_t*>& records);
+  // Makes a node the union of its children.
+  void unite(std::int32_t node);
+
+  // What `nearest` finds and needs; may be used again.
+  struct Nearby {
+    std::vector<std::pair<double, std::int32_t>>
+        found;  // extra cost, first place of the leaf; cheapest first
+    std::vector<std::pair<double, std::int32_t>> waiting;
+  };
+
+  // The few leaves whose unions can take in a record at the least extra cost below the limit; none is empty.
+  void nearest(const std::int32_t* codes, std::size_t few, double limit, Nearby& nearby) const;
+
+ private:
+  static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+  double reach(std::int32_t node, const std::int32_t* codes, double enough) const;
+
+  std::vector<Node> nodes_;
+  const std::vector<Attribute>& attributes_;
+  std::vector<Cell> cells_;
+  std::vector<char> empty_;
+};
+
+}  // namespace shoal
