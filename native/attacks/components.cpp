@@ -3,12 +3,10 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 constexpr std::uint64_t kThere = 1;  // the mark of what has not been seen
 

@@ -5,15 +5,12 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
 
 namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // The rows of a matrix, each of `width` numbers, in another order.
 template <typename T>
@@ -46,8 +43,7 @@ ConsistencyGraph::ConsistencyGraph(std::span<const std::int32_t> records,
   box_copies_ = in_order(box_copies, 1, boxes_->order());
   columns_ = extents.columns;
   doubtful_ = std::move(extents.doubtful);
-  if (!doubtful_.empty())
-    inner_ = in_order(std::span<const Extent>(extents.inner), columns_, boxes_->order());
+  if (!doubtful_.empty()) inner_ = in_order(std::span<const Cell>(extents.inner), columns_, boxes_->order());
 }
 
 bool ConsistencyGraph::in_doubtful_sets(std::int32_t record, std::int32_t box) const {
@@ -61,7 +57,7 @@ std::vector<std::int32_t> ConsistencyGraph::boxes_around(std::int32_t record,
                                                          std::vector<std::int32_t>& waiting) const {
   std::vector<std::int32_t> found;
   const std::int32_t point = records_->place_of(record);
-  const Extent* wanted = records_->extents(point);
+  const Cell* wanted = records_->extents(point);
   boxes_->search_stretches(
       wanted, wanted, waiting, [](std::int32_t) { return true; },
       [&](std::int32_t begin, std::int32_t end) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attacks/extents.hpp"
+#include "base/numbers.hpp"
 #include "trees/live_tree.hpp"
 
 namespace shoal {
@@ -33,6 +34,10 @@ struct Stretches {
 
 // Records and boxes, each standing for a number of copies; an edge wherever a record lies in a box. Both are
 // known by their place in a tree, except where they come in and go out.
+//
+// Example: records of the ages 20 (twice) and 30; boxes 18..25 and 15..40. The edges are 20 - 18..25, 20
+// - 15..40 and 30 - 15..40, so count() finds 2 boxes around 20 and 1 around 30, and 2 records in the first
+// box and 3 in the second.
 class ConsistencyGraph {
  public:
   // records: row-major codes; boxes: row-major numbers of values, one for each attribute. The graph refers to
@@ -90,16 +95,16 @@ class ConsistencyGraph {
   }
   bool in_doubtful_sets(std::int32_t record, std::int32_t box) const;
   // An extent within these holds only codes of the box.
-  const Extent* inner_extents(std::int32_t box) const {
+  const Cell* inner_extents(std::int32_t box) const {
     if (doubtful_.empty()) return boxes_->extents(box);
-    return inner_.data() + static_cast<std::size_t>(box) * columns_;
+    return inner_.data() + at(box) * columns_;
   }
 
   std::span<const std::int32_t> codes_, values_;
   const std::vector<Values>& attributes_;
   std::size_t columns_ = 0;
   std::vector<std::size_t> doubtful_;
-  std::vector<Extent> inner_;
+  std::vector<Cell> inner_;
   std::optional<LiveTree> records_, boxes_;
   std::vector<std::int64_t> record_copies_, box_copies_;
 };

@@ -4,14 +4,11 @@
 #include <iterator>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
 namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // One side of a component.
 struct Side {
@@ -34,10 +31,10 @@ class Counting {
   Counting(const Side& takers, const Side& givers, const std::vector<std::vector<std::size_t>>& neighbours)
       : givers_(givers), neighbours_(neighbours) {
     for (std::size_t taker = 0; taker < takers.size(); ++taker)
-      turns_.insert(turns_.end(), static_cast<std::size_t>(takers.copies[taker]), taker);
+      turns_.insert(turns_.end(), at(takers.copies[taker]), taker);
     for (const std::int64_t copies : givers.copies) {
       strides_.push_back(states_);
-      states_ *= static_cast<std::size_t>(copies) + 1;
+      states_ *= at(copies) + 1;
     }
     count_onward();
   }
@@ -84,8 +81,7 @@ class Counting {
   // To the next state or the one before: like an odometer. Returns how many copies are taken there.
   std::size_t step(std::size_t turn) {
     std::size_t giver = 0;
-    for (; taken_[giver] == givers_.copies[giver]; ++giver)
-      turn -= static_cast<std::size_t>(std::exchange(taken_[giver], 0));
+    for (; taken_[giver] == givers_.copies[giver]; ++giver) turn -= at(std::exchange(taken_[giver], 0));
     ++taken_[giver];
     return turn + 1;
   }
@@ -93,7 +89,7 @@ class Counting {
     std::size_t giver = 0;
     for (; taken_[giver] == 0; ++giver) {
       taken_[giver] = givers_.copies[giver];
-      turn += static_cast<std::size_t>(taken_[giver]);
+      turn += at(taken_[giver]);
     }
     --taken_[giver];
     return turn - 1;
@@ -114,9 +110,7 @@ Links links_of(const Neighbourhoods& graph, std::span<const std::int32_t> member
   for (const std::int32_t box : members) {
     boxes.copies.push_back(graph.box_copies[at(box)]);
     for (auto i = graph.starts[at(box)]; i < graph.starts[at(box) + 1]; ++i)
-      for (std::int32_t r = graph.begins[static_cast<std::size_t>(i)];
-           r < graph.ends[static_cast<std::size_t>(i)]; ++r)
-        records.names.push_back(r);
+      for (std::int32_t r = graph.begins[at(i)]; r < graph.ends[at(i)]; ++r) records.names.push_back(r);
   }
   std::sort(records.names.begin(), records.names.end());
   records.names.erase(std::unique(records.names.begin(), records.names.end()), records.names.end());
@@ -126,10 +120,9 @@ Links links_of(const Neighbourhoods& graph, std::span<const std::int32_t> member
   std::vector<std::vector<std::size_t>> neighbours(boxes_give ? records.size() : boxes.size());
   for (std::size_t b = 0; b < boxes.size(); ++b)
     for (auto i = graph.starts[at(boxes.names[b])]; i < graph.starts[at(boxes.names[b]) + 1]; ++i) {
-      const auto first = std::lower_bound(records.names.begin(), records.names.end(),
-                                          graph.begins[static_cast<std::size_t>(i)]);
-      for (auto r = first; r != records.names.end() && *r < graph.ends[static_cast<std::size_t>(i)]; ++r) {
-        const auto record = static_cast<std::size_t>(r - records.names.begin());
+      const auto first = std::lower_bound(records.names.begin(), records.names.end(), graph.begins[at(i)]);
+      for (auto r = first; r != records.names.end() && *r < graph.ends[at(i)]; ++r) {
+        const auto record = at(r - records.names.begin());
         if (boxes_give)
           neighbours[record].push_back(b);
         else
@@ -155,8 +148,8 @@ Links exact_links(const Neighbourhoods& graph, const Parts& components) {
   std::vector<Links> found(count);
   share(count, 1, [&] {
     return [&](std::size_t i) {
-      const auto begin = static_cast<std::size_t>(components.starts[i]);
-      const auto end = static_cast<std::size_t>(components.starts[i + 1]);
+      const auto begin = at(components.starts[i]);
+      const auto end = at(components.starts[i + 1]);
       found[i] = links_of(graph, components.boxes.subspan(begin, end - begin));
     };
   });

@@ -1,4 +1,7 @@
 // How likely each link of a record and a box is, over all perfect matchings, computed exactly.
+//
+// Example: the records r, s and the boxes A (around both) and B (around r only). B must have r, so the only
+// perfect matching is s - A, r - B: the links s - A and r - B have the probability 1, and r - A has 0.
 #pragma once
 
 #include <cstdint>

@@ -5,23 +5,21 @@
 #include <bit>
 #include <numeric>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 
 bool Values::contains(std::int32_t value, std::int32_t code) const {
-  const auto v = static_cast<std::size_t>(value);
+  const auto v = at(value);
   if (!sets) return low[v] <= code && code <= high[v];
   const auto codes = set(v);
-  if (codes.size() == static_cast<std::size_t>(size)) return true;
+  if (codes.size() == at(size)) return true;
   return std::binary_search(codes.begin(), codes.end(), code);
 }
 
 namespace {
 
 constexpr std::size_t kBins = 64;
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 using Bits = std::vector<std::uint64_t>;  // one bit for each code, none for codes that no record has
 
@@ -51,8 +49,7 @@ Bits bins_of_codes(const std::vector<std::int64_t>& often, bool shared) {
 
 // The bits of each code in each column of a set.
 std::vector<Bits> columns_of_set(const std::vector<std::int64_t>& often) {
-  const auto codes =
-      static_cast<std::size_t>(std::count_if(often.begin(), often.end(), [](auto n) { return n > 0; }));
+  const auto codes = at(std::count_if(often.begin(), often.end(), [](auto n) { return n > 0; }));
   std::vector<Bits> columns{bins_of_codes(often, codes > kBins)};
   for (std::size_t unit = 1; unit * kBins < codes; unit *= kBins) {
     Bits digits(often.size(), 0);
@@ -66,7 +63,7 @@ std::vector<Bits> columns_of_set(const std::vector<std::int64_t>& often) {
 
 // The bins of a set that have some of its codes, and those that have no others.
 struct Bins {
-  Extent some, only;
+  Cell some, only;
 };
 
 std::vector<Bins> bins_of_sets(const Values& values, const Bits& bits) {
@@ -84,7 +81,7 @@ std::vector<Bins> bins_of_sets(const Values& values, const Bits& bits) {
       some |= bit;
       if (++found[bin] == codes[bin]) only |= bit;
     }
-    bins[v] = {Extent::set(some), Extent::set(only)};
+    bins[v] = {Cell::set(some), Cell::set(only)};
   }
   return bins;
 }
@@ -120,9 +117,9 @@ class Builder {
   std::size_t number(std::size_t box, std::size_t a) const {
     return at(numbers_[box * attributes_.size() + a]);
   }
-  Extent& record_extent(std::size_t record) { return extents_.records[record * extents_.columns + column_]; }
-  Extent& box_extent(std::size_t box) { return extents_.boxes[box * extents_.columns + column_]; }
-  void set_inner(std::size_t box, Extent inner) {
+  Cell& record_extent(std::size_t record) { return extents_.records[record * extents_.columns + column_]; }
+  Cell& box_extent(std::size_t box) { return extents_.boxes[box * extents_.columns + column_]; }
+  void set_inner(std::size_t box, Cell inner) {
     if (!extents_.inner.empty()) extents_.inner[box * extents_.columns + column_] = inner;
   }
 
@@ -135,12 +132,12 @@ class Builder {
   void add_intervals(std::size_t a) {
     const Values& values = attributes_[a];
     for (std::size_t record = 0; record < records_; ++record)
-      record_extent(record) = Extent::interval(code(record, a), code(record, a));
+      record_extent(record) = Cell::interval(code(record, a), code(record, a));
     for (std::size_t box = 0; box < boxes_; ++box) {
       const std::int32_t low = std::max(values.low[number(box, a)], 0);
       const std::int32_t high = std::min(values.high[number(box, a)], values.size - 1);
       // Written like this, an interval of nothing adds nothing to a union.
-      box_extent(box) = low <= high ? Extent::interval(low, high) : Extent::interval(values.size, -1);
+      box_extent(box) = low <= high ? Cell::interval(low, high) : Cell::interval(values.size, -1);
       set_inner(box, box_extent(box));
     }
     extents_.by_records.push_back(profile_of_intervals(extents_.records, values.size));
@@ -151,18 +148,18 @@ class Builder {
   // Of sets with several columns, only the first can tell that a set has all codes of a bin.
   void add_sets(std::size_t a, const Bits& bits, bool digits) {
     for (std::size_t record = 0; record < records_; ++record)
-      record_extent(record) = Extent::set(bits[at(code(record, a))]);
+      record_extent(record) = Cell::set(bits[at(code(record, a))]);
     const auto bins = bins_of_sets(attributes_[a], bits);
     for (std::size_t box = 0; box < boxes_; ++box) {
       box_extent(box) = bins[number(box, a)].some;
-      set_inner(box, digits ? Extent::set(~std::uint64_t{0}) : bins[number(box, a)].only);
+      set_inner(box, digits ? Cell::set(~std::uint64_t{0}) : bins[number(box, a)].only);
     }
     extents_.by_records.push_back(profile_of_sets(extents_.records));
     extents_.by_boxes.push_back(profile_of_sets(extents_.boxes));
     ++column_;
   }
 
-  SearchProfile profile_of_intervals(const std::vector<Extent>& extents, std::int32_t size) const {
+  SearchProfile profile_of_intervals(const std::vector<Cell>& extents, std::int32_t size) const {
     std::vector<std::int64_t> begins(at(size), 0), ends(at(size), 0);
     for (std::size_t i = column_; i < extents.size(); i += extents_.columns) {
       if (extents[i].low() > extents[i].high()) continue;
@@ -181,10 +178,10 @@ class Builder {
     return profile;
   }
 
-  SearchProfile profile_of_sets(const std::vector<Extent>& extents) const {
+  SearchProfile profile_of_sets(const std::vector<Cell>& extents) const {
     std::array<std::int64_t, kBins> often{};
     for (std::size_t i = column_; i < extents.size(); i += extents_.columns)
-      for (std::uint64_t bins = extents[i].bins(); bins != 0; bins &= bins - 1)
+      for (std::uint64_t bins = extents[i].bits(); bins != 0; bins &= bins - 1)
         ++often[at(std::countr_zero(bins))];
     SearchProfile profile;
     for (const std::int64_t count : often)
@@ -192,7 +189,7 @@ class Builder {
     return profile;
   }
 
-  float share_of_one(const std::vector<Extent>& extents) const {
+  float share_of_one(const std::vector<Cell>& extents) const {
     return static_cast<float>(extents_.columns) /
            static_cast<float>(std::max<std::size_t>(extents.size(), 1));
   }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "trees/live_tree.hpp"
 
 namespace shoal {
@@ -20,8 +21,7 @@ struct Values {
 
   bool contains(std::int32_t value, std::int32_t code) const;
   std::span<const std::int32_t> set(std::size_t value) const {
-    return members.subspan(static_cast<std::size_t>(starts[value]),
-                           static_cast<std::size_t>(starts[value + 1] - starts[value]));
+    return members.subspan(at(starts[value]), at(starts[value + 1] - starts[value]));
   }
 };
 
@@ -31,7 +31,7 @@ struct Values {
 // no code in common. `inner` is what boxes have wholly: records within it surely lie in the box.
 struct Extents {
   std::size_t columns = 0;
-  std::vector<Extent> records, boxes, inner;
+  std::vector<Cell> records, boxes, inner;
   std::vector<SearchProfile> by_records, by_boxes;
   std::vector<std::size_t> doubtful;  // attributes with sets that may meet without a code in common
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attacks/consistency.hpp"
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
@@ -13,10 +14,6 @@ namespace shoal {
 namespace {
 
 constexpr std::int32_t kShared = 2048;  // nodes with fewer records are finished by the worker that has them
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // How many boxes have each label, while boxes are added one after the other and taken back in reverse.
 class Tally {
@@ -34,9 +31,9 @@ class Tally {
     std::int64_t& count = counts_[at(label)];
     now_.boxes += copies;
     now_.distinct += count == 0;
-    now_.logs -= times_log(count);
+    now_.logs -= c_log_c(static_cast<double>(count));
     count += copies;
-    now_.logs += times_log(count);
+    now_.logs += c_log_c(static_cast<double>(count));
     now_.most = std::max(now_.most, count);
     ++now_.added;
     added_.emplace_back(label, copies);
@@ -66,11 +63,6 @@ class Tally {
   }
 
  private:
-  static double times_log(std::int64_t count) {
-    const auto c = static_cast<double>(count);
-    return count > 1 ? c * std::log(c) : 0.0;
-  }
-
   std::vector<std::int64_t> counts_;
   Held added_;
   Summary now_;
@@ -130,7 +122,7 @@ class ConsistencyGraph::LabelCounter {
   // Tallies the boxes around all records of the task, drops those that miss all, keeps the rest.
   void sift(Task& task) {
     const LiveTree& records = *graph_.records_;
-    const Extent* whole = records.whole(task.node);
+    const Cell* whole = records.whole(task.node);
     std::size_t kept = 0;
     for (const std::int32_t box : task.boxes) {
       if (!records.meet(whole, graph_.boxes_->extents(box))) continue;

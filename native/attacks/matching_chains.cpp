@@ -4,14 +4,11 @@
 #include <atomic>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
 namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 constexpr std::int64_t kStepsPerLook = 4096;  // at the clock
 
@@ -25,13 +22,12 @@ MatchingChains::MatchingChains(const Neighbourhoods& graph, const Parts& compone
   std::vector<std::uint32_t> copies_before{0};
   for (const std::int64_t copies : graph.record_copies) {
     const auto record = static_cast<std::int32_t>(copies_before.size() - 1);
-    record_of_.insert(record_of_.end(), static_cast<std::size_t>(copies), record);
+    record_of_.insert(record_of_.end(), at(copies), record);
     copies_before.push_back(static_cast<std::uint32_t>(record_of_.size()));
   }
   for (std::size_t box = 0; box < box_copies_.size(); ++box) {
     std::uint32_t inside = 0;
-    for (auto i = static_cast<std::size_t>(graph.starts[box]);
-         i < static_cast<std::size_t>(graph.starts[box + 1]); ++i) {
+    for (auto i = at(graph.starts[box]); i < at(graph.starts[box + 1]); ++i) {
       const std::uint32_t first = copies_before[at(graph.begins[i])];
       stretches_.push_back({inside, first});
       inside += copies_before[at(graph.ends[i])] - first;
@@ -45,9 +41,8 @@ MatchingChains::MatchingChains(const Neighbourhoods& graph, const Parts& compone
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<std::uint32_t> members;
     for (auto b = component_starts_[i]; b < component_starts_[i + 1]; ++b) {
-      const std::size_t box = at(component_boxes_[static_cast<std::size_t>(b)]);
-      for (auto s = static_cast<std::size_t>(graph.starts[box]);
-           s < static_cast<std::size_t>(graph.starts[box + 1]); ++s)
+      const std::size_t box = at(component_boxes_[at(b)]);
+      for (auto s = at(graph.starts[box]); s < at(graph.starts[box + 1]); ++s)
         for (auto copy = copies_before[at(graph.begins[s])]; copy < copies_before[at(graph.ends[s])]; ++copy)
           if (std::exchange(known[copy], 1) == 0) members.push_back(copy);
     }
@@ -141,8 +136,8 @@ bool MatchingChains::walk(std::int32_t component, std::size_t number, std::int32
   Chain& chain = this->chain(component, number);
   Walker walker(*this, chain, places_[number], members_[at(component)], deadline);
   if (!chain.started) {
-    const auto begin = static_cast<std::size_t>(component_starts_[at(component)]);
-    const auto end = static_cast<std::size_t>(component_starts_[at(component) + 1]);
+    const auto begin = at(component_starts_[at(component)]);
+    const auto end = at(component_starts_[at(component) + 1]);
     chain.started = walker.start(std::span(component_boxes_).subspan(begin, end - begin));
     if (!chain.started) return false;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attacks/exact_links.hpp"
+#include "base/numbers.hpp"
 #include "base/random_words.hpp"
 
 namespace shoal {
@@ -40,7 +41,7 @@ class LinkSums {
 
   std::size_t slot_of(std::uint64_t link) const {
     const std::size_t mask = slots_.size() - 1;
-    auto slot = static_cast<std::size_t>(link * 0x9E3779B97F4A7C15U >> 32U) & mask;
+    auto slot = at(link * 0x9E3779B97F4A7C15U >> 32U) & mask;
     while (slots_[slot].first != link && slots_[slot].first != kNone) slot = (slot + 1) & mask;
     return slot;
   }
@@ -119,7 +120,7 @@ class MatchingChains {
   };
 
   Chain& chain(std::int32_t component, std::size_t number) {
-    return states_[static_cast<std::size_t>(component) * chains_ + number];
+    return states_[at(component) * chains_ + number];
   }
   bool walk(std::int32_t component, std::size_t number, std::int32_t walks, Clock::time_point deadline);
 

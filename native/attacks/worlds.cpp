@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
@@ -15,16 +16,12 @@ constexpr std::size_t kFew = 4;           // so few sets are looked at one by on
 constexpr std::size_t kFewBitmaps = 128;  // if they have bitmaps, so many
 constexpr std::size_t kWords = 8;         // bitmaps of no more words than these are worth their memory
 
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
 Lists joined(const std::vector<std::vector<std::int32_t>>& lists) {
   Lists all;
   all.starts.reserve(lists.size() + 1);
   for (const auto& list : lists)
     all.starts.push_back(all.starts.back() + static_cast<std::int64_t>(list.size()));
-  all.values.reserve(static_cast<std::size_t>(all.starts.back()));
+  all.values.reserve(at(all.starts.back()));
   for (const auto& list : lists) all.values.insert(all.values.end(), list.begin(), list.end());
   return all;
 }

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 
 // Lists in a row: the i-th is values[starts[i] .. starts[i + 1]).
@@ -22,12 +24,14 @@ struct ListsView {
 
   std::size_t size() const { return starts.size() - 1; }
   std::span<const std::int32_t> operator[](std::size_t i) const {
-    return values.subspan(static_cast<std::size_t>(starts[i]),
-                          static_cast<std::size_t>(starts[i + 1] - starts[i]));
+    return values.subspan(at(starts[i]), at(starts[i + 1] - starts[i]));
   }
 };
 
 // Generalized sets. The items of each list are ascending; a limit below 0 leaves no possible world.
+//
+// Example: base {a, b}, uncertain {b, c}, at most one error. The possible worlds are {a, b}, {a} (without b)
+// and {a, b, c}; not {a, c}, which has two errors.
 struct WorldsView {
   ListsView base, uncertain;
   std::span<const std::int32_t> most_errors;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
 
@@ -20,14 +22,14 @@ std::uint64_t hash_row(const std::int32_t* row, std::int64_t columns) {
 
 std::vector<std::int64_t> group_rows(const std::int32_t* codes, std::int64_t rows, std::int64_t columns,
                                      std::int32_t* group) {
-  const std::size_t slots = std::bit_ceil(static_cast<std::size_t>(rows) * 2 + 1);
+  const std::size_t slots = std::bit_ceil(at(rows) * 2 + 1);
   std::vector<std::int32_t> table(slots, -1);  // open addressing: slot -> group
   std::vector<std::int64_t> first;
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int32_t* row = codes + i * columns;
     std::size_t slot = hash_row(row, columns) & (slots - 1);
     while (table[slot] >= 0) {
-      const std::int32_t* other = codes + first[static_cast<std::size_t>(table[slot])] * columns;
+      const std::int32_t* other = codes + first[at(table[slot])] * columns;
       if (std::equal(row, row + columns, other)) break;
       slot = (slot + 1) & (slots - 1);
     }

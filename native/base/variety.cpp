@@ -1,21 +1,13 @@
 #include "base/variety.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/numbers.hpp"
 
 namespace shoal {
-namespace {
-
-constexpr double kSlack = 5e-10;  // half of what the audit forgives to rounding
-
-double times_log(double count) {
-  return count > 1.0 ? count * std::log(count) : 0.0;
-}
-
-}  // namespace
 
 Variety Variety::eased() const {
-  return {frequency_l * (1.0 - kSlack), distinct, entropy - (entropy > 0.0 ? kSlack : 0.0)};
+  return {frequency_l * (1.0 - kRounding / 2.0), distinct, entropy - (entropy > 0.0 ? kRounding / 2.0 : 0.0)};
 }
 
 void change(Crowd& crowd, std::int32_t label, std::int32_t by) {
@@ -33,7 +25,7 @@ double miss(const Variety& asked, const Crowd& crowd, std::int32_t without, std:
     if (often == 0) return;
     ++distinct;
     excess += std::max(0.0, asked.frequency_l * often - rows);
-    if (asked.entropy > 0.0) logs += times_log(often);
+    if (asked.entropy > 0.0) logs += c_log_c(often);
   };
   bool there = with == kNobody;
   for (const auto& [label, often] : crowd) {
@@ -42,7 +34,7 @@ double miss(const Variety& asked, const Crowd& crowd, std::int32_t without, std:
   }
   if (!there) count(1);
   double sum = excess + static_cast<double>(std::max<std::int64_t>(0, asked.distinct - distinct));
-  if (asked.entropy > 0.0) sum += std::max(0.0, rows * asked.entropy - times_log(rows) + logs);
+  if (asked.entropy > 0.0) sum += std::max(0.0, rows * asked.entropy - c_log_c(rows) + logs);
   return sum;
 }
 

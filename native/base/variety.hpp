@@ -1,4 +1,4 @@
-// How varied the labels in a crowd are, against what is asked.
+// How varied the labels of a class or a crowd are, against what is asked.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,24 @@
 
 namespace shoal {
 
-// What the rows that cover a record must have, in every column of labels; 0 is no demand.
+// What labels are asked to be, in every column; 0 asks for nothing. The labels are the sensitive values of a
+// class, or those on the rows that cover a record.
+//
+// Example: the labels a, a, b, c satisfy frequency_l = 2 (the share of `a` is 1/2), distinct = 3 and
+// entropy = 1.03 (their entropy is 1.04 nats).
 struct Variety {
   double frequency_l;     // no label has a share above 1 / frequency_l
   std::int64_t distinct;  // different labels
   double entropy;         // of the labels, in nats
 
-  // With half of what the audit forgives to rounding.
+  bool any() const { return frequency_l > 0 || distinct > 0 || entropy > 0; }
+  // With half of the rounding that the audit accepts.
   Variety eased() const;
 };
 
 using Crowd = std::vector<std::pair<std::int32_t, std::int32_t>>;  // label, how often; ascending
 
 constexpr std::int32_t kNobody = -1;
-constexpr double kWorthwhile = 1e-9;  // a change that mends less may be rounding
 
 void change(Crowd& crowd, std::int32_t label, std::int32_t by);
 

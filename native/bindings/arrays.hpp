@@ -1,4 +1,4 @@
-// NumPy arrays at the door to Python: looked at without copying, and handed over.
+// NumPy arrays between Python and C++: read in place, and handed over without copying.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -23,6 +23,13 @@ std::span<const T> view(const Array<T>& array) {
 }
 inline std::span<const std::int32_t> view(const Matrix& matrix) {
   return {matrix.data(), matrix.shape(0) * matrix.shape(1)};
+}
+
+// Does the work without Python's lock, so that other threads of Python go on meanwhile.
+template <typename Work>
+auto without_lock(const Work& work) {
+  nb::gil_scoped_release release;
+  return work();
 }
 
 // Hands a vector over to NumPy without copying it.

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/grouping.hpp"
+#include "base/numbers.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/specs.hpp"
@@ -24,13 +25,11 @@ namespace shoal {
 namespace {
 
 auto group_rows_py(const Matrix& codes) {
-  const std::int64_t rows = rows_of(codes);
+  const std::int64_t rows = count_rows(codes);
   std::vector<std::int32_t> groups(codes.shape(0));
-  std::vector<std::int64_t> first;
-  {
-    nb::gil_scoped_release release;
-    first = group_rows(codes.data(), rows, static_cast<std::int64_t>(codes.shape(1)), groups.data());
-  }
+  auto first = without_lock([&] {
+    return group_rows(codes.data(), rows, static_cast<std::int64_t>(codes.shape(1)), groups.data());
+  });
   return std::pair(give(std::move(groups)), give(std::move(first)));
 }
 
@@ -40,24 +39,16 @@ auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
   const auto attributes = attributes_of(specs);
   std::vector<Sensitive> columns;
   for (const auto& [values, size] : sensitive) columns.push_back({view(values), size});
-  const std::int64_t rows = rows_of(codes);
-  std::vector<std::int32_t> classes;
-  {
-    nb::gil_scoped_release release;
-    classes = mondrian(view(codes), rows, attributes, columns, {k, frequency_l, distinct, entropy}, relaxed);
-  }
-  return give(std::move(classes));
+  const std::int64_t rows = count_rows(codes);
+  return give(without_lock([&] {
+    return mondrian(view(codes), rows, attributes, columns, k, {frequency_l, distinct, entropy}, relaxed);
+  }));
 }
 
 auto cut_py(const Matrix& codes, const std::vector<AttributeSpec>& specs, std::int32_t k) {
   const auto attributes = attributes_of(specs);
-  const auto rows = static_cast<std::int32_t>(rows_of(codes));
-  std::vector<std::int32_t> starts;
-  {
-    nb::gil_scoped_release release;
-    starts = cut(view(codes), rows, attributes, k);
-  }
-  return give(std::move(starts));
+  const auto rows = static_cast<std::int32_t>(count_rows(codes));
+  return give(without_lock([&] { return cut(view(codes), rows, attributes, k); }));
 }
 
 // Classes together with all that they refer to.
@@ -92,7 +83,7 @@ class AgglomerationPy {
   AgglomerationPy(Matrix codes, Array<std::int32_t> copies, std::vector<AttributeSpec> specs,
                   const std::vector<Array<double>>& counts, std::int32_t k)
       : codes_(std::move(codes)), copies_(std::move(copies)), specs_(std::move(specs)) {
-    rows_of(codes_);
+    count_rows(codes_);
     nb::gil_scoped_release release;
     attributes_ = attributes_of(specs_);
     costs_.emplace(attributes_, views(counts));
@@ -117,30 +108,24 @@ class AgglomerationPy {
 auto forest_py(const Matrix& codes, const Array<std::int32_t>& copies,
                const std::vector<AttributeSpec>& specs, const std::vector<Array<double>>& counts,
                std::int32_t k) {
-  rows_of(codes);
-  std::vector<std::int32_t> classes;
-  {
-    nb::gil_scoped_release release;
+  count_rows(codes);
+  return give(without_lock([&] {
     const auto attributes = attributes_of(specs);
-    classes = forest(view(codes), view(copies), ClosureCosts(attributes, views(counts)), k);
-  }
-  return give(std::move(classes));
+    return forest(view(codes), view(copies), ClosureCosts(attributes, views(counts)), k);
+  }));
 }
 
 auto unify_py(const Matrix& codes, const Array<std::int32_t>& class_of,
               const std::vector<AttributeSpec>& specs, const std::vector<Array<double>>& counts,
               const std::vector<SensitiveSpec>& sensitive, double diversity, double weight) {
-  rows_of(codes);
-  std::vector<std::int32_t> classes;
-  {
-    nb::gil_scoped_release release;
+  count_rows(codes);
+  return give(without_lock([&] {
     const auto attributes = attributes_of(specs);
     std::vector<Sensitive> columns;
     for (const auto& [values, size] : sensitive) columns.push_back({view(values), size});
-    classes = unify(view(codes), view(class_of), ClosureCosts(attributes, views(counts)), columns, diversity,
-                    weight);
-  }
-  return give(std::move(classes));
+    return unify(view(codes), view(class_of), ClosureCosts(attributes, views(counts)), columns, diversity,
+                 weight);
+  }));
 }
 
 using RankedSpec = std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>>;
@@ -169,20 +154,10 @@ class ClosenessPy {
   const Closeness& get() const { return *closeness_; }
 
   auto degrees(const Array<std::int64_t>& counts) const {
-    std::vector<std::int64_t> degrees;
-    {
-      nb::gil_scoped_release release;
-      degrees = closeness_->degrees(view(counts));
-    }
-    return give(std::move(degrees));
+    return give(without_lock([&] { return closeness_->degrees(view(counts)); }));
   }
   auto near(const Array<std::int32_t>& values, const Array<std::int64_t>& counts) const {
-    std::vector<std::int64_t> sums;
-    {
-      nb::gil_scoped_release release;
-      sums = closeness_->near(view(values), view(counts));
-    }
-    return give(std::move(sums));
+    return give(without_lock([&] { return closeness_->near(view(values), view(counts)); }));
   }
 
  private:
@@ -234,12 +209,8 @@ class ColoringPy {
 };
 
 auto cover_py(const Matrix& codes, const Array<std::uint64_t>& kept, std::int64_t k, bool shared) {
-  const std::int64_t rows = rows_of(codes);
-  Cover found;
-  {
-    nb::gil_scoped_release release;
-    found = cover(view(codes), static_cast<std::size_t>(rows), view(kept), k, shared);
-  }
+  const std::int64_t rows = count_rows(codes);
+  auto found = without_lock([&] { return cover(view(codes), at(rows), view(kept), k, shared); });
   return std::pair(give(std::move(found.pattern_of)), found.counted);
 }
 
@@ -247,7 +218,7 @@ class PatternSearchPy {
  public:
   PatternSearchPy(const Matrix& codes, const Array<std::uint64_t>& kept, const Array<double>& costs,
                   double beyond, std::int64_t k, const Array<std::int32_t>& pattern_of) {
-    const auto rows = static_cast<std::size_t>(rows_of(codes));
+    const auto rows = at(count_rows(codes));
     nb::gil_scoped_release release;
     search_.emplace(view(codes), rows, view(kept), view(costs), beyond, k, view(pattern_of));
   }

@@ -29,8 +29,8 @@ class ConsistencyGraphPy {
   ConsistencyGraphPy(Matrix records, const Array<std::int64_t>& record_copies, Matrix boxes,
                      const Array<std::int64_t>& box_copies, std::vector<ValuesSpec> specs)
       : records_(std::move(records)), boxes_(std::move(boxes)), specs_(std::move(specs)) {
-    rows_of(records_);
-    rows_of(boxes_);
+    count_rows(records_);
+    count_rows(boxes_);
     for (const auto& [sets, size, low, high, starts, members] : specs_)
       values_.push_back({sets, size, view(low), view(high), view(starts), view(members)});
     nb::gil_scoped_release release;
@@ -38,21 +38,13 @@ class ConsistencyGraphPy {
   }
 
   auto count() const {
-    Counts counts;
-    {
-      nb::gil_scoped_release release;
-      counts = graph_->count();
-    }
+    auto counts = without_lock([&] { return graph_->count(); });
     return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
   }
 
   // In the order of kernels.LabelCounts.
   auto count_labels(const Array<std::int32_t>& labels, std::int32_t size) const {
-    LabelCounts counts;
-    {
-      nb::gil_scoped_release release;
-      counts = graph_->count_labels(view(labels), size);
-    }
+    auto counts = without_lock([&] { return graph_->count_labels(view(labels), size); });
     return std::tuple(give(std::move(counts.boxes)), give(std::move(counts.most)),
                       give(std::move(counts.distinct)), give(std::move(counts.logs)));
   }
@@ -64,31 +56,20 @@ class ConsistencyGraphPy {
 
   auto maximum_matching(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
                         const Array<std::int64_t>& copies) {
-    MaximumMatching found;
-    {
-      nb::gil_scoped_release release;
-      found = shoal::maximum_matching(*graph_, matched(records, boxes, copies));
-    }
+    auto found =
+        without_lock([&] { return shoal::maximum_matching(*graph_, matched(records, boxes, copies)); });
     return std::tuple(give(std::move(found.matched.records)), give(std::move(found.matched.boxes)),
                       give(std::move(found.matched.copies)), found.phases, found.searches, found.visited);
   }
 
   auto components(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
                   const Array<std::int64_t>& copies) {
-    Components found;
-    {
-      nb::gil_scoped_release release;
-      found = shoal::components(*graph_, matched(records, boxes, copies));
-    }
+    auto found = without_lock([&] { return shoal::components(*graph_, matched(records, boxes, copies)); });
     return std::pair(give(std::move(found.of_record)), give(std::move(found.of_box)));
   }
 
   auto stretches() const {
-    Stretches found;
-    {
-      nb::gil_scoped_release release;
-      found = graph_->stretches();
-    }
+    auto found = without_lock([&] { return graph_->stretches(); });
     return std::tuple(give(std::vector(graph_->records().order())), give(std::move(found.starts)),
                       give(std::move(found.begins)), give(std::move(found.ends)));
   }
@@ -118,11 +99,8 @@ Neighbourhoods neighbourhoods(const NeighbourhoodsSpec& spec) {
 }
 
 auto exact_links_py(const NeighbourhoodsSpec& graph, const PartsSpec& components) {
-  Links links;
-  {
-    nb::gil_scoped_release release;
-    links = exact_links(neighbourhoods(graph), {view(components.first), view(components.second)});
-  }
+  auto links = without_lock(
+      [&] { return exact_links(neighbourhoods(graph), {view(components.first), view(components.second)}); });
   return std::tuple(give(std::move(links.records)), give(std::move(links.boxes)),
                     give(std::move(links.expected)));
 }
@@ -135,11 +113,7 @@ class MatchingChainsPy {
   }
 
   auto run(const Array<std::int32_t>& components, std::int32_t walks, double seconds) {
-    SeenLinks seen;
-    {
-      nb::gil_scoped_release release;
-      seen = chains_.run(view(components), walks, seconds);
-    }
+    auto seen = without_lock([&] { return chains_.run(view(components), walks, seconds); });
     return std::tuple(give(std::move(seen.records)), give(std::move(seen.boxes)),
                       give(std::move(seen.shares)), give(std::move(seen.complete)), seen.steps);
   }
@@ -161,12 +135,8 @@ auto give_lists(Lists lists) {
 
 auto differences_py(const ListsSpec& left, const ListsSpec& right, const Array<std::int32_t>& lefts,
                     const Array<std::int32_t>& rights) {
-  std::vector<std::int32_t> found;
-  {
-    nb::gil_scoped_release release;
-    found = differences(lists_of(left), lists_of(right), view(lefts), view(rights));
-  }
-  return give(std::move(found));
+  return give(
+      without_lock([&] { return differences(lists_of(left), lists_of(right), view(lefts), view(rights)); }));
 }
 
 auto sets_among_worlds_py(const ListsSpec& sets, const ListsSpec& base, const ListsSpec& uncertain,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/numbers.hpp"
 #include "base/random_words.hpp"
 #include "base/workers.hpp"
 #include "bindings/arrays.hpp"
@@ -37,7 +38,7 @@ class BoxTreePy {
  public:
   BoxTreePy(Matrix codes, std::vector<AttributeSpec> specs, std::int32_t room)
       : codes_(std::move(codes)), specs_(std::move(specs)) {
-    const auto rows = static_cast<std::int32_t>(rows_of(codes_));
+    const auto rows = static_cast<std::int32_t>(count_rows(codes_));
     nb::gil_scoped_release release;
     attributes_ = attributes_of(specs_);
     tree_.emplace(view(codes_), rows, attributes_, room);
@@ -81,7 +82,7 @@ class BoxTreePy {
 
   auto nearest_records(const Array<std::int32_t>& boxes, std::size_t count) const {
     std::vector<std::int32_t> records(boxes.shape(0) * count, -1);
-    std::vector<double> costs(boxes.shape(0) * count, std::numeric_limits<double>::infinity());
+    std::vector<double> costs(boxes.shape(0) * count, kUnlimited);
     {
       nb::gil_scoped_release release;
       share(boxes.shape(0), 64, [&] {
@@ -115,44 +116,32 @@ class BoxTreePy {
 
   auto crowd_costs(const Array<std::int32_t>& records, const Array<std::int32_t>& copies, std::int64_t k,
                    std::size_t horizon, std::size_t steps) const {
-    std::vector<double> costs;
-    {
-      nb::gil_scoped_release release;
-      costs = shoal::crowd_costs(*tree_, attributes_, view(copies), view(records), k, {horizon, steps});
-    }
-    return give(std::move(costs));
+    return give(without_lock([&] {
+      return shoal::crowd_costs(*tree_, attributes_, view(copies), view(records), k, {horizon, steps});
+    }));
   }
 
   auto match_cheapest_first(const Array<std::int32_t>& records, const Array<std::int32_t>& boxes,
                             const Array<std::int32_t>& settled_records,
                             const Array<std::int32_t>& settled_boxes) {
-    Matching matching;
-    {
-      nb::gil_scoped_release release;
+    auto matching = without_lock([&] {
       const auto r = view(records), b = view(boxes);
       std::vector<std::pair<std::int32_t, std::int32_t>> settled;
       for (std::size_t i = 0; i < settled_records.shape(0); ++i)
         settled.emplace_back(settled_records.data()[i], settled_boxes.data()[i]);
-      matching = shoal::match_cheapest_first(*tree_, {r.begin(), r.end()}, {b.begin(), b.end()}, settled);
-    }
+      return shoal::match_cheapest_first(*tree_, {r.begin(), r.end()}, {b.begin(), b.end()}, settled);
+    });
     return give_matching(std::move(matching));
   }
 
   auto match_cheapest_together(std::size_t candidates) {
-    Matching matching;
-    {
-      nb::gil_scoped_release release;
-      matching = shoal::match_cheapest_together(*tree_, candidates);
-    }
+    auto matching = without_lock([&] { return shoal::match_cheapest_together(*tree_, candidates); });
     return give_matching(std::move(matching));
   }
 
   auto match_in_order(const Array<std::int32_t>& records, const Array<std::int32_t>& costless) {
-    Matching matching;
-    {
-      nb::gil_scoped_release release;
-      matching = shoal::match_in_order(*tree_, view(records), view(costless));
-    }
+    auto matching =
+        without_lock([&] { return shoal::match_in_order(*tree_, view(records), view(costless)); });
     return give_matching(std::move(matching));
   }
 
@@ -176,8 +165,7 @@ class DiversificationPy {
                   static_cast<std::int32_t>(members.shape(1)));
     const auto& order = tree_->order();
     place_.resize(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-      place_[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+    for (std::size_t i = 0; i < order.size(); ++i) place_[at(order[i])] = static_cast<std::int32_t>(i);
     tree_->set_members(placed(view(members)));
     std::vector<std::vector<std::int32_t>> columns;
     for (const auto& [labels, size] : sensitive) {
@@ -218,10 +206,10 @@ class DiversificationPy {
   }
 
  private:
-  std::int32_t record(std::int32_t place) const { return tree_->order()[static_cast<std::size_t>(place)]; }
+  std::int32_t record(std::int32_t place) const { return tree_->order()[at(place)]; }
   std::vector<std::int32_t> placed(std::span<const std::int32_t> records) const {
     std::vector<std::int32_t> places;
-    for (const std::int32_t record : records) places.push_back(place_[static_cast<std::size_t>(record)]);
+    for (const std::int32_t record : records) places.push_back(place_[at(record)]);
     return places;
   }
 
@@ -267,26 +255,18 @@ class RefinementPy {
 
 auto cheapest_assignment_py(const Array<std::int64_t>& starts, const Array<std::int32_t>& columns,
                             const Array<double>& costs, std::int32_t count) {
-  std::vector<std::int32_t> column_of;
-  {
-    nb::gil_scoped_release release;
+  return give(without_lock([&] {
     std::vector<Edge> edges(columns.shape(0));
     for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = {columns.data()[i], costs.data()[i]};
-    column_of = SparseAssignment().solve(view(starts), edges, count);
-  }
-  return give(std::move(column_of));
+    return SparseAssignment().solve(view(starts), edges, count);
+  }));
 }
 
 auto chain_py(const Matrix& codes, const Array<std::int32_t>& copies, const Array<double>& elsewhere,
               const std::vector<AttributeSpec>& specs, std::int32_t k) {
   const auto attributes = attributes_of(specs);
-  rows_of(codes);
-  std::vector<std::int32_t> order;
-  {
-    nb::gil_scoped_release release;
-    order = chain(view(codes), view(copies), view(elsewhere), attributes, k);
-  }
-  return give(std::move(order));
+  count_rows(codes);
+  return give(without_lock([&] { return chain(view(codes), view(copies), view(elsewhere), attributes, k); }));
 }
 
 // A ring together with all that it refers to.
@@ -316,14 +296,12 @@ class RingPy {
 
 auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key, bool backtracking,
              double seconds) {
-  Walked walked;
-  {
-    nb::gil_scoped_release release;
+  auto walked = without_lock([&] {
     RandomWords random(view(key));
     const auto degree = static_cast<std::int32_t>(members.shape(1));
-    walked = backtracking ? backtracking_assignment(view(members), degree, which, random, seconds)
-                          : random_assignment(view(members), degree, which, random);
-  }
+    return backtracking ? backtracking_assignment(view(members), degree, which, random, seconds)
+                        : random_assignment(view(members), degree, which, random);
+  });
   return std::tuple(give(std::move(walked.assignment)), walked.steps, walked.assigned);
 }
 

@@ -2,9 +2,11 @@
 // nothing, releases the GIL.
 #include <nanobind/nanobind.h>
 
+#include "base/numbers.hpp"
 #include "bindings/bindings.hpp"
 
 NB_MODULE(_native, module) {
+  module.attr("ROUNDING") = shoal::kRounding;
   shoal::bind_classes(module);
   shoal::bind_consistency(module);
   shoal::bind_graphs(module);

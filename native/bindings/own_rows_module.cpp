@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/numbers.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/specs.hpp"
@@ -20,16 +21,15 @@ class OwnRowsPy {
   OwnRowsPy(Matrix codes, std::vector<AttributeSpec> specs, const std::vector<Array<double>>& entropies,
             const Array<std::int32_t>& withheld, std::int32_t room)
       : codes_(std::move(codes)), specs_(std::move(specs)) {
-    const auto count = static_cast<std::int32_t>(rows_of(codes_));
+    const auto count = static_cast<std::int32_t>(count_rows(codes_));
     std::vector<std::vector<double>> tables;
     for (const auto& table : entropies) tables.emplace_back(view(table).begin(), view(table).end());
     attributes_ = attributes_of(specs_);
     nb::gil_scoped_release release;
     rows_.emplace(view(codes_), count, attributes_, std::move(tables), room);
-    std::vector<std::int32_t> place(static_cast<std::size_t>(count));
-    for (std::int32_t i = 0; i < count; ++i)
-      place[static_cast<std::size_t>(rows_->tree().order()[static_cast<std::size_t>(i)])] = i;
-    for (const std::int32_t record : view(withheld)) rows_->withhold(place[static_cast<std::size_t>(record)]);
+    std::vector<std::int32_t> place(at(count));
+    for (std::int32_t i = 0; i < count; ++i) place[at(rows_->tree().order()[at(i)])] = i;
+    for (const std::int32_t record : view(withheld)) rows_->withhold(place[at(record)]);
   }
 
   auto order() const { return give(std::vector(rows_->tree().order())); }

@@ -31,12 +31,7 @@ ItemSets sets_of(const SetsSpec& spec) {
 }
 
 auto gray_order_py(const SetsSpec& sets) {
-  std::vector<std::int32_t> order;
-  {
-    nb::gil_scoped_release release;
-    order = gray_order(sets_of(sets));
-  }
-  return give(std::move(order));
+  return give(without_lock([&] { return gray_order(sets_of(sets)); }));
 }
 
 auto breakpoints_py(const Array<std::int32_t>& steps, std::int32_t shortest, std::int32_t longest) {
@@ -58,11 +53,7 @@ auto shorten_py(const SetsSpec& sets, const Array<std::int32_t>& weights, const 
 
 auto vote_py(const SetsSpec& sets, const Array<std::int64_t>& row_starts,
              const Array<std::int32_t>& records) {
-  Voted voted;
-  {
-    nb::gil_scoped_release release;
-    voted = vote(sets_of(sets), view(row_starts), view(records));
-  }
+  auto voted = without_lock([&] { return vote(sets_of(sets), view(row_starts), view(records)); });
   return std::tuple(give(std::move(voted.base_starts)), give(std::move(voted.base)),
                     give(std::move(voted.uncertain_starts)), give(std::move(voted.uncertain)),
                     give(std::move(voted.distances)));
@@ -70,12 +61,8 @@ auto vote_py(const SetsSpec& sets, const Array<std::int64_t>& row_starts,
 
 auto near_sets_py(const SetsSpec& sets, const Array<std::int32_t>& weights, const Matrix& orders,
                   std::size_t count, std::int32_t rounds) {
-  std::vector<std::int32_t> nearest;
-  {
-    nb::gil_scoped_release release;
-    nearest = near_sets(PackedSets(sets_of(sets), view(weights)), view(orders), count, rounds);
-  }
-  return give(std::move(nearest));
+  return give(without_lock(
+      [&] { return near_sets(PackedSets(sets_of(sets), view(weights)), view(orders), count, rounds); }));
 }
 
 // A graph together with all that it refers to.
@@ -109,23 +96,17 @@ class SetGraphPy {
 
 auto greedy_extraction_py(const SetsSpec& sets, const Array<std::int32_t>& order,
                           const Array<std::int32_t>& labels, const Matrix& starts, std::int64_t most) {
-  std::vector<std::int32_t> members;
-  {
-    nb::gil_scoped_release release;
+  return give(without_lock([&] {
     const PackedSets packed(sets_of(sets), {});
-    members = greedy_extraction(packed, view(order), view(labels), view(starts), most);
-  }
-  return give(std::move(members));
+    return greedy_extraction(packed, view(order), view(labels), view(starts), most);
+  }));
 }
 
 auto cahd_py(const SetsSpec& sets, const Array<std::int32_t>& order, const Array<std::int32_t>& labels,
              std::int32_t different, std::size_t size, std::size_t reach) {
-  std::vector<std::int32_t> groups;
-  {
-    nb::gil_scoped_release release;
-    groups = cahd(PackedSets(sets_of(sets), {}), view(order), view(labels), different, size, reach);
-  }
-  return give(std::move(groups));
+  return give(without_lock([&] {
+    return cahd(PackedSets(sets_of(sets), {}), view(order), view(labels), different, size, reach);
+  }));
 }
 
 auto mix_py(const Matrix& graph, const Array<std::int32_t>& assignment, const Array<std::int32_t>& labels,

@@ -13,13 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "base/space.hpp"
 #include "base/workers.hpp"
 #include "bindings/arrays.hpp"
 
 namespace shoal {
 
-inline std::int64_t rows_of(const Matrix& matrix) {
+inline std::int64_t count_rows(const Matrix& matrix) {
   if (matrix.shape(0) > std::numeric_limits<std::int32_t>::max())
     throw std::length_error("a matrix of codes has at most 2,147,483,647 rows");
   return static_cast<std::int64_t>(matrix.shape(0));
@@ -49,7 +50,7 @@ auto lists(const Array<std::int32_t>& places, const Find& find) {
       return [&, search = Search{}](std::size_t i) mutable { found[i] = find(places.data()[i], search); };
     });
     for (const auto& list : found) starts.push_back(starts.back() + static_cast<std::int64_t>(list.size()));
-    all.reserve(static_cast<std::size_t>(starts.back()));
+    all.reserve(at(starts.back()));
     for (const auto& list : found) all.insert(all.end(), list.begin(), list.end());
   }
   return std::pair(give(std::move(starts)), give(std::move(all)));

@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
-namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 Agglomeration::Agglomeration(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
                              const ClosureCosts& costs, std::int32_t k)
@@ -66,12 +60,11 @@ std::vector<std::int32_t> Agglomeration::classes() const {
   std::vector<std::int64_t> next(copies_.size() + 1, 0);
   for (std::size_t record = 0; record < copies_.size(); ++record)
     next[record + 1] = next[record] + copies_[record];
-  std::vector<std::int32_t> classes(static_cast<std::size_t>(next.back()));
+  std::vector<std::int32_t> classes(at(next.back()));
   for (std::size_t number = 0; number < classes_.size(); ++number)
     for (const auto& [place, copies] : classes_[number].members)
       for (std::int32_t i = 0; i < copies; ++i)
-        classes[static_cast<std::size_t>(next[at(tree_.record(place))]++)] =
-            static_cast<std::int32_t>(number);
+        classes[at(next[at(tree_.record(place))]++)] = static_cast<std::int32_t>(number);
   return classes;
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
@@ -11,11 +12,6 @@ namespace {
 
 constexpr std::size_t kClasses = 8;  // looked at for each record
 constexpr double kPatience = 2.0;    // may cost so many times what is saved, before another record goes
-constexpr double kWorth = 1e-9;      // a change of less is rounding
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 }  // namespace
 
@@ -49,7 +45,7 @@ std::int64_t Classes::sweep() {
     const auto& [change, to, partner] = found;
     const std::int32_t from = class_of_[at(record)];
     batch_ += first;
-    if (change >= -kWorth || changed_[at(from)] == batch_ || changed_[at(to)] == batch_) return;
+    if (change >= -kWorthwhile || changed_[at(from)] == batch_ || changed_[at(to)] == batch_) return;
     move(record, to);
     if (partner >= 0) move(partner, from);
     renew(from);
@@ -77,7 +73,7 @@ double Classes::growth(std::int32_t number, const std::int32_t* out, const std::
     const Attribute& attribute = attributes_[a];
     const auto& [codes, counts] = tallies_[at(number) * attributes_.size() + a];
     const auto place = [&](std::int32_t code) {
-      return static_cast<std::size_t>(std::lower_bound(codes.begin(), codes.end(), code) - codes.begin());
+      return at(std::lower_bound(codes.begin(), codes.end(), code) - codes.begin());
     };
     const std::size_t gone = out ? place(out[a]) : codes.size();
     const bool last = out && counts[gone] == 1;
@@ -140,7 +136,7 @@ Classes::Change Classes::best_change(std::int32_t record, UnionTree::Nearby& nea
   const double each = -without;
   Change best{0.0, -1, -1};
   const double limit = std::max(kPatience * each, whole / static_cast<double>(k_ + 1));
-  if (limit <= kWorth) return best;
+  if (limit <= kWorthwhile) return best;
   tree_.nearest(own, kClasses + 1, limit, nearby);
   for (const auto& [extra, to] : nearby.found) {
     if (to == from) continue;
@@ -148,7 +144,7 @@ Classes::Change Classes::best_change(std::int32_t record, UnionTree::Nearby& nea
       const double change = costs_[at(to)] + (size(to) + 1.0) * growth(to, nullptr, own) - whole;
       if (change < best.change) best = {change, to, -1};
     }
-    if (each <= kWorth) continue;
+    if (each <= kWorthwhile) continue;
     for (const std::int32_t other : members_[at(to)]) {
       const double here = size(from) * growth(from, own, codes(other));
       if (here >= best.change) continue;  // the other class can hardly gain by a record that came from afar

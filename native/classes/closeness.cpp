@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "base/space.hpp"
 
 namespace shoal {
@@ -39,7 +40,7 @@ class Closeness {
   std::size_t size() const { return size_; }
 
   bool operator()(std::int32_t one, std::int32_t other) const {
-    const auto a = static_cast<std::size_t>(one), b = static_cast<std::size_t>(other);
+    const auto a = at(one), b = at(other);
     if (!bits_.empty()) return bits_[a * row_bytes() + b / 8] >> (b % 8) & 1;
     if (ranked_.empty()) return norm(a, b) <= limit_;
     for (const auto& [rank, low, high] : ranked_)

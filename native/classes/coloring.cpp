@@ -7,14 +7,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
 namespace {
 
 constexpr double kPatience = 2.0;  // another class may grow by so many times what is saved
-constexpr double kWorth = 1e-9;    // a change of less is rounding
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNever = kUnlimited;
 constexpr std::size_t kWider = 6;      // so many times as many classes, if the first few were not enough
 constexpr std::size_t kWidest = 1024;  // no more than so many in this way
 constexpr std::int64_t kStretch = 64;  // classes on each side that are looked at
@@ -22,10 +22,6 @@ constexpr std::int64_t kFarther = 4;   // so many times farther apart each time
 constexpr std::size_t kWays = 3;       // in which a cycle of three goes on from the second class
 constexpr std::size_t kBatch = 64;     // one of so many classes has a record that looks at the same time
 constexpr std::int64_t kInVain = 256;  // looks at all classes in a row; where Lemma 2 holds, none is in vain
-
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 }  // namespace
 
@@ -84,7 +80,7 @@ double Coloring::growth(std::int32_t number, std::int32_t out, std::int32_t in) 
 }
 
 bool Coloring::accepts(Goal goal, const Change& change) const {
-  if (goal == Goal::loss && change.cost >= -kWorth) return false;
+  if (goal == Goal::loss && change.cost >= -kWorthwhile) return false;
   Effect sum;
   for (std::size_t i = 0; i < change.size(); ++i) {
     const std::int32_t in = change.records[i], out = change.records[(i + 1) % change.size()];
@@ -165,9 +161,9 @@ Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope s
   double limit = kNever;
   if (goal == Goal::loss) {
     const double saved = -classes_.growth(from, codes, nullptr);
-    best.cost = -kWorth;
+    best.cost = -kWorthwhile;
     limit = kPatience * saved;
-    if (saved <= kWorth) return best;
+    if (saved <= kWorthwhile) return best;
   }
   const auto look_near = [&, codes = codes](std::size_t width) {
     classes_.tree().nearest(codes, width + 1, limit, own.nearby);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "classes/classes.hpp"
 #include "classes/closeness.hpp"
 
@@ -82,9 +83,7 @@ class Coloring {
                                                  const std::vector<std::int32_t>& others) const;
   void make(const Change& change);
   void count(std::int32_t number);
-  std::int32_t class_of(std::int32_t record) const {
-    return classes_.class_of()[static_cast<std::size_t>(record)];
-  }
+  std::int32_t class_of(std::int32_t record) const { return classes_.class_of()[at(record)]; }
   bool violates(std::int32_t record) const;
 
   Classes& classes_;

@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
-namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 std::vector<std::int32_t> cut(std::span<const std::int32_t> codes, std::int32_t rows,
                               const std::vector<Attribute>& attributes, std::int32_t k) {
@@ -26,9 +21,9 @@ std::vector<std::int32_t> cut(std::span<const std::int32_t> codes, std::int32_t 
       place = i;
     }
   }
-  std::vector<double> least(at(rows) + 1, std::numeric_limits<double>::infinity());  // of all before a place
-  std::vector<std::int32_t> begins(at(rows) + 1, 0);  // where the class that ends there begins
-  std::vector<double> costs;                          // of the class of the last 1, 2, ... records
+  std::vector<double> least(at(rows) + 1, kUnlimited);  // of all before a place
+  std::vector<std::int32_t> begins(at(rows) + 1, 0);    // where the class that ends there begins
+  std::vector<double> costs;                            // of the class of the last 1, 2, ... records
   least[0] = 0.0;
   for (std::int32_t end = k; end <= rows; ++end) {
     const std::int32_t longest = std::min(end, 2 * k - 1);

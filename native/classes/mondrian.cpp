@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
@@ -38,14 +39,15 @@ struct Problem {
   std::span<const std::int32_t> codes;
   const std::vector<Attribute>& attributes;
   const std::vector<Sensitive>& sensitive;
-  const Demands& demands;
+  std::int64_t k;
+  Variety asked;
   bool relaxed;
   std::vector<std::int32_t> order;  // the records; every node is a stretch of it
   std::vector<Node> leaves;
   std::mutex leaves_mutex;
 
   const std::int32_t* record(std::int64_t i) const {
-    return codes.data() + static_cast<std::size_t>(order[static_cast<std::size_t>(i)]) * attributes.size();
+    return codes.data() + at(order[at(i)]) * attributes.size();
   }
 };
 
@@ -55,7 +57,7 @@ class Box {
   explicit Box(const std::vector<Attribute>& attributes)
       : attributes_(attributes), low_(attributes.size()), high_(attributes.size()), seen_(attributes.size()) {
     for (std::size_t a = 0; a < attributes.size(); ++a)
-      if (attributes[a].kind == Kind::set) seen_[a].assign(static_cast<std::size_t>(attributes[a].size), 0);
+      if (attributes[a].kind == Kind::set) seen_[a].assign(at(attributes[a].size), 0);
   }
 
   void clear() {
@@ -67,7 +69,7 @@ class Box {
     for (std::size_t a = 0; a < attributes_.size(); ++a) {
       const std::int32_t code = record[a];
       if (attributes_[a].kind == Kind::set) {
-        auto& seen = seen_[a][static_cast<std::size_t>(code)];
+        auto& seen = seen_[a][at(code)];
         if (count_ == 0) high_[a] = 0;  // counts the members of a set
         high_[a] += seen != epoch_;
         seen = epoch_;
@@ -103,19 +105,19 @@ class Box {
 // How varied the sensitive values of some records are, added one by one.
 class Diversity {
  public:
-  Diversity(const std::vector<Sensitive>& columns, const Demands& demands)
-      : columns_(columns), demands_(demands), tallies_(columns.size()) {
+  Diversity(const std::vector<Sensitive>& columns, const Variety& asked)
+      : columns_(columns), asked_(asked), tallies_(columns.size()) {
     for (std::size_t c = 0; c < columns.size(); ++c)
-      tallies_[c].counts.assign(demands.diverse() ? static_cast<std::size_t>(columns[c].size) : 0, 0);
+      tallies_[c].counts.assign(asked.any() ? at(columns[c].size) : 0, 0);
   }
 
   void add(std::int32_t record) {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       auto& tally = tallies_[c];
-      auto& count =
-          tally.counts[static_cast<std::size_t>(columns_[c].codes[static_cast<std::size_t>(record)])];
+      auto& count = tally.counts[at(columns_[c].codes[at(record)])];
       tally.distinct += count == 0;
-      if (demands_.entropy > 0) tally.sum_c_log_c += c_log_c(count + 1) - c_log_c(count);
+      if (asked_.entropy > 0)
+        tally.sum_c_log_c += c_log_c(static_cast<double>(count + 1)) - c_log_c(static_cast<double>(count));
       tally.largest = std::max(tally.largest, ++count);
     }
     added_.push_back(record);
@@ -124,8 +126,7 @@ class Diversity {
   void clear() {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       auto& tally = tallies_[c];
-      for (const std::int32_t record : added_)
-        tally.counts[static_cast<std::size_t>(columns_[c].codes[static_cast<std::size_t>(record)])] = 0;
+      for (const std::int32_t record : added_) tally.counts[at(columns_[c].codes[at(record)])] = 0;
       tally.distinct = tally.largest = 0;
       tally.sum_c_log_c = 0.0;
     }
@@ -133,13 +134,11 @@ class Diversity {
   }
 
   bool suffices() const {
-    // Less generous than the audit, so that no rounding makes a difference between the two.
-    constexpr double kRounding = 1e-10;
     const auto n = static_cast<double>(added_.size());
     return std::all_of(tallies_.begin(), tallies_.end(), [&](const Tally& tally) {
-      return static_cast<double>(tally.largest) * demands_.frequency_l <= n * (1.0 + kRounding) &&
-             tally.distinct >= demands_.distinct &&
-             (demands_.entropy <= 0 || std::log(n) - tally.sum_c_log_c / n >= demands_.entropy - kRounding);
+      return static_cast<double>(tally.largest) * asked_.frequency_l <= n &&
+             tally.distinct >= asked_.distinct &&
+             (asked_.entropy <= 0 || std::log(n) - tally.sum_c_log_c / n >= asked_.entropy);
     });
   }
 
@@ -150,12 +149,8 @@ class Diversity {
     double sum_c_log_c = 0.0;
   };
 
-  static double c_log_c(std::int64_t count) {
-    return count > 1 ? static_cast<double>(count) * std::log(static_cast<double>(count)) : 0.0;
-  }
-
   const std::vector<Sensitive>& columns_;
-  const Demands& demands_;
+  const Variety& asked_;
   std::vector<Tally> tallies_;
   std::vector<std::int32_t> added_;
 };
@@ -164,10 +159,10 @@ class Worker {
  public:
   Worker(Problem& problem, WorkStack<Node>& stack)
       : problem_(problem), stack_(stack), left_(problem.attributes), right_(problem.attributes),
-        diversity_(problem.sensitive, problem.demands), in_order_(problem.attributes.size()) {
+        diversity_(problem.sensitive, problem.asked), in_order_(problem.attributes.size()) {
     std::int32_t widest = 0;
     for (const auto& attribute : problem.attributes) widest = std::max(widest, attribute.size);
-    counts_.assign(static_cast<std::size_t>(widest), 0);
+    counts_.assign(at(widest), 0);
   }
 
   void operator()(Node task) {
@@ -197,7 +192,7 @@ class Worker {
   // Puts the records of the left side first and returns where the right side begins, or -1 if no cut
   // leaves both sides what they need. Of the cuts it considers, it takes the one that loses least.
   std::int64_t cut(Node node) {
-    if (node.count() < 2 * problem_.demands.k) return -1;
+    if (node.count() < 2 * problem_.k) return -1;
     std::vector<Cut> cuts;
     for (std::size_t a = 0; a < problem_.attributes.size(); ++a) {
       put_in_order(node, a);
@@ -239,11 +234,10 @@ class Worker {
     codes.clear();
     for (std::int64_t i = node.begin; i < node.end; ++i) {
       const std::int32_t code = problem_.record(i)[a];
-      if (counts_[static_cast<std::size_t>(code)]++ == 0) codes.push_back(code);
+      if (counts_[at(code)]++ == 0) codes.push_back(code);
     }
     std::sort(codes.begin(), codes.end(), [&](std::int32_t x, std::int32_t y) {
-      const auto often_x = counts_[static_cast<std::size_t>(x)],
-                 often_y = counts_[static_cast<std::size_t>(y)];
+      const auto often_x = counts_[at(x)], often_y = counts_[at(y)];
       return attribute.kind == Kind::set && often_x != often_y ? often_x > often_y : x < y;
     });
     const std::size_t m = codes.size();
@@ -251,7 +245,7 @@ class Worker {
     if (attribute.kind == Kind::tree) put_children_in_order(attribute, in_order);
     in_order.left_count.assign(m + 1, 0);
     for (std::size_t i = 0; i < m; ++i) {
-      auto& often = counts_[static_cast<std::size_t>(codes[i])];
+      auto& often = counts_[at(codes[i])];
       in_order.left_count[i + 1] = in_order.left_count[i] + std::exchange(often, 0);
     }
     in_order.left_cost.assign(m + 1, 0.0);
@@ -283,10 +277,10 @@ class Worker {
     };
     std::vector<Child> children;
     for (std::size_t begin = 0, end; begin < codes.size(); begin = end) {
-      std::int64_t records = counts_[static_cast<std::size_t>(codes[begin])];
+      std::int64_t records = counts_[at(codes[begin])];
       for (end = begin + 1; end < codes.size() && attribute.interval_cost(codes[end - 1], codes[end]) < top;
            ++end)
-        records += counts_[static_cast<std::size_t>(codes[end])];
+        records += counts_[at(codes[end])];
       const double saved = top - attribute.interval_cost(codes[begin], codes[end - 1]);
       children.push_back({begin, end, static_cast<double>(records) * saved});
     }
@@ -339,19 +333,18 @@ class Worker {
     const std::size_t m = codes.size();
     allowed_.assign(m + 1, false);
     for (std::size_t i = 1; i < m; ++i)
-      allowed_[i] = left_count[i] >= problem_.demands.k && node.count() - left_count[i] >= problem_.demands.k;
-    if (!problem_.demands.diverse()) return;
+      allowed_[i] = left_count[i] >= problem_.k && node.count() - left_count[i] >= problem_.k;
+    if (!problem_.asked.any()) return;
     // The node's records by code, so that one pass from either end sees every cut.
-    by_code_.resize(static_cast<std::size_t>(node.count()));
-    for (std::size_t i = 0; i < m; ++i) counts_[static_cast<std::size_t>(codes[i])] = left_count[i];
+    by_code_.resize(at(node.count()));
+    for (std::size_t i = 0; i < m; ++i) counts_[at(codes[i])] = left_count[i];
     for (std::int64_t i = node.begin; i < node.end; ++i) {
-      auto& place = counts_[static_cast<std::size_t>(problem_.record(i)[a])];
-      by_code_[static_cast<std::size_t>(place++)] = problem_.order[static_cast<std::size_t>(i)];
+      auto& place = counts_[at(problem_.record(i)[a])];
+      by_code_[at(place++)] = problem_.order[at(i)];
     }
-    for (const std::int32_t code : codes) counts_[static_cast<std::size_t>(code)] = 0;
+    for (const std::int32_t code : codes) counts_[at(code)] = 0;
     const auto add = [&](std::size_t i) {
-      for (std::int64_t r = left_count[i]; r < left_count[i + 1]; ++r)
-        diversity_.add(by_code_[static_cast<std::size_t>(r)]);
+      for (std::int64_t r = left_count[i]; r < left_count[i + 1]; ++r) diversity_.add(by_code_[at(r)]);
     };
     diversity_.clear();
     for (std::size_t i = 1; i < m; ++i) {
@@ -369,15 +362,14 @@ class Worker {
   template <typename Visit>
   void divide(Node node, const Cut& cut, const Visit& visit) {
     const auto& codes = in_order_[cut.attribute].codes;
-    for (std::size_t i = 0; i < cut.left_codes; ++i)
-      counts_[static_cast<std::size_t>(codes[i])] = node.count();
-    if (cut.ties > 0) counts_[static_cast<std::size_t>(codes[cut.left_codes])] = cut.ties;
+    for (std::size_t i = 0; i < cut.left_codes; ++i) counts_[at(codes[i])] = node.count();
+    if (cut.ties > 0) counts_[at(codes[cut.left_codes])] = cut.ties;
     for (std::int64_t i = node.begin; i < node.end; ++i) {
-      auto& room = counts_[static_cast<std::size_t>(problem_.record(i)[cut.attribute])];
+      auto& room = counts_[at(problem_.record(i)[cut.attribute])];
       visit(i, room > 0);
       room -= room > 0;
     }
-    for (const std::int32_t code : codes) counts_[static_cast<std::size_t>(code)] = 0;
+    for (const std::int32_t code : codes) counts_[at(code)] = 0;
   }
 
   double loss_after(Node node, const Cut& cut) {
@@ -391,9 +383,9 @@ class Worker {
     moved_.clear();
     std::int64_t middle = node.begin;
     divide(node, cut, [&](std::int64_t i, bool left) {
-      const std::int32_t record = problem_.order[static_cast<std::size_t>(i)];
+      const std::int32_t record = problem_.order[at(i)];
       if (left) {
-        problem_.order[static_cast<std::size_t>(middle++)] = record;
+        problem_.order[at(middle++)] = record;
       } else {
         moved_.push_back(record);
       }
@@ -403,10 +395,9 @@ class Worker {
   }
 
   bool diverse(Node node) {
-    if (!problem_.demands.diverse()) return true;
+    if (!problem_.asked.any()) return true;
     diversity_.clear();
-    for (std::int64_t i = node.begin; i < node.end; ++i)
-      diversity_.add(problem_.order[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = node.begin; i < node.end; ++i) diversity_.add(problem_.order[at(i)]);
     return diversity_.suffices();
   }
 
@@ -424,20 +415,19 @@ class Worker {
 
 std::vector<std::int32_t> mondrian(std::span<const std::int32_t> codes, std::int64_t rows,
                                    const std::vector<Attribute>& attributes,
-                                   const std::vector<Sensitive>& sensitive, const Demands& demands,
-                                   bool relaxed) {
-  Problem problem{codes, attributes, sensitive, demands, relaxed, {}, {}, {}};
-  problem.order.resize(static_cast<std::size_t>(rows));
+                                   const std::vector<Sensitive>& sensitive, std::int64_t k,
+                                   const Variety& asked, bool relaxed) {
+  Problem problem{codes, attributes, sensitive, k, asked.eased(), relaxed, {}, {}, {}};
+  problem.order.resize(at(rows));
   std::iota(problem.order.begin(), problem.order.end(), 0);
   WorkStack<Node> stack(Node{0, rows});
   stack.run([&] { return Worker(problem, stack); }, rows / kShared + 1);
   std::sort(problem.leaves.begin(), problem.leaves.end(),
             [](const Node& x, const Node& y) { return x.begin < y.begin; });
-  std::vector<std::int32_t> classes(static_cast<std::size_t>(rows));
+  std::vector<std::int32_t> classes(at(rows));
   for (std::size_t c = 0; c < problem.leaves.size(); ++c)
     for (std::int64_t i = problem.leaves[c].begin; i < problem.leaves[c].end; ++i)
-      classes[static_cast<std::size_t>(problem.order[static_cast<std::size_t>(i)])] =
-          static_cast<std::int32_t>(c);
+      classes[at(problem.order[at(i)])] = static_cast<std::int32_t>(c);
   return classes;
 }
 

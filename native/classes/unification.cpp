@@ -5,10 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
-
-constexpr double kRounding = 1e-9;
 
 // How many records have each label, ascending by label.
 using Tally = std::vector<std::pair<std::int32_t, std::int64_t>>;
@@ -41,13 +41,13 @@ double diversity_of(std::int64_t size, const Tally& tally) {
 }
 
 double diversity_of(const Class& one) {
-  double least = std::numeric_limits<double>::infinity();
+  double least = kUnlimited;
   for (const Tally& tally : one.tallies) least = std::min(least, diversity_of(one.size, tally));
   return least;
 }
 
 double joint_diversity(const Class& a, const Class& b) {
-  double least = std::numeric_limits<double>::infinity();
+  double least = kUnlimited;
   for (std::size_t column = 0; column < a.tallies.size(); ++column)
     least = std::min(least, diversity_of(a.size + b.size, sum(a.tallies[column], b.tallies[column])));
   return least;
@@ -56,12 +56,11 @@ double joint_diversity(const Class& a, const Class& b) {
 std::vector<Class> classes_of(std::span<const std::int32_t> codes, std::span<const std::int32_t> class_of,
                               const ClosureCosts& costs, std::span<const Sensitive> sensitive) {
   const std::size_t d = costs.attributes().size();
-  std::vector<Class> classes(static_cast<std::size_t>(*std::max_element(class_of.begin(), class_of.end())) +
-                             1);
+  std::vector<Class> classes(at(*std::max_element(class_of.begin(), class_of.end())) + 1);
   std::vector<std::vector<std::map<std::int32_t, std::int64_t>>> counted(
       classes.size(), std::vector<std::map<std::int32_t, std::int64_t>>(sensitive.size()));
   for (std::size_t record = 0; record < class_of.size(); ++record) {
-    const auto number = static_cast<std::size_t>(class_of[record]);
+    const auto number = at(class_of[record]);
     Class& own = classes[number];
     Closure closure = costs.of_record(codes.data() + record * d);
     if (own.size++ == 0)
@@ -91,9 +90,8 @@ std::vector<std::int32_t> unify(std::span<const std::int32_t> codes, std::span<c
     diversities.push_back(diversity_of(classes[i]));
   }
   while (true) {
-    const auto least = static_cast<std::size_t>(std::min_element(diversities.begin(), diversities.end()) -
-                                                diversities.begin());
-    if (diversities[least] * (1.0 + kRounding) >= diversity) break;
+    const auto least = at(std::min_element(diversities.begin(), diversities.end()) - diversities.begin());
+    if (diversities[least] * (1.0 + kRounding / 2.0) >= diversity) break;
     const Class& lacking = classes[least];
     std::size_t best = classes.size();
     std::int64_t cheapest = std::numeric_limits<std::int64_t>::max();
@@ -116,7 +114,7 @@ std::vector<std::int32_t> unify(std::span<const std::int32_t> codes, std::span<c
     for (std::size_t column = 0; column < sensitive.size(); ++column)
       classes[kept].tallies[column] = sum(classes[kept].tallies[column], classes[gone].tallies[column]);
     diversities[kept] = diversity_of(classes[kept]);
-    diversities[gone] = std::numeric_limits<double>::infinity();
+    diversities[gone] = kUnlimited;
     classes[gone] = {};
     number[gone] = kept;
   }
@@ -125,7 +123,7 @@ std::vector<std::int32_t> unify(std::span<const std::int32_t> codes, std::span<c
   for (std::size_t i = 0; i < classes.size(); ++i)
     renumbered[i] = number[i] == i ? count++ : renumbered[number[i]];  // into a lower number, done already
   std::vector<std::int32_t> unified;
-  for (const std::int32_t old : class_of) unified.push_back(renumbered[static_cast<std::size_t>(old)]);
+  for (const std::int32_t old : class_of) unified.push_back(renumbered[at(old)]);
   return unified;
 }
 

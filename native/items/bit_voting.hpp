@@ -9,6 +9,8 @@
 
 namespace shoal {
 
+// Example: a row with the records {a, b}, {a, c} and {a}: base = {a}, uncertain = {b, c}, distances = 1, 1,
+// 0.
 struct Voted {
   std::vector<std::int64_t> base_starts, uncertain_starts;  // per row, as in ItemSets
   std::vector<std::int32_t> base;                           // items of at least half of a row's records

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // The records that are free, linked in their order.
 class Line {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
 
@@ -21,7 +23,7 @@ bool before(std::span<const std::int32_t> one, std::span<const std::int32_t> oth
 }  // namespace
 
 std::vector<std::int32_t> gray_order(const ItemSets& sets) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(sets.size()));
+  std::vector<std::int32_t> order(at(sets.size()));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t one, std::int32_t other) {
     return before(sets.of(one), sets.of(other));
@@ -38,7 +40,7 @@ std::vector<std::int32_t> breakpoints(std::span<const std::int32_t> steps, std::
   least[0] = 0;
   for (std::int32_t end = shortest; end <= records; ++end)
     for (std::int32_t begin = std::max(0, end - longest); begin <= end - shortest; ++begin) {
-      const auto from = static_cast<std::size_t>(begin), to = static_cast<std::size_t>(end);
+      const auto from = at(begin), to = at(end);
       if (least[from] == kNever) continue;
       const std::int64_t sum = least[from] + (begin > 0 ? steps[from - 1] : 0);
       if (sum < least[to]) {
@@ -48,8 +50,7 @@ std::vector<std::int32_t> breakpoints(std::span<const std::int32_t> steps, std::
     }
   std::vector<std::int32_t> starts;
   if (least.back() == kNever) return starts;
-  for (std::int32_t end = records; end > 0; end = begins[static_cast<std::size_t>(end)])
-    starts.push_back(begins[static_cast<std::size_t>(end)]);
+  for (std::int32_t end = records; end > 0; end = begins[at(end)]) starts.push_back(begins[at(end)]);
   std::reverse(starts.begin(), starts.end());
   return starts;
 }

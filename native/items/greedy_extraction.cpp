@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // Everything is numbered by rank in the order. A record is matched with rows, of which there is one for each
 // record.

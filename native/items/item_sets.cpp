@@ -1,5 +1,7 @@
 #include "items/item_sets.hpp"
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
 
@@ -15,25 +17,24 @@ std::uint64_t ones(std::uint64_t word) {
 
 PackedSets::PackedSets(const ItemSets& sets, std::span<const std::int32_t> weights)
     : sets_(sets), weights_(weights) {
-  const auto records = static_cast<std::size_t>(sets.size());
-  const std::size_t words = (static_cast<std::size_t>(sets.width) + 63) / 64;
+  const auto records = at(sets.size());
+  const std::size_t words = (at(sets.width) + 63) / 64;
   if (words == 0 || words * records > sets.items.size()) return;
   words_ = words;
   bits_.assign(words * records, 0);
   for (std::int32_t record = 0; record < sets.size(); ++record)
     for (const std::int32_t item : sets.of(record))
-      bits_[static_cast<std::size_t>(record) * words + static_cast<std::size_t>(item) / 64] |=
-          std::uint64_t{1} << (static_cast<std::size_t>(item) % 64);
+      bits_[at(record) * words + at(item) / 64] |= std::uint64_t{1} << (at(item) % 64);
 }
 
 Comparison::Comparison(const PackedSets& packed)
-    : packed_(packed), has_(packed.packed() ? 0 : static_cast<std::size_t>(packed.sets().width), 0) {}
+    : packed_(packed), has_(packed.packed() ? 0 : at(packed.sets().width), 0) {}
 
 void Comparison::take(std::int32_t record) {
   if (!packed_.packed()) {
     if (record_ >= 0)
-      for (const std::int32_t item : packed_.sets().of(record_)) has_[static_cast<std::size_t>(item)] = 0;
-    for (const std::int32_t item : packed_.sets().of(record)) has_[static_cast<std::size_t>(item)] = 1;
+      for (const std::int32_t item : packed_.sets().of(record_)) has_[at(item)] = 0;
+    for (const std::int32_t item : packed_.sets().of(record)) has_[at(item)] = 1;
   }
   record_ = record;
 }
@@ -47,7 +48,7 @@ std::int32_t Comparison::distance(std::int32_t other) const {
   }
   const auto here = packed_.sets().of(record_), there = packed_.sets().of(other);
   std::int32_t shared = 0;
-  for (const std::int32_t item : there) shared += has_[static_cast<std::size_t>(item)];
+  for (const std::int32_t item : there) shared += has_[at(item)];
   return static_cast<std::int32_t>(here.size() + there.size()) - 2 * shared;
 }
 

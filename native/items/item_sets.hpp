@@ -6,9 +6,13 @@
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 
 // The items 0 .. width - 1 of record r are items[starts[r] .. starts[r + 1]), ascending.
+//
+// Example: the sets {0, 2}, {} and {1} of three items: starts = 0, 2, 2, 3; items = 0, 2, 1; width = 3.
 struct ItemSets {
   std::span<const std::int64_t> starts;
   std::span<const std::int32_t> items;
@@ -16,9 +20,8 @@ struct ItemSets {
 
   std::int32_t size() const { return static_cast<std::int32_t>(starts.size()) - 1; }
   std::span<const std::int32_t> of(std::int32_t record) const {
-    const auto r = static_cast<std::size_t>(record);
-    return items.subspan(static_cast<std::size_t>(starts[r]),
-                         static_cast<std::size_t>(starts[r + 1] - starts[r]));
+    const auto r = at(record);
+    return items.subspan(at(starts[r]), at(starts[r + 1] - starts[r]));
   }
 };
 
@@ -29,10 +32,10 @@ class PackedSets {
   PackedSets(const ItemSets& sets, std::span<const std::int32_t> weights);
 
   const ItemSets& sets() const { return sets_; }
-  std::int32_t weight(std::int32_t record) const { return weights_[static_cast<std::size_t>(record)]; }
+  std::int32_t weight(std::int32_t record) const { return weights_[at(record)]; }
   bool packed() const { return words_ > 0; }
   std::span<const std::uint64_t> bits(std::int32_t record) const {
-    return {bits_.data() + static_cast<std::size_t>(record) * words_, words_};
+    return {bits_.data() + at(record) * words_, words_};
   }
 
  private:

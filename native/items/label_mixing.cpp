@@ -4,14 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "matching/parts.hpp"
 
 namespace shoal {
 namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 class Mixing {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
@@ -10,10 +11,6 @@ namespace {
 
 constexpr std::size_t kFew = 4096;  // sets that are compared all with all
 constexpr std::size_t kGrain = 64;  // sets that one thread takes at a time
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 using Found = std::pair<std::int32_t, std::int32_t>;  // distance, set
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/quick_random.hpp"
 #include "base/workers.hpp"
 #include "matching/parts.hpp"
@@ -16,10 +17,6 @@ namespace {
 constexpr std::size_t kPart = 1024;  // rows
 constexpr std::size_t kLooks = 64;   // records looked at for each row
 constexpr std::size_t kOffers = 12;  // the best of them
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 }  // namespace
 

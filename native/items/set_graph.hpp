@@ -3,6 +3,9 @@
 // A row publishes what most of its records have. Its cost is how many items that gets wrong of each of its
 // records, times the weight of the record, all summed; what exactly half of them have counts as not
 // published, whatever a vote makes of it.
+//
+// Example: a row covers the sets {a, b}, {a, c} and {a}, all of weight 1. It publishes {a}; `b` and `c` are
+// wrong for one record each, and the row costs 2. With {a} in place of {a, c} it would cost 1.
 #pragma once
 
 #include <cstddef>

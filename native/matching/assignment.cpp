@@ -5,30 +5,18 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers.hpp"
+#include "matching/parts.hpp"
+
 namespace shoal {
 namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
-// The boxes of each record, one row for each.
-std::vector<std::int32_t> boxes_of(std::span<const std::int32_t> members, std::int32_t degree) {
-  std::vector<std::int32_t> boxes(members.size());
-  std::vector<std::size_t> filled(members.size() / at(degree), 0);
-  for (std::size_t edge = 0; edge < members.size(); ++edge) {
-    const auto record = at(members[edge]);
-    boxes[record * at(degree) + filled[record]++] = static_cast<std::int32_t>(edge / at(degree));
-  }
-  return boxes;
-}
 
 // The boxes of each record that are still to be assigned, and the assignment at hand.
 class Walks {
  public:
   Walks(std::span<const std::int32_t> members, std::int32_t degree)
       : n_(static_cast<std::int32_t>(members.size() / at(degree))), row_(at(degree)), left_(degree),
-        boxes_(boxes_of(members, degree)) {}
+        boxes_(rows_of(members, at(degree))) {}
 
   // For each box, the record it gets in the next assignment; its edges are then used up.
   std::vector<std::int32_t> next(RandomWords& random) {
@@ -94,7 +82,7 @@ class BacktrackingWalks {
  public:
   BacktrackingWalks(std::span<const std::int32_t> members, std::int32_t degree, double seconds)
       : n_(static_cast<std::int32_t>(members.size() / at(degree))), row_(at(degree)), left_(degree),
-        boxes_(boxes_of(members, degree)), visited_(at(n_), 0), tried_(at(n_), 0), seconds_(seconds) {}
+        boxes_(rows_of(members, at(degree))), visited_(at(n_), 0), tried_(at(n_), 0), seconds_(seconds) {}
 
   // For each box, the record it gets in the next assignment; its edges are then used up. Empty if time is up.
   std::vector<std::int32_t> next(RandomWords& random) {

@@ -4,15 +4,12 @@
 #include <limits>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "trees/box_tree.hpp"
 #include "trees/union_tree.hpp"
 
 namespace shoal {
 namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // The last k - 1 records in one attribute, and what a further one costs: the sum, over the last record, the
 // last two, ..., the last k - 1 (or all, while there are fewer), of what it adds to their cost.
@@ -97,14 +94,9 @@ class Chain {
         std::span<const double> elsewhere, const std::vector<Attribute>& attributes, std::int32_t k)
       : copies_(copies), elsewhere_(elsewhere), attributes_(attributes),
         boxes_(codes, static_cast<std::int32_t>(copies.size()), attributes, 1),
-        tree_(boxes_.nodes(), attributes), most_(boxes_.nodes().size()), leaf_of_(copies.size()),
-        left_(copies.size(), true) {
+        tree_(boxes_.nodes(), attributes), most_(boxes_.nodes().size()), left_(copies.size(), true) {
     for (const Attribute& attribute : attributes) tails_.emplace_back(attribute, k);
-    for (auto node = static_cast<std::int32_t>(tree_.nodes().size()); node-- > 0;) {
-      const auto& [begin, end, left, parent, equal] = tree_.nodes()[at(node)];
-      renew(node);
-      if (left < 0) std::fill(leaf_of_.begin() + begin, leaf_of_.begin() + end, node);
-    }
+    for (auto node = static_cast<std::int32_t>(tree_.nodes().size()); node-- > 0;) renew(node);
   }
 
   std::vector<std::int32_t> link() {
@@ -115,7 +107,7 @@ class Chain {
       left_[at(place)] = false;
       for (std::size_t a = 0; a < attributes_.size(); ++a)
         tails_[a].add(boxes_.codes(place)[a], copies_[at(record)]);
-      for (std::int32_t node = leaf_of_[at(place)]; node >= 0; node = tree_.nodes()[at(node)].parent)
+      for (std::int32_t node = boxes_.leaf_of(place); node >= 0; node = tree_.nodes()[at(node)].parent)
         renew(node);
     }
     return order;
@@ -133,7 +125,7 @@ class Chain {
       return;
     }
     records_.clear();
-    most_[at(node)] = -std::numeric_limits<double>::infinity();
+    most_[at(node)] = -kUnlimited;
     for (std::int32_t place = begin; place < end; ++place) {
       if (!left_[at(place)]) continue;
       records_.push_back(boxes_.codes(place));
@@ -153,44 +145,35 @@ class Chain {
   // The place of the record that costs least now.
   std::int32_t cheapest() {
     std::int32_t best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    stack_.assign(1, {0, bound(0, least)});
-    while (!stack_.empty()) {
-      const auto [index, reach] = stack_.back();
-      stack_.pop_back();
-      if (reach >= least) continue;
-      const auto& node = tree_.nodes()[at(index)];
-      if (node.left < 0) {
-        for (std::int32_t place = node.begin; place < node.end; ++place) {
-          if (!left_[at(place)]) continue;
-          double sum = -elsewhere(place);
-          for (std::size_t a = 0; a < attributes_.size() && sum < least; ++a)
-            sum += tails_[a].cost(boxes_.codes(place)[a]);
-          if (sum < least) {
-            least = sum;
-            best = place;
+    double least = kUnlimited;
+    visit_nearer_first(
+        tree_.nodes(), stack_, 0, [&](std::int32_t node) { return bound(node, least); },
+        [&](std::int32_t, double reached) { return reached >= least; },
+        [&](std::int32_t leaf, double) {
+          const TreeNode& node = tree_.nodes()[at(leaf)];
+          for (std::int32_t place = node.begin; place < node.end; ++place) {
+            if (!left_[at(place)]) continue;
+            double sum = -elsewhere(place);
+            for (std::size_t a = 0; a < attributes_.size() && sum < least; ++a)
+              sum += tails_[a].cost(boxes_.codes(place)[a]);
+            if (sum < least) {
+              least = sum;
+              best = place;
+            }
           }
-        }
-        continue;
-      }
-      std::pair near{node.left, bound(node.left, least)}, far{node.left + 1, bound(node.left + 1, least)};
-      if (far.second < near.second) std::swap(near, far);
-      if (far.second < least) stack_.push_back(far);
-      if (near.second < least) stack_.push_back(near);
-    }
+        });
     return best;
   }
 
   std::span<const std::int32_t> copies_;
   std::span<const double> elsewhere_;
   const std::vector<Attribute>& attributes_;
-  BoxTree boxes_;                      // its places number the records here
-  UnionTree tree_;                     // over the records that are left
-  std::vector<double> most_;           // per node: the highest cost elsewhere of a record below
-  std::vector<std::int32_t> leaf_of_;  // per place
-  std::vector<char> left_;             // per place
-  std::vector<Tail> tails_;            // per attribute
-  std::vector<std::pair<std::int32_t, double>> stack_;
+  BoxTree boxes_;             // its places number the records here
+  UnionTree tree_;            // over the records that are left
+  std::vector<double> most_;  // per node: the highest cost elsewhere of a record below
+  std::vector<char> left_;    // per place
+  std::vector<Tail> tails_;   // per attribute
+  std::vector<WaitingNode<double>> stack_;
   std::vector<const std::int32_t*> records_;
 };
 

@@ -7,18 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 #include "matching/sparse_assignment.hpp"
 
 namespace shoal {
 namespace {
 
-constexpr double kFree = std::numeric_limits<double>::infinity();
+constexpr double kFree = kUnlimited;
 constexpr std::size_t kAtOnce = 8;  // further records that a box learns of at a time
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // The records that each box knows of.
 class Knowledge {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/grouping.hpp"
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::int64_t kPartners = 2000;  // so many partners are looked at for one record
 constexpr std::size_t kMoves = 8;         // so many moves are compared
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 std::vector<std::int32_t> only_in(const std::vector<std::int32_t>& these,
                                   const std::vector<std::int32_t>& not_these) {
@@ -124,7 +121,7 @@ void Diversification::weigh(Move& move) {
              gain(only_in(added, others), kNobody, move.record) + gain(lost, move.record, carried) +
              gain(only_in(only_in(others, before), lost), kNobody, carried);
   }
-  move.ratio = mended > kWorthwhile ? move.cost / mended : std::numeric_limits<double>::infinity();
+  move.ratio = mended > kWorthwhile ? move.cost / mended : kUnlimited;
   const std::int64_t width = records(after);
   move.beyond = width > widest_ ? width : 0;
 }

@@ -4,12 +4,14 @@
 #include <numeric>
 #include <vector>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 
 Matching match_in_order(BoxTree& tree, std::span<const std::int32_t> records,
                         std::span<const std::int32_t> costless) {
   constexpr double kTaken = -1.0;
-  tree.set_box_limits(std::vector<double>(records.size(), std::numeric_limits<double>::infinity()));
+  tree.set_box_limits(std::vector<double>(records.size(), kUnlimited));
   std::vector<std::int32_t> boxes(records.size());
   std::iota(boxes.begin(), boxes.end(), 0);
   Pairing pairing(tree, std::move(boxes));

@@ -5,15 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
 
 constexpr std::int32_t kBits = 64;     // codes that fit into one word
 constexpr std::int32_t kNowhere = -1;  // the place of a record that is under way
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 std::uint64_t bit(std::int32_t code) {
   return std::uint64_t{1} << static_cast<std::uint32_t>(code);
@@ -59,7 +57,7 @@ bool Neighbourhood::has(std::int32_t row, std::int32_t record) const {
 
 std::size_t Neighbourhood::slot_of(std::int32_t row, std::int32_t record) const {
   const std::int32_t* first = members_.data() + at(row) * degree_;
-  return static_cast<std::size_t>(std::find(first, first + degree_, record) - first);
+  return at(std::find(first, first + degree_, record) - first);
 }
 
 std::int64_t Neighbourhood::count(std::int32_t row, std::size_t attribute, std::int32_t code) const {

@@ -6,14 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
-namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 Pairing::Pairing(const BoxTree& tree, std::vector<std::int32_t> boxes)
     : tree_(tree), boxes_(std::move(boxes)), holder_(at(tree.rows()), -1), box_of_(at(tree.rows()), -1) {}
@@ -31,7 +26,7 @@ std::int32_t Pairing::exchange(std::int32_t record, std::span<const std::int32_t
   std::vector<std::int32_t> free;
   std::copy_if(boxes_.begin(), boxes_.end(), std::back_inserter(free),
                [&](std::int32_t box) { return holder(box) < 0; });
-  double least = std::numeric_limits<double>::infinity();
+  double least = kUnlimited;
   std::int32_t chosen = -1, spare = -1;
   for (const std::int32_t box : boxes) {
     const std::int32_t other = holder(box);

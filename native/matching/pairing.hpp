@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "trees/box_tree.hpp"
 
 namespace shoal {
@@ -26,8 +27,8 @@ class Pairing {
   Pairing(const BoxTree& tree, std::vector<std::int32_t> boxes);
 
   const std::vector<std::int32_t>& boxes() const { return boxes_; }
-  std::int32_t holder(std::int32_t box) const { return holder_[static_cast<std::size_t>(box)]; }
-  std::int32_t box_of(std::int32_t record) const { return box_of_[static_cast<std::size_t>(record)]; }
+  std::int32_t holder(std::int32_t box) const { return holder_[at(box)]; }
+  std::int32_t box_of(std::int32_t record) const { return box_of_[at(record)]; }
 
   // Lets a record hold a box instead of the one it held. Returns who has to leave it, or -1.
   std::int32_t give(std::int32_t box, std::int32_t record);

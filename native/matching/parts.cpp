@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
 
 constexpr std::size_t kSteps = 8;  // members of a row, and rows of a member, that growth follows
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 }  // namespace
 

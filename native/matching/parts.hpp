@@ -2,6 +2,9 @@
 // be worked on by itself.
 //
 // `members` is row-major, rows x degree, and every record stands in as many rows as a row has records.
+//
+// Example: rows {0, 1}, {1, 2} and {2, 0} of a graph of degree 2. `members` is 0, 1, 1, 2, 2, 0, and
+// rows_of(members, 2) is 0, 2 | 0, 1 | 1, 2: record 0 stands in the rows 0 and 2, and so on.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 #include "matching/neighbourhood.hpp"
 #include "matching/parts.hpp"
@@ -18,11 +19,6 @@ constexpr std::size_t kPart = 4096;  // rows
 constexpr int kExchanges = 64;       // other rows looked at to exchange one record
 constexpr int kLooks = 48;           // other rows looked at to find records that a row might take
 constexpr std::size_t kOffers = 12;  // the best of them
-constexpr double kWorth = 1e-12;     // a change of less is rounding
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // Every row in turn gives away its members, dearest first.
 class Exchanges {
@@ -35,12 +31,12 @@ class Exchanges {
     for (std::int32_t row = 0; row < here_.rows(); ++row) {
       dearest.clear();
       for (std::size_t slot = 0; slot < here_.degree(); ++slot)
-        if (here_.saving(row, slot) > kWorth)
+        if (here_.saving(row, slot) > kWorthwhileAlone)
           dearest.emplace_back(-here_.saving(row, slot), here_.member(row, slot));
       std::sort(dearest.begin(), dearest.end());
       for (const auto& [_, record] : dearest) {
         const std::size_t slot = here_.slot_of(row, record);
-        if (slot < here_.degree() && here_.saving(row, slot) > kWorth) made += give_away(row, slot);
+        if (slot < here_.degree() && here_.saving(row, slot) > kWorthwhileAlone) made += give_away(row, slot);
       }
     }
     return made;
@@ -51,7 +47,7 @@ class Exchanges {
   bool give_away(std::int32_t row, std::size_t slot) {
     const std::int32_t given = here_.member(row, slot);
     const auto degree = static_cast<std::int32_t>(here_.degree());
-    double best = -kWorth;
+    double best = -kWorthwhileAlone;
     std::int32_t chosen = -1;
     for (int look = 0; look < kExchanges; ++look) {
       const std::int32_t record =
@@ -108,7 +104,9 @@ class Reassignment {
  private:
   // A member that costs something, if there is one, ten times as likely as one that does not.
   std::size_t choose(std::int32_t row) {
-    const auto weight = [&](std::size_t slot) { return here_.saving(row, slot) > kWorth ? 10U : 1U; };
+    const auto weight = [&](std::size_t slot) {
+      return here_.saving(row, slot) > kWorthwhileAlone ? 10U : 1U;
+    };
     std::uint32_t sum = 0;
     for (std::size_t slot = 0; slot < here_.degree(); ++slot) sum += weight(slot);
     std::uint32_t left = random_.below(sum);

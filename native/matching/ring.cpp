@@ -5,18 +5,14 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
 namespace {
 
-constexpr double kWorth = 1e-9;   // a change of less is rounding
 constexpr double kDear = 0.5;     // from so many times the mean cost on, a record looks far
 constexpr std::size_t kRuns = 6;  // in how many stretches
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 }  // namespace
 
@@ -42,7 +38,7 @@ class Ring::Search {
           continue;
         }
         const std::int64_t some = std::min(wanted, ring_.places(record));
-        owners_.insert(owners_.end(), static_cast<std::size_t>(some), record);
+        owners_.insert(owners_.end(), at(some), record);
         wanted -= some;
       }
     };
@@ -96,7 +92,7 @@ class Ring::Search {
   // The cheapest place for a record, other than between two copies of another one.
   std::pair<double, std::int32_t> cheapest() const {
     const std::size_t first = at(ring_.k_) - 1;
-    std::pair<double, std::int32_t> best{std::numeric_limits<double>::infinity(), -1};
+    std::pair<double, std::int32_t> best{kUnlimited, -1};
     for (std::size_t place = first; place <= owners_.size() - first; ++place)
       if (prices_[place] < best.first && owners_[place - 1] != owners_[place])
         best = {prices_[place], owners_[place]};
@@ -239,7 +235,7 @@ Ring::Move Ring::best_move(std::int32_t record, Search& search) const {
   const std::int64_t side = std::min<std::int64_t>(k_, others / 2 + 1) + k_ - 1;
   search.read(next_[at(record)], side, side, record);
   search.price(record);
-  const double now = search.price_at(static_cast<std::size_t>(side));
+  const double now = search.price_at(at(side));
   auto [least, before] = search.cheapest();
   if (now > kDear * static_cast<double>(copies) * cost_ / static_cast<double>(total_)) {
     const std::int32_t* codes = codes_.data() + at(record) * attributes_.size();
@@ -255,7 +251,7 @@ Ring::Move Ring::best_move(std::int32_t record, Search& search) const {
       }
     }
   }
-  if (least >= now - kWorth) return {record, -1, 0.0};
+  if (least >= now - kWorthwhile) return {record, -1, 0.0};
   return {record, before, least - now};
 }
 

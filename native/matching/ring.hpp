@@ -1,4 +1,8 @@
 // A ring: a cyclic order of records in which any k neighbours shall cost little together.
+//
+// Example: ages 20, 22, 21, 40, 41 on a ring and k = 2. The windows are 20-22, 22-21, 21-40, 40-41 and 41-20:
+// they cost 0.02 + 0.01 + 0.19 + 0.01 + 0.21 = 0.44. If 22 moves behind 21, the windows 20-21, 21-22, 22-40,
+// 40-41 and 41-20 cost 0.01 + 0.01 + 0.18 + 0.01 + 0.21 = 0.42.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "base/space.hpp"
 #include "trees/union_tree.hpp"
 
@@ -35,7 +40,7 @@ class Ring {
   };
   class Search;  // what a thread needs
 
-  std::int64_t places(std::int32_t record) const { return copies_[static_cast<std::size_t>(record)]; }
+  std::int64_t places(std::int32_t record) const { return copies_[at(record)]; }
   Move best_move(std::int32_t record, Search& search) const;
   void make(const Move& move);
   void disturb(std::int32_t record);

@@ -6,15 +6,13 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
 
-constexpr double kFar = std::numeric_limits<double>::infinity();
+constexpr double kFar = kUnlimited;
 constexpr int kPasses = 3;  // of bidding, before the searches
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 }  // namespace
 

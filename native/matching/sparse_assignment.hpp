@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 
 struct Edge {
@@ -17,6 +19,9 @@ struct Edge {
 //
 // By shortest augmenting paths (Jonker and Volgenant 1987): prices on columns and first choices of the rows
 // settle most of them, and each row that is left gets its column by Dijkstra's algorithm. Exact.
+//
+// Example: row 0 can take column 0 at 1 or column 1 at 2; row 1 can take only column 0, at 5:
+//   solve({0, 2, 3}, {{0, 1.0}, {1, 2.0}, {0, 5.0}}, 2);  // 1, 0: together 7
 class SparseAssignment {
  public:
   // The edges of row r are edges[starts[r] .. starts[r + 1]); a row and a column share at most one. Returns
@@ -29,9 +34,8 @@ class SparseAssignment {
 
  private:
   std::span<const Edge> edges_of(std::int32_t row) const {
-    const auto r = static_cast<std::size_t>(row);
-    return edges_.subspan(static_cast<std::size_t>(starts_[r]),
-                          static_cast<std::size_t>(starts_[r + 1] - starts_[r]));
+    const auto r = at(row);
+    return edges_.subspan(at(starts_[r]), at(starts_[r + 1] - starts_[r]));
   }
   void bid();
   void augment(std::int32_t row);

@@ -4,12 +4,13 @@
 #include <atomic>
 #include <limits>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
 namespace {
 
-constexpr double kFree = std::numeric_limits<double>::infinity();
+constexpr double kFree = kUnlimited;
 
 struct Offer {
   double cost;
@@ -37,8 +38,8 @@ Matching match_cheapest_first(BoxTree& tree, std::vector<std::int32_t> records,
                               std::vector<std::int32_t> boxes,
                               std::span<const std::pair<std::int32_t, std::int32_t>> settled) {
   // Boxes that do not take part accept nothing.
-  std::vector<double> limits(static_cast<std::size_t>(tree.rows()), -1.0);
-  const auto limit = [&](std::int32_t box) -> double& { return limits[static_cast<std::size_t>(box)]; };
+  std::vector<double> limits(at(tree.rows()), -1.0);
+  const auto limit = [&](std::int32_t box) -> double& { return limits[at(box)]; };
   for (const auto& pair : settled) boxes.push_back(pair.second);
   for (const std::int32_t box : boxes) limit(box) = kFree;
   Pairing pairing(tree, std::move(boxes));

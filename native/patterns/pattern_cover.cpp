@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 #include "patterns/sieve.hpp"
 
@@ -26,7 +27,7 @@ Cover cover(std::span<const std::int32_t> codes, std::size_t rows, std::span<con
   std::vector<std::vector<std::int32_t>> candidates(at_once);
   std::vector<std::int64_t> counted(at_once);
   std::vector<std::int32_t> groups;
-  const auto taken = [&](std::int32_t row) { return result.pattern_of[static_cast<std::size_t>(row)] >= 0; };
+  const auto taken = [&](std::int32_t row) { return result.pattern_of[at(row)] >= 0; };
   std::size_t waiting = rows;
   for (std::size_t begin = 0; begin < kept.size() && static_cast<std::int64_t>(waiting) >= (shared ? 1 : k);
        begin += at_once) {
@@ -47,15 +48,12 @@ Cover cover(std::span<const std::int32_t> codes, std::size_t rows, std::span<con
     });
     for (std::size_t i = 0; i < count; ++i) {
       result.counted += counted[i];
-      if (!shared)
-        std::erase_if(candidates[i],
-                      [&](std::int32_t row) { return taken(left[static_cast<std::size_t>(row)]); });
+      if (!shared) std::erase_if(candidates[i], [&](std::int32_t row) { return taken(left[at(row)]); });
       if (static_cast<std::int64_t>(candidates[i].size()) < k) continue;
       const auto sizes = group(*projections, kept[begin + i], candidates[i], groups);
       for (std::size_t c = 0; c < candidates[i].size(); ++c)
-        if (const std::int32_t row = left[static_cast<std::size_t>(candidates[i][c])];
-            sizes[static_cast<std::size_t>(groups[c])] >= k && !taken(row)) {
-          result.pattern_of[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(begin + i);
+        if (const std::int32_t row = left[at(candidates[i][c])]; sizes[at(groups[c])] >= k && !taken(row)) {
+          result.pattern_of[at(row)] = static_cast<std::int32_t>(begin + i);
           --waiting;
         }
     }

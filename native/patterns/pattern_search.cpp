@@ -5,14 +5,13 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
 namespace {
 
 constexpr std::size_t at_once = 48;  // patterns whose targets are found before any of them is tried
-constexpr double rounding = 1e-9;
-
 std::vector<std::int32_t> all(std::size_t rows) {
   std::vector<std::int32_t> numbers(rows);
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -42,11 +41,11 @@ PatternSearch::PatternSearch(std::span<const std::int32_t> codes, std::size_t ro
 }
 
 double PatternSearch::price(const Class& group) const {
-  return group.pattern < 0 ? beyond_ : costs_[static_cast<std::size_t>(group.pattern)];
+  return group.pattern < 0 ? beyond_ : costs_[at(group.pattern)];
 }
 
 std::int64_t PatternSearch::size(std::int32_t of) const {
-  return of < 0 ? 0 : static_cast<std::int64_t>(classes_[static_cast<std::size_t>(of)].members.size());
+  return of < 0 ? 0 : static_cast<std::int64_t>(classes_[at(of)].members.size());
 }
 
 double PatternSearch::cost() const {
@@ -58,18 +57,18 @@ double PatternSearch::cost() const {
 std::vector<std::int32_t> PatternSearch::pattern_of() const {
   std::vector<std::int32_t> patterns(class_of_.size());
   for (std::size_t row = 0; row < patterns.size(); ++row)
-    patterns[row] = classes_[static_cast<std::size_t>(class_of_[row])].pattern;
+    patterns[row] = classes_[at(class_of_[row])].pattern;
   return patterns;
 }
 
 // The class of a pattern that a row would belong to, or -1.
 std::int32_t PatternSearch::find(std::int32_t pattern, std::int32_t row) const {
-  const Columns kept = kept_[static_cast<std::size_t>(pattern)];
-  const auto number = static_cast<std::size_t>(row);
+  const Columns kept = kept_[at(pattern)];
+  const auto number = at(row);
   const auto [begin, end] = known_.equal_range(key(pattern, projections_.hash(number, kept)));
   for (auto entry = begin; entry != end; ++entry) {
-    const std::int32_t member = classes_[static_cast<std::size_t>(entry->second)].members.front();
-    if (projections_.same(number, static_cast<std::size_t>(member), kept)) return entry->second;
+    const std::int32_t member = classes_[at(entry->second)].members.front();
+    if (projections_.same(number, at(member), kept)) return entry->second;
   }
   return -1;
 }
@@ -78,16 +77,14 @@ std::int32_t PatternSearch::find(std::int32_t pattern, std::int32_t row) const {
 std::int32_t PatternSearch::home(std::int32_t row) const {
   for (const std::int32_t pattern : in_use_) {
     const std::int32_t found = find(pattern, row);
-    if (found >= 0 && found != class_of_[static_cast<std::size_t>(row)] &&
-        !classes_[static_cast<std::size_t>(found)].closes)
-      return found;
+    if (found >= 0 && found != class_of_[at(row)] && !classes_[at(found)].closes) return found;
   }
   return -1;
 }
 
 // Moves a row into a class, or, for ~pattern, into a new one; a class that nobody is left in is gone.
 void PatternSearch::move(Move step) {
-  const auto row = static_cast<std::size_t>(step.row);
+  const auto row = at(step.row);
   if (step.to < 0) {
     const std::int32_t pattern = ~step.to;
     if (vacant_.empty()) {
@@ -96,22 +93,22 @@ void PatternSearch::move(Move step) {
     }
     step.to = vacant_.back();
     vacant_.pop_back();
-    classes_[static_cast<std::size_t>(step.to)] = {pattern, {}};
-    known_.emplace(key(pattern, projections_.hash(row, kept_[static_cast<std::size_t>(pattern)])), step.to);
-    if (open_[static_cast<std::size_t>(pattern)]++ == 0) in_use_.insert(pattern);
+    classes_[at(step.to)] = {pattern, {}};
+    known_.emplace(key(pattern, projections_.hash(row, kept_[at(pattern)])), step.to);
+    if (open_[at(pattern)]++ == 0) in_use_.insert(pattern);
   }
   const std::int32_t from = std::exchange(class_of_[row], step.to);
-  price_[row] = price(classes_[static_cast<std::size_t>(step.to)]);
-  Class& left = classes_[static_cast<std::size_t>(from)];
+  price_[row] = price(classes_[at(step.to)]);
+  Class& left = classes_[at(from)];
   const std::int32_t last = left.members.back();
-  left.members[static_cast<std::size_t>(place_[row])] = last;
-  place_[static_cast<std::size_t>(last)] = place_[row];
+  left.members[at(place_[row])] = last;
+  place_[at(last)] = place_[row];
   left.members.pop_back();
-  auto& members = classes_[static_cast<std::size_t>(step.to)].members;
+  auto& members = classes_[at(step.to)].members;
   place_[row] = static_cast<std::int32_t>(members.size());
   members.push_back(step.row);
   if (from == 0 || !left.members.empty()) return;
-  const auto pattern = static_cast<std::size_t>(left.pattern);
+  const auto pattern = at(left.pattern);
   const auto [begin, end] = known_.equal_range(key(left.pattern, projections_.hash(row, kept_[pattern])));
   known_.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == from; }));
   if (--open_[pattern] == 0) in_use_.erase(left.pattern);
@@ -136,17 +133,15 @@ std::int64_t PatternSearch::sweep(std::size_t begin, std::size_t end) {
 
 // Groups of at least k rows, of which some row gains.
 std::vector<PatternSearch::Target> PatternSearch::targets(std::int32_t pattern, Counter& counter) const {
-  const Columns kept = kept_[static_cast<std::size_t>(pattern)];
-  const double cost = costs_[static_cast<std::size_t>(pattern)];
-  const auto gains = [&](std::int32_t row) {
-    return price_[static_cast<std::size_t>(row)] > cost + rounding;
-  };
+  const Columns kept = kept_[at(pattern)];
+  const double cost = costs_[at(pattern)];
+  const auto gains = [&](std::int32_t row) { return price_[at(row)] > cost + kWorthwhile; };
   const auto rows = counter.frequent(projections_, kept, k_, sieve_.rows(kept), gains);
   std::vector<std::int32_t> group_of;
   const auto sizes = group(projections_, kept, rows, group_of);
   std::vector<bool> wanted(sizes.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (gains(rows[i])) wanted[static_cast<std::size_t>(group_of[i])] = true;
+    if (gains(rows[i])) wanted[at(group_of[i])] = true;
   std::vector<Target> found;
   std::vector<std::int32_t> target_of(sizes.size(), -1);
   for (std::size_t g = 0; g < sizes.size(); ++g)
@@ -155,30 +150,31 @@ std::vector<PatternSearch::Target> PatternSearch::targets(std::int32_t pattern, 
       found.push_back({pattern, {}});
     }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::int32_t target = target_of[static_cast<std::size_t>(group_of[i])];
-    if (target >= 0) found[static_cast<std::size_t>(target)].rows.push_back(rows[i]);
+    const std::int32_t target = target_of[at(group_of[i])];
+    if (target >= 0) found[at(target)].rows.push_back(rows[i]);
   }
   return found;
 }
 
 bool PatternSearch::attempt(const Target& target) {
-  const double cost = costs_[static_cast<std::size_t>(target.pattern)];
+  const double cost = costs_[at(target.pattern)];
   const std::int32_t own = find(target.pattern, target.rows.front());
   auto giving = sources(target, own);
   std::vector<Move> homes;
-  const double saved = hope(giving, cost, size(own)) > rounding ? plan(giving, cost, size(own), homes) : 0.0;
+  const double saved =
+      hope(giving, cost, size(own)) > kWorthwhile ? plan(giving, cost, size(own), homes) : 0.0;
   for (const Source& source : giving) {
-    classes_[static_cast<std::size_t>(source.of)].closes = false;
-    source_of_[static_cast<std::size_t>(source.of)] = -1;
+    classes_[at(source.of)].closes = false;
+    source_of_[at(source.of)] = -1;
   }
-  for (const Move& step : homes) classes_[static_cast<std::size_t>(step.to)].receives = false;
-  if (!(saved > rounding)) return false;
+  for (const Move& step : homes) classes_[at(step.to)].receives = false;
+  if (!(saved > kWorthwhile)) return false;
   for (const Move& step : homes) move(step);
   std::int32_t to = own >= 0 ? own : ~target.pattern;
   for (const Source& source : giving)
     for (std::size_t i = 0; i < source.taken; ++i) {
       move({source.rows[i], to});
-      to = class_of_[static_cast<std::size_t>(source.rows[i])];
+      to = class_of_[at(source.rows[i])];
     }
   return true;
 }
@@ -187,8 +183,8 @@ bool PatternSearch::attempt(const Target& target) {
 double PatternSearch::hope(std::vector<Source>& giving, double cost, std::int64_t rows) {
   double saved = 0.0;
   for (const Source& source : giving) {
-    const double gain = price(classes_[static_cast<std::size_t>(source.of)]) - cost;
-    if (gain <= rounding) continue;
+    const double gain = price(classes_[at(source.of)]) - cost;
+    if (gain <= kWorthwhile) continue;
     saved += gain * static_cast<double>(source.rows.size());
     rows += static_cast<std::int64_t>(source.rows.size());
   }
@@ -200,18 +196,18 @@ double PatternSearch::plan(std::vector<Source>& giving, double cost, std::int64_
                            std::vector<Move>& homes) {
   double saved = 0.0;
   for (Source& source : giving) {
-    Class& from = classes_[static_cast<std::size_t>(source.of)];
+    Class& from = classes_[at(source.of)];
     source.taken = 0;
-    if (price(from) <= cost + rounding) continue;
+    if (price(from) <= cost + kWorthwhile) continue;
     const auto fits = static_cast<std::int64_t>(source.rows.size());
     from.closes = source.of != 0 && fits == size(source.of);
-    source.taken = static_cast<std::size_t>(
-        source.of == 0 || from.closes ? fits : std::clamp<std::int64_t>(size(source.of) - k_, 0, fits));
+    source.taken =
+        at(source.of == 0 || from.closes ? fits : std::clamp<std::int64_t>(size(source.of) - k_, 0, fits));
     saved += static_cast<double>(source.taken) * (price(from) - cost);
   }
   for (Source& source : giving) {
-    const Class& from = classes_[static_cast<std::size_t>(source.of)];
-    if (price(from) > cost + rounding && source.taken < source.rows.size() && !from.receives)
+    const Class& from = classes_[at(source.of)];
+    if (price(from) > cost + kWorthwhile && source.taken < source.rows.size() && !from.receives)
       saved += take_all(source, price(from) - cost, homes);
     rows += static_cast<std::int64_t>(source.taken);
   }
@@ -223,14 +219,14 @@ std::vector<PatternSearch::Source> PatternSearch::sources(const Target& target, 
   source_of_.resize(classes_.size(), -1);
   std::vector<Source> found;
   for (const std::int32_t row : target.rows) {
-    const std::int32_t of = class_of_[static_cast<std::size_t>(row)];
+    const std::int32_t of = class_of_[at(row)];
     if (of == own) continue;
-    std::int32_t& source = source_of_[static_cast<std::size_t>(of)];
+    std::int32_t& source = source_of_[at(of)];
     if (source < 0) {
       source = static_cast<std::int32_t>(found.size());
       found.push_back({of, {}});
     }
-    found[static_cast<std::size_t>(source)].rows.push_back(row);
+    found[at(source)].rows.push_back(row);
   }
   return found;
 }
@@ -238,7 +234,7 @@ std::vector<PatternSearch::Source> PatternSearch::sources(const Target& target, 
 // Plans to take all fitting rows of a source, and to find homes for the others, if that saves cost; returns
 // how much more than to take as many as it can spare.
 double PatternSearch::take_all(Source& source, double saved, std::vector<Move>& homes) {
-  Class& from = classes_[static_cast<std::size_t>(source.of)];
+  Class& from = classes_[at(source.of)];
   const auto& fits = source.rows;
   double gain = saved * static_cast<double>(fits.size() - source.taken);
   auto others = static_cast<double>(from.members.size() - fits.size());
@@ -246,19 +242,18 @@ double PatternSearch::take_all(Source& source, double saved, std::vector<Move>& 
   from.closes = true;
   for (const std::int32_t row : from.members) {
     if (std::binary_search(fits.begin(), fits.end(), row)) continue;
-    const bool hopeless = gain + others * (price(from) - costs_.front()) <= rounding;
+    const bool hopeless = gain + others * (price(from) - costs_.front()) <= kWorthwhile;
     const std::int32_t to = hopeless ? -1 : home(row);
     if (to < 0) {
       gain = -1.0;
       break;
     }
-    gain += price(from) - price(classes_[static_cast<std::size_t>(to)]);
+    gain += price(from) - price(classes_[at(to)]);
     others -= 1.0;
     homes.push_back({row, to});
   }
-  if (gain > rounding) {
-    for (std::size_t i = planned; i < homes.size(); ++i)
-      classes_[static_cast<std::size_t>(homes[i].to)].receives = true;
+  if (gain > kWorthwhile) {
+    for (std::size_t i = planned; i < homes.size(); ++i) classes_[at(homes[i].to)].receives = true;
     source.taken = source.rows.size();
     return gain;
   }
@@ -270,14 +265,14 @@ double PatternSearch::take_all(Source& source, double saved, std::vector<Move>& 
 // Plans to take so many rows more, from classes that do not gain: what the cheapest can spare, or one of them
 // as a whole. Returns what that costs, infinity if it cannot be done.
 double PatternSearch::fill_up(std::vector<Source>& sources, double cost, std::int64_t need) {
-  constexpr double never = std::numeric_limits<double>::infinity();
+  constexpr double never = kUnlimited;
   std::vector<std::pair<double, std::size_t>> spare;
   double whole_cost = never;
   std::size_t whole = 0;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Class& from = classes_[static_cast<std::size_t>(sources[i].of)];
+    const Class& from = classes_[at(sources[i].of)];
     const double loss = cost - price(from);
-    if (loss < -rounding) continue;
+    if (loss < -kWorthwhile) continue;
     if (size(sources[i].of) > k_) spare.emplace_back(loss, i);
     const auto fits = static_cast<double>(sources[i].rows.size());
     if (sources[i].rows.size() == from.members.size() && !from.receives && fits * loss < whole_cost) {
@@ -292,7 +287,7 @@ double PatternSearch::fill_up(std::vector<Source>& sources, double cost, std::in
     const std::int64_t most = size(sources[i].of) - k_;
     const auto taken = std::min({missing, most, static_cast<std::int64_t>(sources[i].rows.size())});
     spare_cost += loss * static_cast<double>(taken);
-    sources[i].taken = static_cast<std::size_t>(taken);
+    sources[i].taken = at(taken);
     missing -= taken;
   }
   if (missing == 0 && spare_cost <= whole_cost) return spare_cost;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
 
@@ -19,7 +21,7 @@ Projections::Projections(std::span<const std::int32_t> codes, std::size_t column
     : rows_(rows.size()), columns_(columns), codes_(rows_ * columns), cells_(rows_ * columns) {
   for (std::size_t i = 0; i < rows_; ++i)
     for (std::size_t c = 0; c < columns; ++c) {
-      const std::int32_t code = codes[static_cast<std::size_t>(rows[i]) * columns + c];
+      const std::int32_t code = codes[at(rows[i]) * columns + c];
       codes_[i * columns + c] = code;
       cells_[c * rows_ + i] = hash_cell(c, code);
     }
@@ -29,7 +31,7 @@ void Projections::hash(Columns kept, std::vector<std::uint32_t>& hashes) const {
   hashes.assign(rows_, 0);
   std::uint32_t* sums = hashes.data();
   for (; kept != 0; kept &= kept - 1) {
-    const std::uint32_t* cells = cells_.data() + static_cast<std::size_t>(std::countr_zero(kept)) * rows_;
+    const std::uint32_t* cells = cells_.data() + at(std::countr_zero(kept)) * rows_;
     for (std::size_t i = 0; i < rows_; ++i) sums[i] += cells[i];
   }
   for (std::size_t i = 0; i < rows_; ++i) sums[i] = mixed(sums[i]);
@@ -39,13 +41,12 @@ void Counter::hash(const Projections& projections, Columns kept, std::span<const
   if (among.size() > projections.rows() / 4) {  // all at once is faster than one by one
     projections.hash(kept, hashes_);
     // Ascending, so that none is overwritten before it is read.
-    for (std::size_t i = 0; i < among.size(); ++i) hashes_[i] = hashes_[static_cast<std::size_t>(among[i])];
+    for (std::size_t i = 0; i < among.size(); ++i) hashes_[i] = hashes_[at(among[i])];
     hashes_.resize(among.size());
     return;
   }
   hashes_.resize(among.size());
-  for (std::size_t i = 0; i < among.size(); ++i)
-    hashes_[i] = projections.hash(static_cast<std::size_t>(among[i]), kept);
+  for (std::size_t i = 0; i < among.size(); ++i) hashes_[i] = projections.hash(at(among[i]), kept);
 }
 
 void Counter::count() {
@@ -81,9 +82,9 @@ std::vector<std::int64_t> group(const Projections& projections, Columns kept,
   std::vector<std::int64_t> sizes;
   group.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto row = static_cast<std::size_t>(rows[i]);
+    const auto row = at(rows[i]);
     std::size_t slot = projections.hash(row, kept) & (slots - 1);
-    while (table[slot] >= 0 && !projections.same(row, first[static_cast<std::size_t>(table[slot])], kept))
+    while (table[slot] >= 0 && !projections.same(row, first[at(table[slot])], kept))
       slot = (slot + 1) & (slots - 1);
     if (table[slot] < 0) {
       table[slot] = static_cast<std::int32_t>(first.size());
@@ -91,7 +92,7 @@ std::vector<std::int64_t> group(const Projections& projections, Columns kept,
       sizes.push_back(0);
     }
     group[i] = table[slot];
-    ++sizes[static_cast<std::size_t>(group[i])];
+    ++sizes[at(group[i])];
   }
   return sizes;
 }

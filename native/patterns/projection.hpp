@@ -7,10 +7,14 @@
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 
 using Columns = std::uint64_t;  // a set of columns: bit c stands for column c
 
+// Example: the rows (1, 5, 7), (1, 6, 7) and (2, 5, 7) look the same on the columns {2}; on {0, 2}, which is
+// 0b101, only the first two do.
 class Projections {
  public:
   // Of some rows of a matrix, row-major, of at most 64 columns. They are numbered anew from 0.
@@ -23,7 +27,7 @@ class Projections {
     const std::int32_t* a = codes_.data() + one * columns_;
     const std::int32_t* b = codes_.data() + other * columns_;
     for (; kept != 0; kept &= kept - 1) {
-      const auto column = static_cast<std::size_t>(std::countr_zero(kept));
+      const auto column = at(std::countr_zero(kept));
       if (a[column] != b[column]) return false;
     }
     return true;
@@ -32,8 +36,7 @@ class Projections {
   // Rows that look the same have the same hash.
   std::uint32_t hash(std::size_t row, Columns kept) const {
     std::uint32_t sum = 0;
-    for (; kept != 0; kept &= kept - 1)
-      sum += cells_[static_cast<std::size_t>(std::countr_zero(kept)) * rows_ + row];
+    for (; kept != 0; kept &= kept - 1) sum += cells_[at(std::countr_zero(kept)) * rows_ + row];
     return mixed(sum);
   }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
@@ -53,7 +54,7 @@ Sieve::Sieve(const Projections& projections, std::int64_t k, std::size_t questio
                                                    [](std::size_t s, const Pair& p) { return s < p.first; }));
       const Columns kept = spread(set - pair->first, pair->columns);
       for (const std::int32_t row : counter.frequent(projections, kept, k))
-        passed_[set * words_ + static_cast<std::size_t>(row) / 64] |= std::uint64_t{1} << (row % 64);
+        passed_[set * words_ + at(row) / 64] |= std::uint64_t{1} << (row % 64);
     };
   });
 }

@@ -4,14 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
-namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 Bonds::Bonds(std::vector<std::int32_t> component_of, std::vector<std::vector<std::int32_t>> edges)
     : component_of_(std::move(component_of)), parent_(edges.size()), edges_(std::move(edges)),

@@ -5,18 +5,21 @@
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 
 // Only the edges between components are known, and they never form a cycle.
+//
+// Example: the components 0, 1 and 2 with the edges 0 -> 1 -> 2. An edge 2 -> 0, added by
+// link({vertex of 2}, vertex of 0), closes a circle: afterwards all three are one component.
 class Bonds {
  public:
   // The component of each vertex, 0, 1, 2, ..., and for each component those that its edges lead to.
   Bonds(std::vector<std::int32_t> component_of, std::vector<std::vector<std::int32_t>> edges);
 
   bool together(std::int32_t vertex, std::int32_t other) { return component(vertex) == component(other); }
-  std::int32_t component(std::int32_t vertex) {
-    return root(component_of_[static_cast<std::size_t>(vertex)]);
-  }
+  std::int32_t component(std::int32_t vertex) { return root(component_of_[at(vertex)]); }
 
   // Adds edges from some vertices to one.
   void link(std::span<const std::int32_t> from, std::int32_t to);

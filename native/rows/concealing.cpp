@@ -6,14 +6,11 @@
 #include <queue>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
 namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // For each component, those of the rows that cover its records. Within the largest, which nearly everybody
 // tends to be in, nobody is asked.

@@ -4,19 +4,14 @@
 #include <limits>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
 namespace {
 
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr double kWorthwhile = 1e-12;  // what saves less may be rounding
-constexpr std::size_t kOthers = 4;     // one of so many is drawn instead of the best
-constexpr int kTrials = 8;             // so often another box is drawn, if it is the same as before
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
+constexpr std::size_t kOthers = 4;  // one of so many is drawn instead of the best
+constexpr int kTrials = 8;          // so often another box is drawn, if it is the same as before
 
 }  // namespace
 
@@ -95,7 +90,7 @@ void OwnRows::expand_from_several(std::int64_t k, std::size_t starts, std::span<
       expand(row, k, limit, search);
       const double cost = prices_.cost(row);
       if (keys.empty()) limit = std::min(limit, cost);
-      if (keys.empty() && !found.empty() && cost >= found[0].first - kWorthwhile) return;
+      if (keys.empty() && !found.empty() && cost >= found[0].first - kWorthwhileAlone) return;
       if (keys.empty()) found.clear();
       found.emplace_back(cost, members_[at(row)]);
     };
@@ -126,7 +121,7 @@ void OwnRows::expand_anew(std::int32_t row, std::vector<std::int32_t> members, s
 }
 
 void OwnRows::expand_at_random(std::int64_t k, std::span<const std::uint64_t> keys) {
-  const auto wanted = static_cast<std::size_t>(k - 1);
+  const auto wanted = at(k - 1);
   expand_each([&](std::int32_t row, Prices::Search& search) {
     RandomWords own(keys.subspan(4 * at(row), 4));
     const auto near = prices_.nearest_records(row, 2 * wanted, search);
@@ -193,8 +188,8 @@ std::int64_t OwnRows::cover(std::span<const std::int32_t> order, std::int64_t k)
       lacks[i] = 0;
       if (rows >= k) continue;
       const auto near = prices_.nearest_boxes(
-          record, static_cast<std::size_t>(k - rows),
-          [&](std::int32_t row) { return !withheld(row) && !covers(row, record); }, search_);
+          record, at(k - rows), [&](std::int32_t row) { return !withheld(row) && !covers(row, record); },
+          search_);
       for (const NearBox& each : near) grow(each.box, record);
       grown += static_cast<std::int64_t>(near.size());
     }

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "base/random_words.hpp"
 #include "base/space.hpp"
 #include "rows/prices.hpp"
@@ -27,12 +28,10 @@ class OwnRows {
   const BoxTree& tree() const { return tree_; }
   const Prices& prices() const { return prices_; }
   std::int32_t count() const { return tree_.rows(); }
-  bool withheld(std::int32_t row) const { return withheld_[static_cast<std::size_t>(row)] != 0; }
+  bool withheld(std::int32_t row) const { return withheld_[at(row)] != 0; }
   bool covers(std::int32_t row, std::int32_t record) const { return tree_.covers(row, tree_.codes(record)); }
   // The records around which a row is the smallest box, its own first.
-  const std::vector<std::int32_t>& members(std::int32_t row) const {
-    return members_[static_cast<std::size_t>(row)];
-  }
+  const std::vector<std::int32_t>& members(std::int32_t row) const { return members_[at(row)]; }
 
   void withhold(std::int32_t row);
   void grow(std::int32_t row, std::int32_t record);

@@ -8,21 +8,11 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
 namespace {
-
-constexpr double kRounding = 1e-9;
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
-double times_log(double x) {
-  return x * std::log2(std::max(x, 1.0));
-}
 
 // Of the entropies of pairs of neighbours, the least of each and of those on the way to the root: the next
 // ancestor of a pair is the lower one of those to both sides that are higher.
@@ -51,22 +41,16 @@ std::vector<double> least_above(const std::vector<double>& entropy, const std::v
 
 }  // namespace
 
-double Entropy::Sums::entropy() const {
-  const double some = std::max(weight, 1.0);
-  return std::max(std::log2(some) - logs / some, 0.0);
-}
-
 Entropy::Entropy(const BoxTree& tree, const std::vector<Attribute>& attributes,
-                 std::vector<std::vector<double>> tables)
-    : tree_(tree), attributes_(attributes), before_(attributes.size()), by_rank_(attributes.size()),
-      least_(attributes.size()), ranks_(attributes.size()), sums_(at(tree.rows()) * attributes.size()),
-      now_(sums_.size()) {
+                 const std::vector<std::vector<double>>& tables)
+    : tree_(tree), attributes_(attributes), counts_(attributes.size()), before_(attributes.size()),
+      by_rank_(attributes.size()), least_(attributes.size()), ranks_(attributes.size()),
+      sums_(at(tree.rows()) * attributes.size()), now_(sums_.size()) {
   for (std::size_t a = 0; a < attributes.size(); ++a) {
     const std::vector<double>& table = tables[a];
     if (attributes[a].kind == Kind::range) {
-      before_[a].push_back({0.0, 0.0});
-      for (const double count : table)
-        before_[a].push_back({before_[a].back().weight + count, before_[a].back().logs + times_log(count)});
+      before_[a].emplace_back();
+      for (const double count : table) before_[a].push_back(before_[a].back() + CountSums::of(count));
     } else if (attributes[a].kind == Kind::tree) {
       std::vector<std::int32_t> order(table.size());
       std::iota(order.begin(), order.end(), 0);
@@ -80,16 +64,16 @@ Entropy::Entropy(const BoxTree& tree, const std::vector<Attribute>& attributes,
       }
       least_[a] = least_above(table, rank);
       ranks_[a] = StretchMaximum(rank);
+    } else {
+      for (const double count : table) counts_[a].push_back(CountSums::of(count));
     }
   }
-  counts_ = std::move(tables);
   for (std::int32_t box = 0; box < tree.rows(); ++box) renew(box);
 }
 
 double Entropy::between(std::size_t a, std::int32_t low, std::int32_t high) const {
   if (attributes_[a].kind == Kind::range) {
-    const Sums &from = before_[a][at(low)], &to = before_[a][at(high) + 1];
-    return Sums{to.weight - from.weight, to.logs - from.logs}.entropy();
+    return (before_[a][at(high) + 1] - before_[a][at(low)]).entropy();
   }
   return low == high ? 0.0 : by_rank_[a][static_cast<std::size_t>(ranks_[a](at(low), at(high)))];
 }
@@ -98,11 +82,8 @@ void Entropy::renew(std::int32_t box) {
   for (std::size_t a = 0; a < attributes_.size(); ++a) {
     const std::size_t place = at(box) * attributes_.size() + a;
     if (attributes_[a].kind == Kind::set) {
-      Sums all{0.0, 0.0};
-      for (const std::int32_t code : tree_.codes_of_set(box, a)) {
-        all.weight += counts_[a][at(code)];
-        all.logs += times_log(counts_[a][at(code)]);
-      }
+      CountSums all;
+      for (const std::int32_t code : tree_.codes_of_set(box, a)) all = all + counts_[a][at(code)];
       sums_[place] = all;
       now_[place] = all.entropy();
     } else {
@@ -121,9 +102,7 @@ double Entropy::cost(std::int32_t box) const {
 // The entropy of one attribute when the box takes in a code that it has not.
 double Entropy::with(std::int32_t box, std::size_t a, std::int32_t code) const {
   if (attributes_[a].kind == Kind::set) {
-    const Sums now = sums(box, a);
-    const double count = counts_[a][at(code)];
-    return Sums{now.weight + count, now.logs + times_log(count)}.entropy();
+    return (sums_[at(box) * attributes_.size() + a] + counts_[a][at(code)]).entropy();
   }
   Cell cell = tree_.cells(box)[a];
   cell.unite(attributes_[a], Cell(attributes_[a], code));
@@ -219,7 +198,7 @@ double Entropy::least_extra(const Offers& offers, const Cell* cells) const {
     } else {
       double least = kUnlimited;
       for (std::uint64_t bits = there.bits(); bits != 0; bits &= bits - 1)
-        least = std::min(least, offers.of_bit[a][static_cast<std::size_t>(std::countr_zero(bits))]);
+        least = std::min(least, offers.of_bit[a][at(std::countr_zero(bits))]);
       sum += least;
     }
   }
@@ -227,9 +206,9 @@ double Entropy::least_extra(const Offers& offers, const Cell* cells) const {
 }
 
 Prices::Prices(const BoxTree& tree, const std::vector<Attribute>& attributes,
-               std::vector<std::vector<double>> tables)
+               const std::vector<std::vector<double>>& tables)
     : tree_(tree) {
-  if (!tables.empty()) entropy_.emplace(tree, attributes, std::move(tables));
+  if (!tables.empty()) entropy_.emplace(tree, attributes, tables);
 }
 
 Outside Prices::nearest_outside(std::int32_t box, std::int64_t enough, Search& search) const {

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "base/space.hpp"
 #include "trees/box_tree.hpp"
 
@@ -23,7 +24,7 @@ class Entropy {
   // For each attribute: how often each code occurs; of a tree, the entropy below the lowest common ancestor
   // of each code and the next.
   Entropy(const BoxTree& tree, const std::vector<Attribute>& attributes,
-          std::vector<std::vector<double>> tables);
+          const std::vector<std::vector<double>>& tables);
 
   // Has to be called for a box that has changed; many may be renewed at the same time.
   void renew(std::int32_t box);
@@ -47,33 +48,26 @@ class Entropy {
   double least_extra(const Offers& offers, const Cell* cells) const;
 
  private:
-  struct Sums {
-    double weight, logs;
-    double entropy() const;
-  };
-  Sums sums(std::int32_t box, std::size_t a) const {
-    return sums_[static_cast<std::size_t>(box) * attributes_.size() + a];
-  }
   double between(std::size_t a, std::int32_t low, std::int32_t high) const;
   double with(std::int32_t box, std::size_t a, std::int32_t code) const;
   double least_around(std::size_t a, std::int32_t low, std::int32_t high) const;
 
   const BoxTree& tree_;
   const std::vector<Attribute>& attributes_;
-  std::vector<std::vector<double>> counts_;   // sets
-  std::vector<std::vector<Sums>> before_;     // ranges: over all codes before each
-  std::vector<std::vector<double>> by_rank_;  // trees: the entropy of each pair of neighbours, by its rank
-  std::vector<std::vector<double>> least_;    // trees: the least of that and of all ancestors'
-  std::vector<StretchMaximum> ranks_;         // trees: the pair whose common ancestor is highest
-  std::vector<Sums> sums_;                    // per box and attribute; of sets
-  std::vector<double> now_;                   // per box and attribute
+  std::vector<std::vector<CountSums>> counts_;  // sets: of each code
+  std::vector<std::vector<CountSums>> before_;  // ranges: over all codes before each
+  std::vector<std::vector<double>> by_rank_;    // trees: the entropy of each pair of neighbours, by its rank
+  std::vector<std::vector<double>> least_;      // trees: the least of that and of all ancestors'
+  std::vector<StretchMaximum> ranks_;           // trees: the pair whose common ancestor is highest
+  std::vector<CountSums> sums_;                 // per box and attribute; of sets
+  std::vector<double> now_;                     // per box and attribute
 };
 
 class Prices {
  public:
   // Without tables, prices are the tree's; see Entropy.
   Prices(const BoxTree& tree, const std::vector<Attribute>& attributes,
-         std::vector<std::vector<double>> tables);
+         const std::vector<std::vector<double>>& tables);
 
   struct Search {
     BoxTree::Search tree;

@@ -7,16 +7,10 @@
 #include <tuple>
 #include <utility>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
-namespace {
-
-constexpr double kWorthwhile = 1e-12;  // what saves less may be rounding
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Tightening::Tightening(OwnRows& rows, std::int64_t k, bool keep_cores)
     : rows_(rows), k_(k), keep_cores_(keep_cores), core_tree_(rows.tree()), rows_around_(at(rows.count()), 0),
@@ -64,7 +58,7 @@ double Tightening::cover(std::int32_t record, std::int64_t widest) {
   while (rows_around_[at(record)] < k_) {
     const auto near = [&](bool any) {
       return rows_.prices().nearest_boxes(
-          record, static_cast<std::size_t>(k_ - rows_around_[at(record)]),
+          record, at(k_ - rows_around_[at(record)]),
           [&](std::int32_t row) {
             return (any || width_[at(row)] < widest) && !rows_.withheld(row) && counts(row, record) &&
                    !rows_.covers(row, record);
@@ -96,7 +90,7 @@ double Tightening::relieve(std::span<const std::int32_t> order, std::int32_t tog
   for (const std::int32_t first : order) {
     some.clear();
     for (std::int32_t row = first; row < std::min(first + together, rows_.count()); ++row)
-      if (!rows_.withheld(row) && rows_.prices().cost(row) > core_costs_[at(row)] + kWorthwhile)
+      if (!rows_.withheld(row) && rows_.prices().cost(row) > core_costs_[at(row)] + kWorthwhileAlone)
         some.push_back(row);
     if (some.empty() || (together > 1 && some.size() == 1)) continue;
     saved += leave_to_others(some, widest);
@@ -124,16 +118,16 @@ double Tightening::leave_to_others(const std::vector<std::int32_t>& some, std::i
   std::vector<std::pair<double, std::int32_t>> lacking;
   for (const std::int32_t record : needed)
     if (rows_around_[at(record)] < k_) {
-      double least = std::numeric_limits<double>::infinity();
+      double least = kUnlimited;
       for (const std::int32_t row : some) least = std::min(least, rows_.prices().extra(row, record));
       lacking.emplace_back(-least, record);
     }
   std::sort(lacking.begin(), lacking.end());
   for (const auto& [extra, record] : lacking) {
-    if (spent >= cost - kWorthwhile) break;
+    if (spent >= cost - kWorthwhileAlone) break;
     spent += cover(record, widest);
   }
-  if (spent < cost - kWorthwhile) return cost - spent;
+  if (spent < cost - kWorthwhileAlone) return cost - spent;
   for (; !changes_.empty(); changes_.pop_back())
     reshape(changes_.back().row, std::move(changes_.back().members));
   return 0.0;
@@ -152,9 +146,9 @@ double Tightening::shrink(std::int32_t row) {
   take_away(row);
   rows_.expand_anew(row, kept, k_);
   const double saved = cost - rows_.prices().cost(row);
-  if (saved <= kWorthwhile) rows_.reshape(row, std::move(members));
+  if (saved <= kWorthwhileAlone) rows_.reshape(row, std::move(members));
   put_back(row);
-  return saved <= kWorthwhile ? 0.0 : saved;
+  return saved <= kWorthwhileAlone ? 0.0 : saved;
 }
 
 void Tightening::hold_together(std::span<const std::int32_t> components) {

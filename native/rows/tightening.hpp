@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "rows/own_rows.hpp"
 
 namespace shoal {
@@ -37,8 +38,7 @@ class Tightening {
     std::vector<std::int32_t> members;  // as they were
   };
   bool counts(std::int32_t row, std::int32_t record) const {
-    return components_.empty() ||
-           components_[static_cast<std::size_t>(row)] == components_[static_cast<std::size_t>(record)];
+    return components_.empty() || components_[at(row)] == components_[at(record)];
   }
   // The records in a row that it counts for.
   std::vector<std::int32_t> records_in(std::int32_t row);

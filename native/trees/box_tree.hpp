@@ -1,11 +1,20 @@
-// The box tree: which box takes in a record at the least extra cost, which records are nearest to a box, and
-// which lie in which, found without looking at most of them.
+// The box tree finds the box that takes in a record at the least extra cost, the records nearest to a box,
+// and which records lie in which boxes, without looking at most of them.
 //
 // A binary tree over the records, cut where they differ most, and never through the middle of one value.
 // Every record has a box that starts as the record itself and grows around it. A node keeps, for each
 // attribute, the union of the boxes below it: what it costs to reach the union is a lower bound for each of
 // them, so a search that goes to the nearer child first can leave out most of the tree. It keeps the union of
 // the records below it, too, for the same questions the other way round.
+//
+// Example: four records with one attribute, `age` (range), and room for two members in each box:
+//   codes = 20, 21, 40, 43; position = code / 100
+//   BoxTree tree(codes, 4, attributes, 2);     // box i is record i: 20..20, 21..21, 40..40, 43..43
+//   tree.nearest_box(0, search);               // box 1, at 0.01: 20..21 instead of 21..21
+//   tree.add_member(1, 0);                     // box 1 is now 20..21
+//   tree.refresh();                            // the unions of the nodes know it, too
+//   tree.records_in(1, search);                // records 0 and 1
+// (Here the tree has one leaf; in general, records and boxes are numbered by their place in the tree.)
 #pragma once
 
 #include <algorithm>
@@ -16,51 +25,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/cell.hpp"
+#include "base/numbers.hpp"
 #include "base/space.hpp"
+#include "trees/nodes.hpp"
 
 namespace shoal {
 
-// What a box spans in one attribute, in eight bytes:
-// - range, tree: the lowest and the highest code;
-// - set: one bit for each code modulo 64. Where an attribute has more codes than that, a bit says only
-//   "perhaps", and whoever needs to know looks at the members of the box.
-class Cell {
- public:
-  Cell() = default;
-  Cell(const Attribute& attribute, std::int32_t code)
-      : bits_(attribute.kind == Kind::set ? bit(code) : between(code, code)) {}
-
-  std::int32_t low() const { return static_cast<std::int32_t>(bits_ & 0xffffffffU); }
-  std::int32_t high() const { return static_cast<std::int32_t>(bits_ >> 32); }
-  bool may_have(std::int32_t code) const { return (bits_ & bit(code)) != 0; }
-  bool may_share(Cell other) const { return (bits_ & other.bits_) != 0; }
-  std::uint64_t bits() const { return bits_; }
-
-  // Grows to the smallest cell around both. An interval of numbers and the missing value is everything.
-  void unite(const Attribute& attribute, Cell other) {
-    if (attribute.kind == Kind::set) {
-      bits_ |= other.bits_;
-      return;
-    }
-    const std::int32_t high = std::max(this->high(), other.high());
-    const std::int32_t low = std::min(this->low(), other.low());
-    bits_ = between(attribute.is_missing(high) && low < high ? 0 : low, high);
-  }
-
- private:
-  static std::uint64_t bit(std::int32_t code) {
-    return std::uint64_t{1} << (static_cast<std::uint32_t>(code) & 63U);
-  }
-  static std::uint64_t between(std::int32_t low, std::int32_t high) {
-    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(low)) |
-           static_cast<std::uint64_t>(static_cast<std::uint32_t>(high)) << 32;
-  }
-  std::uint64_t bits_ = 0;
-};
-
 struct Nearest {
   std::int32_t box = -1;  // none
-  double cost = std::numeric_limits<double>::infinity();
+  double cost = kUnlimited;
 };
 
 struct NearBox {
@@ -83,8 +57,8 @@ class CheapestFew {
 
   // What costs as much or more need not be added.
   double most() const {
-    if (count_ == 0) return -std::numeric_limits<double>::infinity();
-    return heap_.size() < count_ ? std::numeric_limits<double>::infinity() : heap_.front().cost;
+    if (count_ == 0) return -kUnlimited;
+    return heap_.size() < count_ ? kUnlimited : heap_.front().cost;
   }
   void add(Near near) {
     if (heap_.size() == count_) {
@@ -107,18 +81,13 @@ class CheapestFew {
 // What lies in a box, and what is nearest to it.
 struct Outside {
   std::int64_t covered = 0;
-  NearRecord nearest{std::numeric_limits<double>::infinity(), -1};  // of those that are not covered
+  NearRecord nearest{kUnlimited, -1};  // of those that are not covered
 };
 
 // Boxes and records are numbered by their place in the tree: neighbours in the tree are neighbours in memory.
 class BoxTree {
  public:
-  struct Node {
-    std::int32_t begin, end;  // of the places below it
-    std::int32_t left = -1;   // its children are left and left + 1; none for a leaf
-    std::int32_t parent = -1;
-    bool equal = false;  // whether it has equal records, and is cut in half: who wants some need not see all
-  };
+  using Node = TreeNode;
 
   // `codes` is row-major, rows x attributes. Each box has room for `room` members and starts with its record.
   BoxTree(std::span<const std::int32_t> codes, std::int32_t rows, const std::vector<Attribute>& attributes,
@@ -131,19 +100,19 @@ class BoxTree {
   std::size_t attributes() const { return attributes_.size(); }
   const std::vector<std::int32_t>& order() const { return order_; }  // the record at each place
   const std::vector<Node>& nodes() const { return nodes_; }          // from the root down
+  std::int32_t leaf_of(std::int32_t place) const { return leaf_of_[at(place)]; }
   const std::int32_t* codes(std::int32_t place) const {
-    return codes_.data() + static_cast<std::size_t>(place) * attributes_.size();
+    return codes_.data() + at(place) * attributes_.size();
   }
   std::span<const std::int32_t> members(std::int32_t box) const {
-    return {members_.data() + static_cast<std::size_t>(box) * room_,
-            static_cast<std::size_t>(counts_[static_cast<std::size_t>(box)])};
+    return {members_.data() + at(box) * room_, at(counts_[at(box)])};
   }
   std::vector<std::int32_t> all_members() const;  // of box 0, then of box 1, ...
   bool has_member(std::int32_t box, std::int32_t record) const;
 
   // What it costs the box, in addition, to take in the record.
   double extra_cost(std::int32_t box, const std::int32_t* record) const {
-    return extra_cost(box, record, std::numeric_limits<double>::infinity());
+    return extra_cost(box, record, kUnlimited);
   }
 
   void add_member(std::int32_t box, std::int32_t record);
@@ -159,42 +128,32 @@ class BoxTree {
   // Renews the unions above a box.
   void refresh_above(std::int32_t box);
 
-  const Cell* cells(std::int32_t box) const {
-    return boxes_.data() + static_cast<std::size_t>(box) * attributes_.size();
-  }
+  const Cell* cells(std::int32_t box) const { return boxes_.data() + at(box) * attributes_.size(); }
   // The codes of a box in an attribute that is generalized to sets, ascending.
   std::vector<std::int32_t> codes_of_set(std::int32_t box, std::size_t attribute) const;
   bool has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const;
   double cost(std::int32_t box) const;
 
   // A box, or a record, is found only at an extra cost below its limit; there is none at first.
-  double box_limit(std::int32_t box) const { return box_limits_.each[static_cast<std::size_t>(box)]; }
+  double box_limit(std::int32_t box) const { return box_limits_.each[at(box)]; }
   void set_box_limit(std::int32_t box, double limit);
   void set_box_limits(std::span<const double> limits);
-  double record_limit(std::int32_t record) const {
-    return record_limits_.each[static_cast<std::size_t>(record)];
-  }
+  double record_limit(std::int32_t record) const { return record_limits_.each[at(record)]; }
   void set_record_limit(std::int32_t record, double limit);
   void set_record_limits(std::span<const double> limits);
 
   // What a search needs; every thread has its own, and may use it again.
   struct Search {
-    struct Waiting {
-      std::int32_t node;
-      double bound;
-    };
-    std::vector<Waiting> stack;
+    std::vector<WaitingNode<double>> stack;
     std::int64_t visited = 0;  // nodes
   };
 
   // What the records below a node span.
   const Cell* records_below(std::int32_t node) const {
-    return record_unions_.data() + static_cast<std::size_t>(node) * attributes_.size();
+    return record_unions_.data() + at(node) * attributes_.size();
   }
   // Looks at places in the tree, the nearer half first, as long as reach(node, most), which no place below
-  // the node is nearer than, is less than most = enough(node). Of two halves of equal records that are as
-  // near, the one on the side of the place `home` is first: so those who ask from different places do not all
-  // find the same ones.
+  // the node is nearer than, is less than most = enough(node); see nodes.hpp.
   template <typename Reach, typename Enough, typename Look>
   void visit_nearer_first(Search& search, std::int32_t home, const Reach& reach, const Enough& enough,
                           const Look& look) const;
@@ -245,8 +204,7 @@ class BoxTree {
   std::int32_t divide_categories(const Node& node, std::size_t a);
   std::int32_t divide_in_order(const Node& node, std::size_t a);
   std::int32_t original(std::int32_t place, std::size_t a) const {  // while the tree is being built
-    return original_[static_cast<std::size_t>(order_[static_cast<std::size_t>(place)]) * attributes_.size() +
-                     a];
+    return original_[at(order_[at(place)]) * attributes_.size() + a];
   }
   double reach(std::int32_t node, const std::int32_t* record, double enough) const;
   double reach_records(std::int32_t node, std::int32_t box, double enough) const;
@@ -280,25 +238,12 @@ class BoxTree {
 template <typename Reach, typename Enough, typename Look>
 void BoxTree::visit_nearer_first(Search& search, std::int32_t home, const Reach& reach, const Enough& enough,
                                  const Look& look) const {
-  const auto at_cost = [&](std::int32_t node) { return Search::Waiting{node, reach(node, enough(node))}; };
-  auto& stack = search.stack;
-  stack.assign(1, at_cost(0));
-  while (!stack.empty()) {
-    const auto [index, bound] = stack.back();
-    stack.pop_back();
-    if (bound >= enough(index)) continue;
-    ++search.visited;
-    const Node& node = nodes_[static_cast<std::size_t>(index)];
-    if (node.left < 0) {
-      for (std::int32_t place = node.begin; place < node.end; ++place) look(place);
-      continue;
-    }
-    Search::Waiting near = at_cost(node.left), far = at_cost(node.left + 1);
-    const bool at_right = node.equal && home >= nodes_[static_cast<std::size_t>(far.node)].begin;
-    if (far.bound < near.bound || (far.bound == near.bound && at_right)) std::swap(near, far);
-    if (far.bound < enough(far.node)) stack.push_back(far);
-    if (near.bound < enough(near.node)) stack.push_back(near);
-  }
+  search.visited += shoal::visit_nearer_first(
+      nodes_, search.stack, home, [&](std::int32_t node) { return reach(node, enough(node)); },
+      [&](std::int32_t node, double bound) { return bound >= enough(node); },
+      [&](std::int32_t leaf, double) {
+        for (std::int32_t place = nodes_[at(leaf)].begin; place < nodes_[at(leaf)].end; ++place) look(place);
+      });
 }
 
 }  // namespace shoal

@@ -6,29 +6,17 @@
 #include <limits>
 #include <numeric>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
-namespace {
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
-// Of counts with this sum and this sum of c log c.
-double entropy_of(double count, double logs) {
-  return count > 0.0 ? std::max(std::log2(count) - logs / count, 0.0) : 0.0;
-}
-
-}  // namespace
 
 ClosureCost::ClosureCost(const Attribute& attribute, std::span<const double> counts)
-    : attribute_(&attribute), by_entropy_(!counts.empty()), counts_(counts.begin(), counts.end()) {
+    : attribute_(&attribute), by_entropy_(!counts.empty()) {
   if (!by_entropy_) return;
-  counted_.push_back(0.0);
-  logged_.push_back(0.0);
-  for (const double count : counts_) {
-    logs_.push_back(count > 0.0 ? count * std::log2(count) : 0.0);
-    counted_.push_back(counted_.back() + count);
-    logged_.push_back(logged_.back() + logs_.back());
+  before_.emplace_back();
+  for (const double count : counts) {
+    each_.push_back(CountSums::of(count));
+    before_.push_back(before_.back() + each_.back());
   }
   if (attribute.kind == Kind::tree) {
     std::vector<double> heights;
@@ -44,23 +32,17 @@ double ClosureCost::cost(Cell cell) const {
     return attribute_->kind == Kind::tree ? nodes_[node(cell)].cost : entropy(cell.low(), cell.high());
   }
   if (!by_entropy_) return attribute_->set_cost(std::popcount(cell.bits()));
-  double count = 0.0, logs = 0.0;
-  for (std::uint64_t left = cell.bits(); left != 0; left &= left - 1) {
-    const auto code = static_cast<std::size_t>(std::countr_zero(left));
-    count += counts_[code];
-    logs += logs_[code];
-  }
-  return entropy_of(count, logs);
+  CountSums sums;
+  for (std::uint64_t left = cell.bits(); left != 0; left &= left - 1)
+    sums = sums + each_[at(std::countr_zero(left))];
+  return sums.entropy();
 }
 
 double ClosureCost::cost(std::span<const std::int32_t> codes) const {
   if (!by_entropy_) return attribute_->set_cost(static_cast<std::int64_t>(codes.size()));
-  double count = 0.0, logs = 0.0;
-  for (const std::int32_t code : codes) {
-    count += counts_[at(code)];
-    logs += logs_[at(code)];
-  }
-  return entropy_of(count, logs);
+  CountSums sums;
+  for (const std::int32_t code : codes) sums = sums + each_[at(code)];
+  return sums.entropy();
 }
 
 double ClosureCost::least_growth(Cell a, double own, Cell within, bool unlike) const {
@@ -98,7 +80,7 @@ double ClosureCost::least_surplus(Cell a, Cell within) const {
 
 double ClosureCost::entropy(std::int32_t low, std::int32_t high) const {
   if (low == high) return 0.0;
-  return entropy_of(counted_[at(high) + 1] - counted_[at(low)], logged_[at(high) + 1] - logged_[at(low)]);
+  return (before_[at(high) + 1] - before_[at(low)]).entropy();
 }
 
 std::size_t ClosureCost::node(Cell cell) const {
@@ -116,7 +98,7 @@ void ClosureCost::build_nodes(std::span<const double> heights) {
   std::vector<std::size_t> open, meets(heights.size());
   const auto last = static_cast<std::int32_t>(heights.size());
   for (std::int32_t code = 0; code <= last; ++code) {
-    const double height = code < last ? heights[at(code)] : std::numeric_limits<double>::infinity();
+    const double height = code < last ? heights[at(code)] : kUnlimited;
     std::int32_t first = code;
     while (!open.empty() && found[open.back()].height < height) {
       found[open.back()].last = code;
@@ -145,7 +127,7 @@ void ClosureCost::build_nodes(std::span<const double> heights) {
   meeting_ = StretchMaximum(numbers);
 
   const auto parent = [&](const Node& node) {  // past the end for the root
-    double lowest = std::numeric_limits<double>::infinity();
+    double lowest = kUnlimited;
     if (node.first > 0) lowest = numbers[at(node.first) - 1];
     if (node.last < last) lowest = std::min(lowest, numbers[at(node.last)]);
     return node.first > 0 || node.last < last ? static_cast<std::size_t>(lowest) : nodes_.size();

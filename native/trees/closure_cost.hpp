@@ -3,14 +3,18 @@
 //
 // Entropy is that of the attribute's value among all records, given that it lies in the closure. It is not
 // monotone: a frequent value more can make a closure cheaper. So all bounds for it are kept apart.
+//
+// Example: four records have the codes a, a, b, c of a set. Given that a value is in {a, b}, it is `a` with
+// probability 2/3: the entropy is 0.918 bits. In {a, b, c} it is 1.5 bits, and in {a} it is 0.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/cell.hpp"
+#include "base/numbers.hpp"
 #include "base/space.hpp"
-#include "trees/box_tree.hpp"
 
 namespace shoal {
 
@@ -55,8 +59,7 @@ class ClosureCost {
 
   const Attribute* attribute_;
   bool by_entropy_;
-  std::vector<double> counts_, logs_;     // per code: c and c log c
-  std::vector<double> counted_, logged_;  // their sums before each code
+  std::vector<CountSums> each_, before_;  // by entropy: of each code, and of all codes before it
   std::vector<Node> nodes_;               // of a tree, by entropy
   StretchMaximum meeting_;                // per gap between neighbours, the number of the node they meet in
 };

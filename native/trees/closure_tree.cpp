@@ -5,15 +5,13 @@
 #include <iterator>
 #include <utility>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
 
 constexpr double kSteps = 4294967296.0;  // in a distance of 1
 constexpr double kDoubt = 0.05;          // steps by which a bound may be wrong through rounding
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 }  // namespace
 
@@ -69,16 +67,13 @@ std::int64_t in_steps(double distance) {
 
 ClosureTree::ClosureTree(std::span<const std::int32_t> codes, std::int32_t records, const ClosureCosts& costs)
     : costs_(costs), boxes_(codes, records, costs.attributes(), 1), sizes_(at(records), 1),
-      loose_(at(records), 0.0), leaf_of_(at(records)),
-      unions_(boxes_.nodes().size() * costs.attributes().size()), marks_(unions_.size()),
-      summaries_(boxes_.nodes().size()) {
+      loose_(at(records), 0.0), unions_(boxes_.nodes().size() * costs.attributes().size()),
+      marks_(unions_.size()), summaries_(boxes_.nodes().size()) {
   for (std::int32_t place = 0; place < records; ++place) {
     closures_.push_back(costs.of_record(boxes_.codes(place)));
     ages_.push_back(record(place));
   }
   for (auto node = static_cast<std::int32_t>(boxes_.nodes().size()); node-- > 0;) {
-    const auto& [begin, end, left, parent, equal] = boxes_.nodes()[at(node)];
-    if (left < 0) std::fill(leaf_of_.begin() + begin, leaf_of_.begin() + end, node);
     summarize(node);
   }
 }
@@ -110,46 +105,34 @@ ClosureTree::Nearest ClosureTree::nearest(std::int32_t place, std::span<const st
   const std::int32_t size = sizes_[at(place)];
   Nearest best;
   search.own = costs_of(asking);
-  search.stack.assign(1, {std::numeric_limits<std::int64_t>::min(), 0});
-  const auto hopeless = [&](std::int64_t bound, std::int64_t oldest) {
-    return bound > best.distance || (bound == best.distance && oldest > best.age);
+  const auto reach = [&](std::int32_t node) {
+    const Summary& summary = summaries_[at(node)];
+    return std::pair(summary.most > 0 ? bound(node, asking, size, search.own) : 0, summary.oldest);
   };
-  while (!search.stack.empty()) {
-    const auto [reached, index] = search.stack.back();
-    search.stack.pop_back();
-    if (hopeless(reached, summaries_[at(index)].oldest)) continue;
-    ++search.visited;
-    const auto& node = boxes_.nodes()[at(index)];
-    if (node.left >= 0) {
-      Search::Waiting near{0, node.left}, far{0, node.left + 1};
-      for (Search::Waiting* child : {&near, &far})
-        child->bound = summaries_[at(child->node)].most == 0 ? std::numeric_limits<std::int64_t>::max()
-                                                             : bound(child->node, asking, size, search.own);
-      if (std::pair(far.bound, summaries_[at(far.node)].oldest) <
-          std::pair(near.bound, summaries_[at(near.node)].oldest))
-        std::swap(near, far);
-      for (const Search::Waiting& child : {far, near})
-        if (summaries_[at(child.node)].most > 0 && !hopeless(child.bound, summaries_[at(child.node)].oldest))
-          search.stack.push_back(child);
-      continue;
-    }
-    for (std::int32_t other = node.begin; other < node.end; ++other) {
-      if (sizes_[at(other)] == 0 || other == place ||
-          (!group.empty() && group[at(other)] == group[at(place)]))
-        continue;
-      const Closure& closure = closures_[at(other)];
-      const double logarithm = log_of(std::int64_t{size} + sizes_[at(other)]);
-      const double apart = asking.cost + closure.cost;
-      const double enough = best.place < 0
-                                ? std::numeric_limits<double>::infinity()
-                                : apart + static_cast<double>(best.distance + 1) / kSteps * logarithm;
-      const double together = costs_.joint_cost(asking, closure, enough);
-      if (together > enough) continue;
-      const std::int64_t distance = in_steps((together - apart) / logarithm);
-      if (!hopeless(distance, ages_[at(other)])) best = {distance, ages_[at(other)], other};
-    }
-  }
+  const auto is_hopeless = [&](std::int32_t node, const auto& reached) {
+    return summaries_[at(node)].most == 0 || reached > std::pair(best.distance, best.age);
+  };
+  const auto look = [&](std::int32_t leaf, const auto&) {
+    const TreeNode& node = boxes_.nodes()[at(leaf)];
+    for (std::int32_t other = node.begin; other < node.end; ++other)
+      if (sizes_[at(other)] > 0 && other != place && (group.empty() || group[at(other)] != group[at(place)]))
+        best = std::min(best, distance_to(asking, size, other, best));
+  };
+  search.visited += visit_nearer_first(boxes_.nodes(), search.stack, 0, reach, is_hopeless, look);
   return best;
+}
+
+// The cluster at a place as the nearest one; `best` if it surely is farther.
+ClosureTree::Nearest ClosureTree::distance_to(const Closure& asking, std::int32_t size, std::int32_t other,
+                                              const Nearest& best) const {
+  const Closure& closure = closures_[at(other)];
+  const double logarithm = log_of(std::int64_t{size} + sizes_[at(other)]);
+  const double apart = asking.cost + closure.cost;
+  const double enough =
+      best.place < 0 ? kUnlimited : apart + static_cast<double>(best.distance + 1) / kSteps * logarithm;
+  const double together = costs_.joint_cost(asking, closure, enough);
+  if (together > enough) return best;
+  return {in_steps((together - apart) / logarithm), ages_[at(other)], other};
 }
 
 // Of at least two.
@@ -233,7 +216,7 @@ void ClosureTree::summarize(std::int32_t node) {
 }
 
 void ClosureTree::summarize_above(std::int32_t place) {
-  for (std::int32_t node = leaf_of_[at(place)]; node >= 0; node = boxes_.nodes()[at(node)].parent)
+  for (std::int32_t node = boxes_.leaf_of(place); node >= 0; node = boxes_.nodes()[at(node)].parent)
     summarize(node);
 }
 

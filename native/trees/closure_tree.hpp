@@ -3,13 +3,21 @@
 // How far apart two clusters are: what their closure costs above the costs of both, in relation to the
 // logarithm of how many records they have (one of the distances of Gionis, Mazza and Tassa 2008). Distances
 // that differ by less than a step count as equal, so that what is first does not hang on rounding.
+//
+// Example: the clusters {20}, {22}, {60} of ages in 0..100. The closure of {20} and {22} costs 0.02 and each
+// of them costs nothing, so they are 0.02 / log2(2) = 0.02 apart; {20} and {60} are 0.4 apart.
+//   tree.nearest(place of 20, {}, search);  // the place of {22}, at 0.02 in steps
+//   tree.put(place of 20, closure 20..22, 2, age); tree.take_away(place of 22);
+//   tree.nearest(place of 60, {}, search);  // the place of 20..22, at (0.4 - 0.02) / log2(3)
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "base/space.hpp"
 #include "trees/box_tree.hpp"
 #include "trees/closure_cost.hpp"
@@ -35,9 +43,7 @@ class ClosureCosts {
   void unite(Closure& closure, const Closure& other) const;
   // What both cost together. Any number above `enough`, if it is more than that.
   double joint_cost(const Closure& a, const Closure& b, double enough) const;
-  double joint_cost(const Closure& a, const Closure& b) const {
-    return joint_cost(a, b, std::numeric_limits<double>::infinity());
-  }
+  double joint_cost(const Closure& a, const Closure& b) const { return joint_cost(a, b, kUnlimited); }
 
  private:
   const std::vector<Attribute>& attributes_;
@@ -53,11 +59,11 @@ class ClosureTree {
   ClosureTree(std::span<const std::int32_t> codes, std::int32_t records, const ClosureCosts& costs);
 
   std::int32_t places() const { return static_cast<std::int32_t>(closures_.size()); }
-  std::int32_t record(std::int32_t place) const { return boxes_.order()[static_cast<std::size_t>(place)]; }
+  std::int32_t record(std::int32_t place) const { return boxes_.order()[at(place)]; }
   const std::int32_t* codes(std::int32_t place) const { return boxes_.codes(place); }
-  const Closure& closure(std::int32_t place) const { return closures_[static_cast<std::size_t>(place)]; }
-  std::int32_t size(std::int32_t place) const { return sizes_[static_cast<std::size_t>(place)]; }
-  std::int64_t age(std::int32_t place) const { return ages_[static_cast<std::size_t>(place)]; }
+  const Closure& closure(std::int32_t place) const { return closures_[at(place)]; }
+  std::int32_t size(std::int32_t place) const { return sizes_[at(place)]; }
+  std::int64_t age(std::int32_t place) const { return ages_[at(place)]; }
 
   // Puts a cluster of so many records at a place; where there are none, nothing is ever found. Of clusters
   // equally far, the one of the lowest age is closest.
@@ -70,13 +76,10 @@ class ClosureTree {
     std::int64_t distance = std::numeric_limits<std::int64_t>::max();  // in steps
     std::int64_t age = std::numeric_limits<std::int64_t>::max();
     std::int32_t place = -1;  // none
+    auto operator<=>(const Nearest&) const = default;
   };
   struct Search {
-    struct Waiting {
-      std::int64_t bound;
-      std::int32_t node;
-    };
-    std::vector<Waiting> stack;
+    std::vector<WaitingNode<std::pair<std::int64_t, std::int64_t>>> stack;  // bounds: distance, age
     std::vector<double> own;  // what the one that asks costs in each attribute
     std::int64_t visited = 0;
   };
@@ -93,6 +96,8 @@ class ClosureTree {
     double dearest_loose;  // the same, in attributes that have no other bounds
   };
 
+  Nearest distance_to(const Closure& asking, std::int32_t size, std::int32_t other,
+                      const Nearest& best) const;
   double log_of(std::int64_t size) const;
   std::vector<double> costs_of(const Closure& closure) const;
   std::int64_t bound(std::int32_t node, const Closure& asking, std::int32_t size,
@@ -107,7 +112,6 @@ class ClosureTree {
   std::vector<std::int32_t> sizes_;
   std::vector<std::int64_t> ages_;
   std::vector<double> loose_;
-  std::vector<std::int32_t> leaf_of_;
   std::vector<Cell> unions_;
   std::vector<std::uint64_t> marks_;  // per node and attribute: bits of closures of one code; see `mark`
   std::vector<Summary> summaries_;

@@ -5,18 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/workers.hpp"
 
 namespace shoal {
-namespace {
-
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 CrowdSearch::CrowdSearch(const BoxTree& tree, const std::vector<Attribute>& attributes,
                          std::span<const std::int32_t> copies, std::int64_t k, CrowdEffort effort)

@@ -6,6 +6,10 @@
 // crowd is found by best-first search: every step decides whether the box goes up to some height on one
 // ladder or stays below it, and the k-th nearest record that is still possible bounds from below what is to
 // come.
+//
+// Example: ages 20, 21, 30 and 31 in 0..100 and k = 3, asked for 20. Every box around 20 and two others
+// costs at least 0.1 (20..30). The ladder `up` of the attribute has the rungs 0.01 (for 21), 0.1 (for 30) and
+// 0.11 (for 31); the search decides that the box goes up to 0.1, and then covers 20, 21 and 30.
 #pragma once
 
 #include <cstdint>

@@ -5,30 +5,28 @@
 #include <bit>
 #include <numeric>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 namespace {
 
 constexpr std::int32_t kLeaf = 8;    // so few boxes are looked at one by one
 constexpr std::size_t kSample = 64;  // so many decide where to cut: a tree has to be good, not best
 
-std::size_t at(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
-
 // Sorts boxes by one column: intervals by where they begin or end, sets by their rarest bins.
 struct Key {
   std::size_t column;
   bool sets, ends;
 
-  std::uint64_t operator()(Extent extent) const {
-    if (sets) return extent.bins();
+  std::uint64_t operator()(Cell extent) const {
+    if (sets) return extent.bits();
     return static_cast<std::uint64_t>(ends ? extent.high() + 1 : extent.low());
   }
 };
 
 // Several boxes in one column.
 struct Several {
-  Extent whole;
+  Cell whole;
   std::int64_t count = 0;
 
   void add(bool sets, const Several& other) {
@@ -36,10 +34,10 @@ struct Several {
     if (count == 0)
       whole = other.whole;
     else if (sets)
-      whole = Extent::set(whole.bins() | other.whole.bins());
+      whole = Cell::set(whole.bits() | other.whole.bits());
     else
-      whole = Extent::interval(std::min(whole.low(), other.whole.low()),
-                               std::max(whole.high(), other.whole.high()));
+      whole = Cell::interval(std::min(whole.low(), other.whole.low()),
+                             std::max(whole.high(), other.whole.high()));
     count += other.count;
   }
 };
@@ -47,7 +45,7 @@ struct Several {
 // Finds where to cut a node, by a sample of its boxes.
 class Cutter {
  public:
-  Cutter(std::span<const Extent> extents, const std::vector<SearchProfile>& columns)
+  Cutter(std::span<const Cell> extents, const std::vector<SearchProfile>& columns)
       : extents_(extents), columns_(columns) {}
 
   // Puts the boxes that go left first; returns how many do, 0 if they are all alike.
@@ -65,21 +63,20 @@ class Cutter {
     const auto middle = std::partition(boxes.begin(), boxes.end(), [&](std::int32_t box) {
       return key_(extent(box, key_.column)) < pivot_;
     });
-    return static_cast<std::size_t>(middle - boxes.begin());
+    return at(middle - boxes.begin());
   }
 
  private:
-  Extent extent(std::int32_t box, std::size_t a) const { return extents_[at(box) * columns_.size() + a]; }
+  Cell extent(std::int32_t box, std::size_t a) const { return extents_[at(box) * columns_.size() + a]; }
 
   // The cuts below and above the median; what counts is how many searches have to look at how many boxes.
   void consider(const Key& key) {
     const auto median = sample_.begin() + static_cast<std::ptrdiff_t>(sample_.size() / 2);
-    std::nth_element(sample_.begin(), median, sample_.end(),
-                     [&](Extent x, Extent y) { return key(x) < key(y); });
+    std::nth_element(sample_.begin(), median, sample_.end(), [&](Cell x, Cell y) { return key(x) < key(y); });
     const std::uint64_t middle = key(*median);
     std::uint64_t next = ~std::uint64_t{0};
     Several below, equal, above;
-    for (const Extent x : sample_) {
+    for (const Cell x : sample_) {
       const std::uint64_t k = key(x);
       (k < middle ? below : k == middle ? equal : above).add(key.sets, {x, 1});
       if (k > middle) next = std::min(next, k);
@@ -107,9 +104,9 @@ class Cutter {
     pivot_ = pivot;
   }
 
-  std::span<const Extent> extents_;
+  std::span<const Cell> extents_;
   const std::vector<SearchProfile>& columns_;
-  std::vector<Extent> sample_;
+  std::vector<Cell> sample_;
   float best_ = 0;
   Key key_{};
   std::uint64_t pivot_ = 0;
@@ -117,22 +114,22 @@ class Cutter {
 
 }  // namespace
 
-float SearchProfile::share_meeting(Extent extent) const {
+float SearchProfile::share_meeting(Cell extent) const {
   if (intervals()) {
     if (extent.low() > extent.high()) return 0;
     return 1.0F - below[at(extent.low())] - above[at(extent.high())];
   }
   float share = 0;
-  for (std::uint64_t bins = extent.bins(); bins != 0; bins &= bins - 1)
+  for (std::uint64_t bins = extent.bits(); bins != 0; bins &= bins - 1)
     share += with_bin[at(std::countr_zero(bins))];
   return std::min(share, 1.0F);  // a search may have several of the bins
 }
 
-LiveTree::LiveTree(std::span<const Extent> extents, std::size_t boxes,
+LiveTree::LiveTree(std::span<const Cell> extents, std::size_t boxes,
                    const std::vector<SearchProfile>& columns)
     : columns_(columns.size()),
-      intervals_(static_cast<std::size_t>(
-          std::count_if(columns.begin(), columns.end(), [](const auto& a) { return a.intervals(); }))),
+      intervals_(
+          at(std::count_if(columns.begin(), columns.end(), [](const auto& a) { return a.intervals(); }))),
       order_(boxes), places_(boxes), leaf_of_(boxes), extents_(extents.size()), marks_(boxes) {
   std::iota(order_.begin(), order_.end(), 0);
   build(extents, columns);
@@ -146,7 +143,7 @@ LiveTree::LiveTree(std::span<const Extent> extents, std::size_t boxes,
   mark_all(1);
 }
 
-void LiveTree::build(std::span<const Extent> extents, const std::vector<SearchProfile>& columns) {
+void LiveTree::build(std::span<const Cell> extents, const std::vector<SearchProfile>& columns) {
   Cutter cutter(extents, columns);
   nodes_.push_back({0, size()});
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -169,7 +166,7 @@ void LiveTree::unite_below(std::size_t index) {
   const Node& node = nodes_[index];
   if (node.begin == node.end) return;
   const bool leaf = node.left < 0;
-  const Extent* below = leaf ? extents(node.begin) : unions_.data() + at(node.left) * columns_;
+  const Cell* below = leaf ? extents(node.begin) : unions_.data() + at(node.left) * columns_;
   const std::int32_t parts = leaf ? node.end - node.begin : 2;
   for (std::size_t a = 0; a < columns_; ++a) {
     Several whole;

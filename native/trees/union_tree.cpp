@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/numbers.hpp"
+
 namespace shoal {
 
 std::vector<UnionTree::Node> UnionTree::halves(std::int32_t places) {
@@ -57,28 +59,19 @@ double UnionTree::reach(std::int32_t node, const std::int32_t* codes, double eno
 void UnionTree::nearest(const std::int32_t* codes, std::size_t few, double limit, Nearby& nearby) const {
   auto& [found, waiting] = nearby;
   found.clear();
-  waiting.assign(1, {reach(0, codes, limit), 0});
-  while (!waiting.empty()) {
-    const auto [bound, index] = waiting.back();
-    waiting.pop_back();
-    if (bound >= limit) continue;
-    const Node& node = nodes_[at(index)];
-    if (node.left < 0) {
-      found.emplace_back(bound, node.begin);
-      std::push_heap(found.begin(), found.end());
-      if (found.size() > few) {
-        std::pop_heap(found.begin(), found.end());
-        found.pop_back();
-      }
-      if (found.size() == few) limit = found.front().first;
-      continue;
-    }
-    std::pair near{reach(node.left, codes, limit), node.left};
-    std::pair far{reach(node.left + 1, codes, limit), node.left + 1};
-    if (far.first < near.first) std::swap(near, far);
-    if (far.first < limit) waiting.push_back(far);
-    if (near.first < limit) waiting.push_back(near);
-  }
+  waiting.clear();
+  visit_nearer_first(
+      nodes_, waiting, 0, [&](std::int32_t node) { return reach(node, codes, limit); },
+      [&](std::int32_t, double bound) { return bound >= limit; },
+      [&](std::int32_t node, double bound) {
+        found.emplace_back(bound, nodes_[at(node)].begin);
+        std::push_heap(found.begin(), found.end());
+        if (found.size() > few) {
+          std::pop_heap(found.begin(), found.end());
+          found.pop_back();
+        }
+        if (found.size() == few) limit = found.front().first;
+      });
   std::sort_heap(found.begin(), found.end());
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 from shoal.audit.classes import Diversity
 from shoal.audit.outcome import Audit
 from shoal.errors import listing
+from shoal.kernels import ROUNDING
 from shoal.models import (
     KK,
     Concealment,
@@ -27,8 +28,6 @@ from shoal.models import (
     SetDiversity,
 )
 from shoal.schema import Schema
-
-_ROUNDING = 1e-9
 
 FITTING = "among the rows that some record fits"
 MATCHING = "among the matches of some record"
@@ -216,7 +215,7 @@ def undiverse(
                 ("p", model.p, column.p),
                 ("entropy_l", model.entropy_l, column.entropy_l),
             ):
-                if asked is None or found >= asked * (1 - _ROUNDING) or (column.column, name, found) in named:
+                if asked is None or found >= asked * (1 - ROUNDING) or (column.column, name, found) in named:
                     continue
                 named.add((column.column, name, found))
                 yield f"{column.column!r} has only {name} = {found:.4g} instead of {asked:g} {where}"

@@ -15,9 +15,8 @@ from shoal.audit.crowds import Histograms, crowds_of_classes, crowds_of_records,
 from shoal.audit.reading import ReleasedColumn
 from shoal.distances import Distance, LinearDistance
 from shoal.errors import InputError, Reason
+from shoal.kernels import ROUNDING
 from shoal.table import Table
-
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ class Proximity:
         """The share of crowds that are breached; None without a delta."""
         if self.delta is None:
             return None
-        breached = self.risks > (1 - self.delta) * (1 + _ROUNDING) + _ROUNDING
+        breached = self.risks > (1 - self.delta) * (1 + ROUNDING) + ROUNDING
         return float(self.weights[breached].sum() / max(self.weights.sum(), 1))
 
     def as_dict(self) -> dict[str, Any]:

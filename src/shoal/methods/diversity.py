@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.assignment import random_assignment
-from shoal.kernels import Diversification
+from shoal.kernels import ROUNDING, Diversification
 from shoal.matches import Graph
 from shoal.measures.geometry import geometry
 from shoal.methods.contract import Circumstances
@@ -25,8 +25,8 @@ from shoal.table import Table
 WORTHWHILE = 0.01
 """Rows grow only when a sweep of swaps found fewer than this share of the violated records."""
 
-SLACK = 5e-10
-"""Half of what the audit forgives to rounding."""
+SLACK = ROUNDING / 2
+"""Half of the rounding that the audit accepts."""
 
 WIDEST = 8
 """Rows around so many times k records grow no further, and none grows beyond, while another move helps.
