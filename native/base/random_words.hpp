@@ -7,7 +7,9 @@
 
 namespace shoal {
 
-// A stream of random words that nobody can continue without its key: ChaCha with 12 rounds (Bernstein 2008).
+// A stream of random words that cannot be predicted without its key: ChaCha with 12 rounds (Bernstein 2008).
+// The key has 256 bits; nonce and counter start at zero, and the counter has 64 bits. Words come in the order
+// of the keystream; see tests/unit/test_random_words.py for the published vectors.
 class RandomWords {
  public:
   explicit RandomWords(std::span<const std::uint64_t> key);  // four words

@@ -28,7 +28,7 @@ constexpr std::int32_t kNobody = -1;
 
 void change(Crowd& crowd, std::int32_t label, std::int32_t by);
 
-// By how much the labels of so many rows miss what is asked, if one label were taken away and one were added;
+// By how much the labels of a number of rows miss what is asked if one label is taken away and one is added;
 // the rows are counted after that.
 double miss(const Variety& asked, const Crowd& crowd, std::int32_t without, std::int32_t with, double rows);
 

@@ -19,7 +19,7 @@ class Agglomeration {
   Agglomeration(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
                 const ClosureCosts& costs, std::int32_t k);
 
-  // Unites up to so many pairs; returns how many records are in classes then, all in the end.
+  // Unites up to this number of pairs; returns how many records are in classes then, finally all.
   std::int64_t advance(std::int64_t pairs);
 
   // The class of each copy of the first record, then of the second, ...; once all are in classes.

@@ -30,7 +30,7 @@ class Coloring {
            std::span<const std::int32_t> allowed);
 
   // Exchanges records that have too many neighbours, first the one whose class saves most without it, each in
-  // the way that loses least; at most so many times. Looks at the few classes that fit a record best, at more
+  // the way that loses least; at most that often. Looks at the few classes that fit a record best, at more
   // if there is nobody, at last at all, unless that was in vain many times in a row. With `cycles`, also at
   // cycles of three. In a large table, several records look at the same time, on all cores. Returns how many
   // exchanges were made.

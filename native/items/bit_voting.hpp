@@ -1,4 +1,4 @@
-// What is published of sets that shall be taken for each other: what most of them have, and how they differ.
+// What a row publishes of the sets it covers: what most of them have, and how they differ.
 #pragma once
 
 #include <cstdint>

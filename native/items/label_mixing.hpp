@@ -1,4 +1,4 @@
-// Who carries whose label: an assignment put at random as far as labels allow.
+// Which row carries the label of which record: a random assignment, as far as labels allow.
 #pragma once
 
 #include <cstddef>

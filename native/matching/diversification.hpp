@@ -17,7 +17,7 @@ namespace shoal {
 class Diversification {
  public:
   // `columns` are the labels of each record. No row grows beyond `widest` records, unless nothing else helps:
-  // a row that everybody fits varies what everybody sees, but nobody takes it for the row of one of them.
+  // a row that covers all records adds to every crowd, but an attacker gives it little weight.
   Diversification(BoxTree& tree, std::vector<std::vector<std::int32_t>> columns, const Variety& asked,
                   std::vector<std::int32_t> record_of, std::int64_t widest);
 

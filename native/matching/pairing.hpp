@@ -20,7 +20,7 @@ struct Matching {
 
 enum class Partner { cheapest, first };
 
-// Who holds which box. A record may hold any box that does not have it yet.
+// Which record holds which box. A record may hold any box that does not have it yet.
 class Pairing {
  public:
   // `boxes` are those that take part.
@@ -30,7 +30,7 @@ class Pairing {
   std::int32_t holder(std::int32_t box) const { return holder_[at(box)]; }
   std::int32_t box_of(std::int32_t record) const { return box_of_[at(record)]; }
 
-  // Lets a record hold a box instead of the one it held. Returns who has to leave it, or -1.
+  // Lets a record hold a box instead of the one it held. Returns the record that has to leave it, or -1.
   std::int32_t give(std::int32_t box, std::int32_t record);
 
   // For a record at a dead end, which all free boxes have already: it takes over a box, and whoever held that

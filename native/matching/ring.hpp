@@ -1,4 +1,4 @@
-// A ring: a cyclic order of records in which any k neighbours shall cost little together.
+// A ring: a cyclic order of records in which any k neighbours are to cost little together.
 //
 // Example: ages 20, 22, 21, 40, 41 on a ring and k = 2. The windows are 20-22, 22-21, 21-40, 40-41 and 41-20:
 // they cost 0.02 + 0.01 + 0.19 + 0.01 + 0.21 = 0.44. If 22 moves behind 21, the windows 20-21, 21-22, 22-40,
@@ -52,7 +52,7 @@ class Ring {
   std::int64_t total_ = 0;  // records, with copies
   double cost_ = 0.0;
   std::vector<std::int32_t> next_, last_;  // per record: its neighbours
-  std::vector<char> due_;                  // per record: whether a sweep shall look at it
+  std::vector<char> due_;                  // per record: whether the next sweep looks at it
   std::vector<std::int64_t> disturbed_;    // per record: the last batch that changed its surroundings
   std::int64_t batch_ = 0;
   std::vector<std::int32_t> heads_;  // the first record of each run of about k

@@ -1,4 +1,4 @@
-// From rows that fit enough records to rows that hide them from whoever knows everybody.
+// From rows that cover enough records to rows with enough matches, for an attacker who knows all records.
 //
 // A row that covers a record is a match of it if some way to give each record a row of its own pairs the two.
 // That is so if both are in the same component of the graph in which each record leads to the records whose

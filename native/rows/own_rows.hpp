@@ -1,4 +1,4 @@
-// Rows that generalize one record each: they grow around others until everybody hides among enough of them.
+// Rows that generalize one record each: they grow until every record is covered by enough of them.
 //
 // The steps of Tassa, Mazza and Gionis (2012): every row is fit for k records (Algorithms 2 and 6), every
 // record for k rows (Algorithm 3). Everything is numbered by place in a box tree; row i is made for the
@@ -20,8 +20,8 @@ namespace shoal {
 
 class OwnRows {
  public:
-  // `room` is how many records a row is going to be made of at first. Rows that are withheld are there for
-  // nobody; their records are still everybody's neighbours. For `tables` see Entropy.
+  // `room` is how many records a row is going to be made of at first. Rows that are withheld cover
+  // no record; their records can still be taken in by other rows. For `tables` see Entropy.
   OwnRows(std::span<const std::int32_t> codes, std::int32_t count, const std::vector<Attribute>& attributes,
           std::vector<std::vector<double>> tables, std::int32_t room);
 

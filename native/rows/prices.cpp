@@ -220,7 +220,7 @@ Outside Prices::nearest_outside(std::int32_t box, std::int64_t enough, Search& s
       [&](std::int32_t node, double) {
         return entropy_->least_extra(search.offers, tree_.records_below(node));
       },
-      // Even if enough are covered, somebody may make the box cheaper.
+      // Even if enough are covered, another record may make the box cheaper.
       [&](std::int32_t) {
         return found.covered < enough ? found.nearest.cost : std::min(found.nearest.cost, 0.0);
       },

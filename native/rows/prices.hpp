@@ -1,4 +1,4 @@
-// What it costs a row to grow around a record, and who is cheapest, by either of two measures.
+// What it costs a row to grow around a record, and which is cheapest, by either of two measures.
 //
 // By spans (GCP, LM) a larger box never costs less, and the tree leaves out what is too far. The entropy of
 // the values in a box (EM) may fall when the box grows. What it falls to at most is known for each value, so
@@ -83,8 +83,8 @@ class Prices {
   }
 
   // As those of the tree; by entropy, records that are covered need not all be counted if another costs
-  // nothing, either. Many may ask for records at the same time; who asks for boxes uses all cores if
-  // everybody has to be looked at.
+  // nothing, either. Many may ask for records at the same time; a search for boxes uses all cores if
+  // it has to look at all of them.
   Outside nearest_outside(std::int32_t box, std::int64_t enough, Search& search) const;
   std::vector<NearRecord> nearest_records(std::int32_t box, std::size_t count, Search& search) const;
   std::vector<NearBox> nearest_boxes(std::int32_t record, std::size_t count,

@@ -20,15 +20,16 @@ class Tightening {
   Tightening(OwnRows& rows, std::int64_t k, bool keep_cores);
 
   // From now on only rows of the same component count for a record, and components stay connected: some
-  // records have to stay in some rows for that, those that cost the cores least. Everybody has k such rows.
+  // records have to stay in some rows for that, those that cost the cores least. Every record has k such
+  // rows.
   void hold_together(std::span<const std::int32_t> components);
 
   // Lets rows grow until each record is covered by k of them: those first whose own rows cost most. Rows that
   // cover more than `widest` records grow only if there is no other.
   void cover(std::int64_t widest);
 
-  // One row after the other, or so many neighbours together, give up all that they grew around; what then
-  // lacks a row comes back to them or goes to whoever takes it for least. What costs more afterwards is
+  // One row after the other, or `together` neighbours at once, give up all that they grew around; what then
+  // lacks a row comes back to them or goes to the row that takes it for least. What costs more afterwards is
   // undone. Returns what was saved.
   double relieve(std::span<const std::int32_t> order, std::int32_t together, std::int64_t widest);
 

@@ -193,7 +193,7 @@ class BoxTree {
   std::vector<std::int32_t> boxes_around(std::int32_t record, Search& search) const;
 
   // What is deleted is never found again, and where nothing is left no search goes. A deleted record stays in
-  // the boxes that have it. Nobody may ask at the same time.
+  // the boxes that have it. No search may run at the same time.
   void delete_record(std::int32_t record);
   void delete_box(std::int32_t box);
 

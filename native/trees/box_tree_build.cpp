@@ -10,7 +10,7 @@
 namespace shoal {
 namespace {
 
-constexpr std::int32_t kLeaf = 8;  // so few boxes are looked at one by one
+constexpr std::int32_t kLeaf = 8;  // a leaf has at most this many boxes
 
 // Calls visit(value, count) for each stretch of equal values.
 template <typename Visit>

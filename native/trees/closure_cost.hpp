@@ -26,7 +26,7 @@ class ClosureCost {
 
   const Attribute& attribute() const { return *attribute_; }
   bool by_entropy() const { return by_entropy_; }
-  // Whether sets have more codes than a cell has bits: then whoever asks keeps the codes besides.
+  // Whether sets have more codes than a cell has bits: then the caller keeps the codes, too.
   bool wide() const { return attribute_->kind == Kind::set && attribute_->size > 64; }
   // Whether bounds know nothing of what a closure has in common with others.
   bool loose() const { return by_entropy_ && attribute_->kind != Kind::tree; }

@@ -65,7 +65,7 @@ class ClosureTree {
   std::int32_t size(std::int32_t place) const { return sizes_[at(place)]; }
   std::int64_t age(std::int32_t place) const { return ages_[at(place)]; }
 
-  // Puts a cluster of so many records at a place; where there are none, nothing is ever found. Of clusters
+  // Puts a cluster of `size` records at a place; where there are none, nothing is ever found. Of clusters
   // equally far, the one of the lowest age is closest.
   void put(std::int32_t place, Closure closure, std::int32_t size, std::int64_t age);
   void take_away(std::int32_t place);

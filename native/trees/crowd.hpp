@@ -23,9 +23,9 @@ namespace shoal {
 
 // How hard to search. Either limit only makes the answer lower, never wrong.
 struct CrowdEffort {
-  std::size_t horizon;  // so many of the nearest records are looked at, at least one: who is beyond costs as
+  std::size_t horizon;  // how many of the nearest records are looked at, at least 1; any other costs as
                         // much as the farthest of them
-  std::size_t steps;    // so many decisions are tried out
+  std::size_t steps;    // how many decisions are tried
 };
 
 class CrowdSearch {  // every thread has its own

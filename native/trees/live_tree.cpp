@@ -10,8 +10,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::int32_t kLeaf = 8;    // so few boxes are looked at one by one
-constexpr std::size_t kSample = 64;  // so many decide where to cut: a tree has to be good, not best
+constexpr std::int32_t kLeaf = 8;    // a leaf has at most this many boxes
+constexpr std::size_t kSample = 64;  // boxes that decide where to cut; the tree need not be optimal
 
 // Sorts boxes by one column: intervals by where they begin or end, sets by their rarest bins.
 struct Key {

@@ -30,7 +30,7 @@ class UnionTree {
       : nodes_(std::move(nodes)), attributes_(attributes), cells_(nodes_.size() * attributes.size()),
         empty_(nodes_.size(), true) {}
 
-  // The nodes of a tree over so many places, halved down to single ones.
+  // The nodes of a tree over a number of places, halved down to single ones.
   static std::vector<Node> halves(std::int32_t places);
 
   const std::vector<Node>& nodes() const { return nodes_; }  // children after their parents
