@@ -31,9 +31,9 @@ class Tally {
     std::int64_t& count = counts_[at(label)];
     now_.boxes += copies;
     now_.distinct += count == 0;
-    now_.logs -= c_log_c(static_cast<double>(count));
+    now_.logs -= c_log_c(count);
     count += copies;
-    now_.logs += c_log_c(static_cast<double>(count));
+    now_.logs += c_log_c(count);
     now_.most = std::max(now_.most, count);
     ++now_.added;
     added_.emplace_back(label, copies);

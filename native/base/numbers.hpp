@@ -26,8 +26,9 @@ constexpr double kWorthwhile = 1e-9;        // for sums over many records
 constexpr double kWorthwhileAlone = 1e-12;  // for the cost of single rows
 
 // c log c for a count c, in nats and in bits; 0 for a count of 0.
-inline double c_log_c(double count) {
-  return count > 1.0 ? count * std::log(count) : 0.0;
+template <typename Number>
+double c_log_c(Number count) {
+  return count > 1 ? static_cast<double>(count) * std::log(static_cast<double>(count)) : 0.0;
 }
 inline double c_log2_c(double count) {
   return count > 1.0 ? count * std::log2(count) : 0.0;

@@ -116,8 +116,7 @@ class Diversity {
       auto& tally = tallies_[c];
       auto& count = tally.counts[at(columns_[c].codes[at(record)])];
       tally.distinct += count == 0;
-      if (asked_.entropy > 0)
-        tally.sum_c_log_c += c_log_c(static_cast<double>(count + 1)) - c_log_c(static_cast<double>(count));
+      if (asked_.entropy > 0) tally.sum_c_log_c += c_log_c(count + 1) - c_log_c(count);
       tally.largest = std::max(tally.largest, ++count);
     }
     added_.push_back(record);
