@@ -158,9 +158,7 @@ def survey(data: Path) -> tuple[pl.DataFrame, shoal.Schema]:
     *quasi, sensitive = frame.columns
     numeric = {"wife_age", "children"}
     columns = [
-        shoal.Column(
-            name, shoal.Role.QUASI, shoal.Kind.NUMERIC if name in numeric else shoal.Kind.CATEGORICAL
-        )
+        shoal.Column(name, shoal.Role.QUASI, shoal.Kind.NUMERIC if name in numeric else shoal.Kind.CATEGORICAL)
         for name in quasi
     ]
     return frame, shoal.Schema((*columns, shoal.Column(sensitive, shoal.Role.SENSITIVE)))
