@@ -19,7 +19,7 @@ from benchmarks.harness import (
     write_page,
 )
 from shoal import Freeform, KAnonymity, anonymize, audit
-from shoal.audit import audit_table
+from shoal.auditing import audit_table
 from shoal.table import Table
 
 K = 10

@@ -8,12 +8,12 @@ import polars as pl
 
 from benchmarks.harness import ADULT_QUASI, adult, markdown_table, timed, write_page
 from shoal import Freeform, KAnonymity, Schema, anonymize
-from shoal.assignment import random_assignment
+from shoal.base.randomness import Randomness
 from shoal.measures.loss import gcp
 from shoal.methods import Circumstances, method_for
 from shoal.methods.diversity import diversification_of, recoded
-from shoal.randomness import Randomness
 from shoal.recoding import Recoding
+from shoal.recoding.assignment import random_assignment
 from shoal.table import Table
 
 K = 10

@@ -24,7 +24,7 @@ from benchmarks.harness import (
 )
 from shoal import Freeform, KAnonymity, Schema, anonymize
 from shoal.methods import METHODS
-from shoal.methods.refinement import EFFORTS
+from shoal.methods.refinement import EXCHANGES as EFFORTS
 
 SIZES = (16, 20, 24)
 KS = (2, 3, 4, 5)

@@ -12,9 +12,9 @@ from benchmarks.harness import adult, adult_schema, markdown_table, remembered, 
 from shoal.kernels import RANGE, SET, Geometry
 from shoal.measures.geometry import geometry
 from shoal.measures.loss import gcp
-from shoal.methods.contract import Circumstances
-from shoal.methods.freeform import sort_greedy
 from shoal.methods.greedy import lexicographic_order
+from shoal.methods.method import Circumstances
+from shoal.methods.sort_greedy import sort_greedy
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table

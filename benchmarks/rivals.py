@@ -36,10 +36,10 @@ from benchmarks.harness import (
     write_page,
 )
 from shoal import KK, Concealment, Freeform, KAnonymity, Patterned, anonymize, audit
-from shoal.audit.reading import read_release
+from shoal.auditing.reading import read_release
+from shoal.base.randomness import Randomness
 from shoal.measures.queries import draw_queries, query_error
 from shoal.models import Model
-from shoal.randomness import Randomness
 from shoal.recoding import Cells, Recoding
 from shoal.schema import as_frame
 from shoal.table import Table

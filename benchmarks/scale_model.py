@@ -10,10 +10,10 @@ import numpy as np
 
 from benchmarks.harness import adult_like, adult_schema, markdown_table, remembered, timed
 from shoal import Freeform, Schema
+from shoal.base.randomness import Randomness
 from shoal.engines.blocks import BLOCK_ROWS, SAMPLE, least_rows
-from shoal.engines.cuts import cut_tree
-from shoal.engines.statistics import reference, summarize
-from shoal.randomness import Randomness
+from shoal.engines.cutting import cut_tree
+from shoal.engines.domains import reference, summarize
 from shoal.table import Table
 
 AHEAD = (100_000_000, 1_000_000_000)

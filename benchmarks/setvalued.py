@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from benchmarks.harness import data_folder, line_chart, markdown_table, remembered, timed, write_page
 from benchmarks.walks import PATIENCE, decomposed
 from shoal import Schema, SetAnonymity, SetDiversity, anonymize
+from shoal.base.randomness import Randomness
 from shoal.measures.items import QUERIES, items_loss
 from shoal.methods.items import as_items
 from shoal.methods.setdiversity import Diverse, broken, literal
 from shoal.methods.setgraphs import ring
-from shoal.randomness import Randomness
 from shoal.recoding import Recoding
 from shoal.table import Table
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import markdown_table, timed, write_page
 from shoal import kernels
-from shoal.randomness import Randomness
+from shoal.base.randomness import Randomness
 
 ROWS = 50_000
 DEGREES = (4, 16, 64)

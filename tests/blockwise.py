@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from shoal.engines.blocks import Facts, Task, anonymize_block, must_lie_apart
-from shoal.engines.cuts import CutTree, cut_tree
-from shoal.engines.statistics import Reference, Summary, reference, summarize
+from shoal.base.randomness import Randomness
+from shoal.engines.blocks import Facts, Task, anonymize_block
+from shoal.engines.cutting import CutTree, cut_tree
+from shoal.engines.domains import Reference, Summary, reference, summarize
 from shoal.errors import InfeasibleError
 from shoal.models import Model
-from shoal.randomness import Randomness
 from shoal.release import Format
 from shoal.schema import Column, Kind, Role, Schema
 from shoal.table import Table
@@ -63,7 +63,7 @@ def blocks_of(
         len(table),
         block_rows=block_rows,
         least=least,
-        apart=must_lie_apart(model, known.schema),
+        apart=model.blocks_must_not_overlap(known.schema),
     )
     return known, tree, table, tree.blocks_of(table, Randomness(1)).tolist()
 

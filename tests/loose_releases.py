@@ -9,7 +9,7 @@ import polars as pl
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoal.audit.reading import ReleasedColumn, read_release
+from shoal.auditing.reading import ReleasedColumn, read_release
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shoal.domain import Attribute
 from shoal.errors import InputError
+from shoal.kinds.domain import Attribute
 from shoal.schema import Column, Role, Schema
 from shoal.table import Table
 

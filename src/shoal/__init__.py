@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from shoal import engines
-from shoal.advice import Advice, advise
-from shoal.audit import Audit, audit
+from shoal.auditing import Audit, audit
 from shoal.engines import anonymize
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
-from shoal.hierarchy import Hierarchy, Intervals, Prefixes
-from shoal.io import read_table
+from shoal.files.reading import read_table
+from shoal.kinds.hierarchy import Hierarchy, Intervals, Prefixes
 from shoal.measures import Loss
+from shoal.methods.dissimilarity_limits import Advice, advise
 from shoal.models import (
     KK,
     Concealment,
@@ -22,10 +22,10 @@ from shoal.models import (
     SetAnonymity,
     SetDiversity,
 )
-from shoal.patterns import Pattern
+from shoal.models.patterns import Pattern
 from shoal.release import Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
-from shoal.transactions import collect_items
+from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
     from shoal.engines import BlockedRelease, SparkRelease, anonymize_file, anonymize_spark, spark_session

@@ -48,11 +48,17 @@ class ShoalError(Exception):
         What is wrong, where, and what to do.
     reason
         The same for programs.
+    column, parameter
+        The column or the parameter it is about, if there is one, for programs that show it there.
     """
 
-    def __init__(self, message: str, *, reason: Reason) -> None:
+    def __init__(
+        self, message: str, *, reason: Reason, column: str | None = None, parameter: str | None = None
+    ) -> None:
         super().__init__(message)
         self.reason = reason
+        self.column = column
+        self.parameter = parameter
 
 
 class InputError(ShoalError):
@@ -60,10 +66,10 @@ class InputError(ShoalError):
 
 
 class InfeasibleError(ShoalError):
-    """No release of this table can keep the promise; the message says what could be had."""
+    """No release of this table can keep the guarantee; the message says what is achievable."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, reason=Reason.INFEASIBLE)
+    def __init__(self, message: str, *, column: str | None = None, parameter: str | None = None) -> None:
+        super().__init__(message, reason=Reason.INFEASIBLE, column=column, parameter=parameter)
 
 
 class PromiseError(ShoalError):

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal import encoding
-from shoal.domain import Attribute, Codes, Domain, Sensitive
 from shoal.errors import InputError, Reason, listing
+from shoal.kinds import encoding
+from shoal.kinds.domain import Attribute, Codes, Domain, Sensitive
+from shoal.kinds.notation import items_columns
 from shoal.schema import Kind, Missing, Schema, as_frame
-from shoal.written import items_columns
 
 
 @dataclass(frozen=True, eq=False)

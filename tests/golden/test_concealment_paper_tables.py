@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from shoal import KK, Concealment, Hierarchy, KAnonymity, KOne, OneK, Schema, audit
-from shoal.audit.classes import classes_of
-from shoal.audit.consistency import consistency_of
-from shoal.audit.reading import read_release
-from shoal.matches import Graph, Matches
+from shoal.auditing.classes import classes_of
+from shoal.auditing.consistency import consistency_of
+from shoal.auditing.reading import read_release
 from shoal.models import Model
+from shoal.recoding.coverage import Graph, Matches
 from shoal.schema import as_frame
 from shoal.table import Table
 

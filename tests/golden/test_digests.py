@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.io import write_csv, write_parquet
+from shoal.files.reading import write_csv, write_parquet
 from shoal.methods import METHODS
 from shoal.samples import hospital
 
@@ -158,7 +158,7 @@ def survey(data: Path) -> tuple[pl.DataFrame, shoal.Schema]:
     *quasi, sensitive = frame.columns
     numeric = {"wife_age", "children"}
     columns = [
-        shoal.Column(name, shoal.Role.QUASI, shoal.Kind.NUMERIC if name in numeric else shoal.Kind.CATEGORICAL)
+        shoal.Column(name, shoal.Role.QUASI, *((shoal.Kind.NUMERIC,) if name in numeric else ()))
         for name in quasi
     ]
     return frame, shoal.Schema((*columns, shoal.Column(sensitive, shoal.Role.SENSITIVE)))

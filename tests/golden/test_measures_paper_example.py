@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from shoal import Freeform, anonymize
-from shoal.domain import RangeDomain
+from shoal.kinds.domain import RangeDomain
 from shoal.measures.loss import gcp, measure
 from shoal.recoding import Ranges, Recoding
 from shoal.schema import Schema

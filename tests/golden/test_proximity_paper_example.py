@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from shoal import Dissimilarity, Schema, anonymize, audit
-from shoal.audit.classes import Classes
-from shoal.audit.proximity import Proximity, proximity_of_classes
-from shoal.distances import Absolute, Least
+from shoal.auditing.classes import Classes
+from shoal.auditing.proximity import Proximity, proximity_of_classes
+from shoal.measures.distances import Absolute, Least
 
 SYNDROMES = np.array(
     [

@@ -14,7 +14,7 @@ from strategies import tables
 
 import shoal
 from shoal import KK, Concealment, Dissimilarity, Freeform, KAnonymity, KOne, OneK, Patterned, Schema
-from shoal.audit.reading import read_release
+from shoal.auditing.reading import read_release
 from shoal.engines.blocks import digest_of, joined_loss, release_schema, total_digest
 from shoal.engines.joining import Check
 from shoal.errors import InfeasibleError

@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import hierarchies
 
-from shoal.distances import (
+from shoal.errors import InputError, Reason
+from shoal.kinds.hierarchy import Hierarchy
+from shoal.measures.distances import (
     Absolute,
     Distance,
     Equality,
@@ -24,8 +26,6 @@ from shoal.distances import (
     TreeDistance,
     distance_of,
 )
-from shoal.errors import InputError, Reason
-from shoal.hierarchy import Hierarchy
 from shoal.schema import Column
 
 tenths = st.integers(-30, 30).map(lambda number: number / 10)

@@ -230,7 +230,7 @@ def refused(original: Original, schema: Schema, model: Model, method: str) -> bo
     n = len(original.kept)
     withheld = math.ceil(getattr(model, "withhold", 0.0) * n)
     for_sets = isinstance(model, SetAnonymity | SetDiversity)
-    diverse = isinstance(model, DiverseModel) and model.diverse
+    diverse = isinstance(model, DiverseModel) and model.diversity is not None
     few = isinstance(model, KAnonymity) and model.p is None and model.entropy_l is None
     return (
         original.refused

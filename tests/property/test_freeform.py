@@ -17,7 +17,8 @@ from shoal import Column, Freeform, InputError, Release, Role, Schema, anonymize
 from shoal.measures.loss import gcp
 from shoal.methods import METHODS as KNOWN
 from shoal.methods import Circumstances
-from shoal.methods.refinement import EFFORTS, refined
+from shoal.methods.refinement import EXCHANGES as EFFORTS
+from shoal.methods.refinement import refined
 from shoal.recoding import Recoding
 from shoal.table import Table
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.hierarchy import MISSING, Hierarchy, Intervals, Prefixes
+from shoal.kinds.hierarchy import MISSING, Hierarchy, Intervals, Prefixes
 
 
 @st.composite

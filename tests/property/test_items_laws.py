@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from itemset_strategies import packed, unpacked, vote
 
 from shoal import InfeasibleError, InputError, Prefixes, Schema, SetAnonymity, SetDiversity, anonymize, audit
-from shoal.lists import Lists
+from shoal.base.ragged import Lists
+from shoal.base.randomness import Randomness
 from shoal.measures import measure
 from shoal.measures.items import error_rate, items_loss, query_error
 from shoal.methods import METHODS, Circumstances, setgraphs
 from shoal.methods.items import as_items
 from shoal.methods.setdiversity import varied_groups
-from shoal.randomness import Randomness
 from shoal.recoding import Recoding, Worlds
 from shoal.table import Table
 

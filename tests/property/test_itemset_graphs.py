@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from itemset_strategies import Items, check_regular, packed, records, weighted
 from numpy.typing import NDArray
 
+from shoal.base.randomness import Randomness
 from shoal.kernels import differences, itemsets
-from shoal.randomness import Randomness
 
 KEY = Randomness(1).words(4)
 

@@ -14,12 +14,12 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoal.audit.links import Links, links_of
-from shoal.audit.posterior import Distribution, Labels, Posterior, posterior
+from shoal.auditing.links import Links, links_of
+from shoal.auditing.posterior import Distribution, Labels, Posterior, posterior
+from shoal.base.randomness import Randomness
 from shoal.errors import InputError
 from shoal.kernels import MatchingChains, Neighbourhoods, Parts, Subsets, exact_links
-from shoal.matches import Graph
-from shoal.randomness import Randomness
+from shoal.recoding.coverage import Graph
 
 Edges = NDArray[np.bool_]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoal.kernels import ConsistencyGraph, Intervals, Subsets
-from shoal.matches import Graph, Matches
+from shoal.recoding.coverage import Graph, Matches
 
 SIZES = (2, 6, 30, 100, 100_000)
 """How many codes an attribute may have: also more than an extent has bins for."""

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from shoal import Hierarchy, KAnonymity, Schema, anonymize, audit
-from shoal.audit.classes import Classes
-from shoal.audit.principles import principles_of
-from shoal.distances import Absolute, Equality, LinearDistance, TreeDistance
+from shoal.auditing.classes import Classes
+from shoal.auditing.principles import principles_of
+from shoal.measures.distances import Absolute, Equality, LinearDistance, TreeDistance
 
 TREE = Hierarchy.from_levels(
     [["a", "north", "*"], ["b", "north", "*"], ["c", "south", "*"], ["d", "far", "*"], ["e", "far", "*"]]

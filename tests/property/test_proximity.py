@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loose_releases import LooseRelease, loose_releases
 
-from shoal.audit import crowds as crowds_module
-from shoal.audit.classes import classes_of
-from shoal.audit.proximity import Proximity, proximity_of_classes, proximity_of_records
-from shoal.distances import Absolute, Distance, Equality, Least, Norm
+from shoal.auditing import crowds as crowds_module
+from shoal.auditing.classes import classes_of
+from shoal.auditing.proximity import Proximity, proximity_of_classes, proximity_of_records
 from shoal.errors import InputError, Reason
+from shoal.measures.distances import Absolute, Distance, Equality, Least, Norm
 
 POINTS = np.array([[0, 0], [0, 2], [1, 1], [2, 0]], dtype=np.int32)
 DISTANCES = (

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Freeform, Hierarchy, InputError, KAnonymity, Schema, anonymize
+from shoal.base.randomness import Randomness
 from shoal.measures.queries import Query, draw_queries, query_error, ranks_of
-from shoal.randomness import Randomness
 from shoal.recoding import Recoding
 from shoal.table import Table
 

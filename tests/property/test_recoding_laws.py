@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import AWKWARD, as_frame, tables
 
-from shoal import written
-from shoal.domain import Attribute, Domain, RangeDomain, SetDomain, TreeDomain
-from shoal.hierarchy import Hierarchy
+from shoal.kinds import notation
+from shoal.kinds.domain import Attribute, Domain, RangeDomain, SetDomain, TreeDomain
+from shoal.kinds.hierarchy import Hierarchy
 from shoal.recoding import Generalized, Nodes, Ranges, Recoding, Sets, closure
 from shoal.schema import Column, Kind, Role, Schema
 from shoal.table import Table
@@ -210,15 +210,15 @@ def test_the_readers_of_the_library_read_what_it_writes(attribute: Attribute) ->
     domain = attribute.domain
     values, expected = everything_sayable(domain)
     for text, codes in zip(values.texts(), expected, strict=True):
-        if text == written.SUPPRESSED:
+        if text == notation.SUPPRESSED:
             assert codes == set(range(len(domain)))
         elif isinstance(domain, TreeDomain):
-            assert domain.hierarchy.labels.index(written.read_node(text)) in values.keys()[0]
-            assert written.write_node(written.read_node(text)) == text
-        elif isinstance(domain, RangeDomain) and (ends := written.read_interval(text)) is not None:
+            assert domain.hierarchy.labels.index(notation.read_node(text)) in values.keys()[0]
+            assert notation.write_node(notation.read_node(text)) == text
+        elif isinstance(domain, RangeDomain) and (ends := notation.read_interval(text)) is not None:
             assert {min(codes), max(codes)} == {domain.code_of[end] for end in ends}
         else:
-            assert {domain.code_of[label] for label in written.read_set(text)} == codes
+            assert {domain.code_of[label] for label in notation.read_set(text)} == codes
 
 
 @given(attributes())
@@ -318,7 +318,7 @@ def test_a_domain_of_an_unknown_kind_is_refused() -> None:
     ],
 )
 def test_reading_sets(cell: str, members: list[str]) -> None:
-    assert written.read_set(cell) == members
+    assert notation.read_set(cell) == members
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_reading_sets(cell: str, members: list[str]) -> None:
     ],
 )
 def test_reading_intervals(cell: str, ends: tuple[str, str] | None) -> None:
-    assert written.read_interval(cell) == ends
+    assert notation.read_interval(cell) == ends
 
 
 @pytest.mark.parametrize(
@@ -359,4 +359,4 @@ def test_reading_intervals(cell: str, ends: tuple[str, str] | None) -> None:
     ],
 )
 def test_reading_intervals_of_other_tools(cell: str, interval: tuple[str, str, bool, bool] | None) -> None:
-    assert written.read_foreign_interval(cell) == interval
+    assert notation.read_foreign_interval(cell) == interval

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import tables
 
 from shoal import InfeasibleError, InputError, KAnonymity, Schema, anonymize
-from shoal.audit import audit_table
+from shoal.auditing import audit_table
 from shoal.recoding import Recoding
 from shoal.release import published
 from shoal.table import Table

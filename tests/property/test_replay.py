@@ -26,11 +26,11 @@ from benchmarks.literal_sort_greedy import extra_costs, literal_sort_greedy
 from shoal import Freeform, Schema, read_table
 from shoal.measures.geometry import geometry
 from shoal.measures.loss import gcp
-from shoal.methods.contract import Circumstances
-from shoal.methods.freeform import cheapest_first, sort_greedy
 from shoal.methods.greedy import choosing_in, greedy, lexicographic_order
 from shoal.methods.growth import Growth, grow
 from shoal.methods.matching import CANDIDATES, TOGETHER, cheapest_together, matching
+from shoal.methods.method import Circumstances
+from shoal.methods.sort_greedy import cheapest_first, sort_greedy
 from shoal.recoding import Recoding, closure
 from shoal.table import Table
 

@@ -18,7 +18,7 @@ from strategies import tables
 from shoal import Freeform, Hierarchy, InputError, KAnonymity, Schema, anonymize
 from shoal.methods import Circumstances
 from shoal.methods.chain import chain, expected_cost
-from shoal.methods.refinement import EFFORTS
+from shoal.methods.refinement import EXCHANGES as EFFORTS
 from shoal.methods.ring import ring, ring_graph
 from shoal.recoding import Recoding, closure
 from shoal.table import Table

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loose_releases import LooseRelease, loose_releases
 
-from shoal.audit.classes import classes_of
-from shoal.audit.consistency import consistency_of
-from shoal.audit.contribution import contributions_of
-from shoal.audit.risks import Attack, Risks, consistency_with_population, risks_of
+from shoal.auditing.classes import classes_of
+from shoal.auditing.consistency import consistency_of
+from shoal.auditing.contribution import contributions_of
+from shoal.auditing.risks import Attack, Risks, consistency_with_population, risks_of
 from shoal.errors import InputError, Reason
 from shoal.schema import Schema
 

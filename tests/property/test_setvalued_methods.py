@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from itemset_strategies import check_regular, packed, records
 from numpy.typing import NDArray
 
+from shoal.base.randomness import Randomness
 from shoal.errors import InfeasibleError, InputError
 from shoal.kernels import Subsets, itemsets
-from shoal.methods.contract import Circumstances
+from shoal.methods.method import Circumstances
 from shoal.methods.setdiversity import (
     Diverse,
     broken,
@@ -27,7 +28,6 @@ from shoal.methods.setdiversity import (
 )
 from shoal.methods.setgraphs import error_rate, freeform, gray_ring, ring
 from shoal.methods.setorder import gray_order, segments_of
-from shoal.randomness import Randomness
 
 
 def circumstances(seed: int = 1) -> Circumstances:

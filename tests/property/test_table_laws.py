@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import MARK, tables
 
-from shoal.domain import RangeDomain, TreeDomain
+from shoal.kinds.domain import RangeDomain, TreeDomain
 from shoal.schema import Column, Kind, Missing, Schema
 from shoal.table import Table
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal import kernels
-from shoal.lists import Lists, ascending_sets
+from shoal.base.ragged import Lists, ascending_sets
 
 WIDTH = 7
 sets = st.sets(st.integers(0, WIDTH - 1))

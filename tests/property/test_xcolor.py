@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoal import Dissimilarity, InfeasibleError, InputError, Schema, advise, anonymize, audit
-from shoal.advice import Advice, advice_of, allowed_neighbours
-from shoal.audit.classes import Classes
-from shoal.audit.principles import principles_of
-from shoal.audit.proximity import proximity_of_classes
-from shoal.distances import Absolute, Asked, Equality
+from shoal.auditing.classes import Classes
+from shoal.auditing.principles import principles_of
+from shoal.auditing.proximity import proximity_of_classes
 from shoal.errors import Reason
 from shoal.kernels import RANGE, Closeness, Coloring, Geometry
+from shoal.measures.distances import Absolute, Asked, Equality
+from shoal.methods.dissimilarity_limits import Advice, advice_of, allowed_neighbours
 from shoal.methods.xcolor import balanced_classes, equal_sizes
 
 EPSILONS = st.sampled_from([0.0, 1.0, 2.0])

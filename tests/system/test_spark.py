@@ -42,7 +42,7 @@ from shoal import (
     SetAnonymity,
     SetDiversity,
 )
-from shoal.engines import session as opening
+from shoal.engines import spark_sessions as opening
 from shoal.errors import Reason
 from shoal.models import Model
 

@@ -23,7 +23,7 @@ import polars as pl
 import pytest
 from browser import Browser, chromium
 
-from shoal.io import read_table
+from shoal.files.reading import read_table
 from shoal.samples import enlarge, hospital
 
 SHOAL = [sys.executable, "-m", "shoal"]

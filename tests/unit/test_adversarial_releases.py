@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from shoal import Audit, Freeform, KAnonymity, Schema, audit
-from shoal.audit.reading import read_release
-from shoal.matches import Graph, Matches
+from shoal.auditing.reading import read_release
 from shoal.models import Model
+from shoal.recoding.coverage import Graph, Matches
 from shoal.schema import as_frame
 from shoal.table import Table
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.assignment import backtracking_assignment, random_assignment
-from shoal.randomness import Randomness
+from shoal.base.randomness import Randomness
+from shoal.recoding.assignment import backtracking_assignment, random_assignment
 
 Draw = Callable[[NDArray[np.int32], Randomness], NDArray[np.int32]]
 

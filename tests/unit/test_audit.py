@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from shoal import Column, Freeform, Hierarchy, InputError, KAnonymity, PromiseError, Schema, anonymize, audit
-from shoal.audit import audit_table
+from shoal.auditing import audit_table
 from shoal.errors import Reason
 from shoal.table import Table
 
@@ -193,12 +193,14 @@ def test_diversity_of_the_rows_that_a_record_fits() -> None:
     assert ill.distinct.tolist() == [2, 2, 2, 1]
     assert ill.highest.tolist() == pytest.approx([1 / 2, 2 / 3, 2 / 3, 1])
     assert not found.holds
-    assert "'ill' has only l = 1 instead of 2 among the rows that some record fits" in found.verdict
+    assert "'ill' has only l = 1 instead of 2 among the rows that cover some record" in found.verdict
     assert found.as_dict()["diversity_around"][0]["p"] == 1
     better = released.with_columns(ill=pl.Series(["a", "b", "a", "b"]))
     held = audit(original, better, schema, Freeform(k=2, l=1.5, p=2))
     assert held.holds
-    assert "in the rows that a person fits, no sensitive value is more frequent than 1 in 1.5" in held.verdict
+    assert (
+        "in the rows that cover a record, no sensitive value is more frequent than 1 in 1.5" in held.verdict
+    )
     assert audit(original, better, schema, Freeform(k=2)).diversity_around[0].p == 2
     assert not audit(original, better.drop("ill"), schema, Freeform(k=2, l=1.5)).holds
 

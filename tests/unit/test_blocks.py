@@ -16,12 +16,11 @@ from blockwise import people
 
 import shoal
 from shoal import Dissimilarity, Freeform, InputError, KAnonymity, Missing, OneK, Role, Schema
-from shoal.engines import large
-from shoal.engines.blocks import must_lie_apart
-from shoal.engines.crew import tell
-from shoal.engines.large import anonymize_file, release_unit
+from shoal.engines import on_disk as large
+from shoal.engines.on_disk import anonymize_file, release_unit
+from shoal.engines.workers import tell
 from shoal.errors import InfeasibleError, Reason
-from shoal.hierarchy import Prefixes
+from shoal.kinds.hierarchy import Prefixes
 
 ASKED: list[range] = []
 
@@ -215,11 +214,11 @@ def test_a_failed_block_is_an_error_and_no_release(tmp_path: Path, monkeypatch: 
 
 
 def test_promises_that_cutting_could_break_are_refused() -> None:
-    assert not must_lie_apart(KAnonymity(k=2, l=2), SCHEMA)
-    assert not must_lie_apart(Freeform(k=2, p=2), SCHEMA)
-    assert must_lie_apart(Freeform(k=2, l=2), SCHEMA)
+    assert not KAnonymity(k=2, l=2).blocks_must_not_overlap(SCHEMA)
+    assert not Freeform(k=2, p=2).blocks_must_not_overlap(SCHEMA)
+    assert Freeform(k=2, l=2).blocks_must_not_overlap(SCHEMA)
     dissimilar = Dissimilarity(k=2, epsilon=0, delta=0.5)
-    assert must_lie_apart(dissimilar, SCHEMA)
+    assert dissimilar.blocks_must_not_overlap(SCHEMA)
     several = SCHEMA.changed("name", role=Role.SENSITIVE)
     ruled = SCHEMA.changed("illness", hierarchy=Prefixes((1,)))
     for model, schema in (
@@ -228,8 +227,8 @@ def test_promises_that_cutting_could_break_are_refused() -> None:
         (Dissimilarity(k=2, epsilon=0, delta=0.5, distance=lambda *_: 0.0), SCHEMA),
         (dissimilar, ruled),
     ):
-        with pytest.raises(InputError, match="--engine memory") as caught:
-            must_lie_apart(model, schema)
+        with pytest.raises(InputError, match="in memory") as caught:
+            model.blocks_must_not_overlap(schema)
         assert caught.value.reason is Reason.PARAMETER
 
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 from one_column import FLAVOURS, NAN, encoded, refused, values_of
 
-from shoal.domain import RangeDomain, SetDomain, TreeDomain
 from shoal.errors import Reason
-from shoal.hierarchy import Hierarchy, Intervals, Prefixes
+from shoal.kinds.domain import RangeDomain, SetDomain, TreeDomain
+from shoal.kinds.hierarchy import Hierarchy, Intervals, Prefixes
 
 # Numbers
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from one_column import FLAVOURS, NAN, encoded, frame_of, refused
 
-from shoal import encoding
 from shoal.errors import InputError, Reason
-from shoal.hierarchy import Intervals, Prefixes
+from shoal.kinds import encoding
+from shoal.kinds.hierarchy import Intervals, Prefixes
 from shoal.schema import Column, Role, Schema
 from shoal.table import Table
 

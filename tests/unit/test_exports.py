@@ -12,6 +12,6 @@ def test_all_names_are_there_once() -> None:
 
 
 def test_audit_is_the_function_although_a_room_has_that_name() -> None:
-    import shoal.audit.classes  # loading the room must not hide the function
+    import shoal.auditing.classes  # loading the room must not hide the function
 
     assert callable(shoal.audit)

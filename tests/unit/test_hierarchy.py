@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shoal.errors import InputError, Reason
-from shoal.hierarchy import MISSING, Hierarchy, HierarchySource, Intervals, Prefixes
+from shoal.kinds.hierarchy import MISSING, Hierarchy, HierarchySource, Intervals, Prefixes
 
 ADULT = {
     "age": 100,

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from shoal import io
 from shoal.errors import InputError, Reason
+from shoal.files import reading as io
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,11 @@ import pytest
 from numpy.typing import NDArray
 
 from shoal import Schema, kernels
-from shoal.audit.reading import read_release
-from shoal.hierarchy import Hierarchy
+from shoal.auditing.reading import read_release
 from shoal.kernels import RANGE, SET, Geometry, Intervals, Subsets
-from shoal.matches import Graph, Matches
+from shoal.kinds.hierarchy import Hierarchy
 from shoal.recoding import Ranges
+from shoal.recoding.coverage import Graph, Matches
 from shoal.schema import as_frame
 from shoal.table import Table
 

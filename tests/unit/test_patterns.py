@@ -11,7 +11,8 @@ import pytest
 
 from shoal import InfeasibleError, InputError, Pattern, Patterned, Schema, anonymize, audit
 from shoal.errors import Reason
-from shoal.patterns import Mask
+from shoal.models.patterned import read_patterns
+from shoal.models.patterns import Mask
 
 COLUMNS = {"age": 1.0, "zip": 2.0, "sex": 1.0}
 FRAME = pl.DataFrame(
@@ -190,23 +191,23 @@ def test_a_file_says_the_same(tmp_path: Path) -> None:
         'up_to = 2\nnever = ["sex"]\npriorities = [["age", "zip"]]\n'
         'leftovers = "refuse"\n[weights]\nzip = 2\n'
     )
-    said = Patterned(k=2, **Patterned.described(file))
+    said = Patterned(k=2, **read_patterns(file))
     given = Patterned(
         k=2, up_to=2, never=["sex"], priorities=[["age", "zip"]], leftovers="refuse", weights={"zip": 2}
     )
     assert said == given
     assert hash(said) == hash(given)
     file.write_text('[[patterns]]\nsuppress = ["age"]\n[[patterns]]\nkeep = ["sex"]\n')
-    assert Patterned(k=2, **Patterned.described(file)).parameters == {
+    assert Patterned(k=2, **read_patterns(file)).parameters == {
         "k": 2,
         "patterns": [{"suppress": ["age"]}, {"keep": ["sex"]}],
         "leftovers": "suppress",
     }
     file.write_text("upto = 2\n")
     with pytest.raises(InputError, match="did you mean 'up_to'"):
-        Patterned.described(file)
+        read_patterns(file)
     with pytest.raises(InputError, match="no patterns file"):
-        Patterned.described(tmp_path / "none.toml")
+        read_patterns(tmp_path / "none.toml")
 
 
 def test_the_certificate_lists_patterns_and_the_proven_bound() -> None:
@@ -224,7 +225,7 @@ def test_the_certificate_lists_patterns_and_the_proven_bound() -> None:
         ({}, "a row suppresses any combination of columns"),
         (
             {"up_to": 2},
-            "a row suppresses at most 2 columns, or all that may be, where nothing else is possible",
+            "at most 2 columns, or all that may be suppressed where nothing else is possible",
         ),
         ({"up_to": 2, "leftovers": "refuse", "never": ["sex"]}, "at most 2 columns, never 'sex'"),
         ({"patterns": [{"keep": ["sex"]}], "leftovers": "refuse"}, "a row suppresses the same columns"),

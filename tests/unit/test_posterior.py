@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from shoal import KAnonymity, Schema, anonymize
-from shoal.audit.posterior import Posterior, labels_of, posterior
-from shoal.audit.reading import read_release
-from shoal.hierarchy import Hierarchy
-from shoal.matches import Graph
+from shoal.auditing.posterior import Posterior, labels_of, posterior
+from shoal.auditing.reading import read_release
+from shoal.kinds.hierarchy import Hierarchy
+from shoal.recoding.coverage import Graph
 from shoal.samples import hospital
 from shoal.schema import Column, Kind, Role, as_frame
 from shoal.table import Table

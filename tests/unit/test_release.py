@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from shoal import InputError, InternalError, KAnonymity, Schema, anonymize, read_table
-from shoal.randomness import Randomness
+from shoal.base.randomness import Randomness
 from shoal.recoding import Recoding
 from shoal.release import publish
 from shoal.samples import hospital

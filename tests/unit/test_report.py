@@ -202,8 +202,8 @@ def test_an_item_of_one_person_is_not_told(basket_release: Release, tmp_path: Pa
     ("model", "words"),
     [
         (Freeform(k=3, l=1.1), "counted, not weighed"),
-        (KOne(k=3), "do not publish it alone"),
-        (KK(k=3), "strike out rows"),
+        (KOne(k=3), "do not publish such a release"),
+        (KK(k=3), "rule out rows"),
         (Concealment(k=3), "random choices of the method"),
     ],
     ids=str,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shoal import staging
 from shoal.errors import InputError, Reason
-from shoal.staging import remove_folder, staged_file, staged_folder
+from shoal.files import staging
+from shoal.files.staging import remove_folder, staged_file, staged_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from shoal import streams
 from shoal.errors import InputError, Reason
-from shoal.io import read_table
+from shoal.files import streams
+from shoal.files.reading import read_table
 from shoal.schema import Kind, merged_kinds
 
 TEXTS = {

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import InputError, Reason
-from shoal.io import read_table
+from shoal.files.reading import read_table
 from shoal.samples import hospital
 from shoal.schema import Kind, Role, Schema
-from shoal.suggestion import FEW, Suggestion, suggest, warnings
+from shoal.schema.suggesting import FEW, Suggestion, suggest, warnings
 
 I, Q, S, O = Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.OTHER  # noqa: E741
 NUMERIC, CATEGORICAL, DATE = Kind.NUMERIC, Kind.CATEGORICAL, Kind.DATE

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoal.audit.uniqueness import Combination, uniqueness
+from shoal.auditing.uniqueness import Combination, uniqueness
 from shoal.errors import InputError, Reason
 
 Codes = NDArray[np.int32]

@@ -17,8 +17,8 @@ from shoal.schema import Kind, Role, Schema
 from shoal.web import export
 from shoal.web.columns import described
 from shoal.web.data import shown_name, tables_in
-from shoal.web.desk import Pace, Plan, Run
 from shoal.web.promise import CARDS, planned, suitable, usual_k
+from shoal.web.state import Pace, Plan, Run
 from shoal.web.tasks import Source
 from shoal.web.work import Job
 
@@ -172,7 +172,7 @@ def test_impossible_promises_are_refused_at_their_field(
 
 
 def test_models_that_suit_a_table() -> None:
-    assert set(CARDS) == set(shoal.commands.MODELS)
+    assert set(CARDS) == set(shoal.models.MODELS)
     assert suitable(schema())[0] == "freeform"
     assert "dissimilarity" in suitable(schema())
     assert "dissimilarity" not in suitable(schema(role_3="other"))

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from shoal.advice import DEFAULT_K, Advice, Point
-from shoal.advice import advise as adviser
 from shoal.cli import options
 from shoal.cli.output import out, show_facts, show_json, show_table
 from shoal.errors import InputError, Reason
+from shoal.methods.dissimilarity_limits import DEFAULT_K, Advice, Point
+from shoal.methods.dissimilarity_limits import advise as adviser
 
 _HEIGHT = 10
 
@@ -22,14 +22,15 @@ def advise(
         float,
         typer.Option(
             "--epsilon",
-            help="Sensitive values so far apart count as nearly the same.",
-            rich_help_panel="The promise",
+            help="Sensitive values within this distance count as nearly equal.",
         ),
     ],
-    distance: options.Distance = None,
+    distance: Annotated[
+        str | None, typer.Option("--distance", help="Distance between sensitive values; see `anonymize`.")
+    ] = None,
     k: Annotated[
         str,
-        typer.Option("--k", help="Which k to tell of, comma-separated.", rich_help_panel="The promise"),
+        typer.Option("--k", help="Minimum crowd sizes to report on, comma-separated."),
     ] = ",".join(map(str, DEFAULT_K)),
     as_json: options.AsJson = False,
 ) -> None:

@@ -3,109 +3,58 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from shoal import commands, engines
+from shoal import engines
 from shoal.cli import options
+from shoal.cli.declared import FILES, METHOD, method_options, model_parameters, takes
 from shoal.cli.output import progress, show_facts, show_json, warn
 from shoal.engines.blocks import BLOCK_ROWS
-from shoal.engines.large import BlockedRelease, anonymize_blocks
-from shoal.engines.session import spark_session
+from shoal.engines.on_disk import BlockedRelease, anonymize_blocks
 from shoal.engines.spark import anonymize_spark
+from shoal.engines.spark_sessions import spark_session
 from shoal.errors import InputError, Reason
+from shoal.files.staging import staged_folder
 from shoal.measures import Loss
+from shoal.models import Model, make_model, usual_model
 from shoal.release import RELEASE_FILES, Format, Release
-from shoal.staging import staged_folder
-from shoal.suggestion import warnings
+from shoal.schema import Schema
+from shoal.schema.suggesting import warnings
 
 MOST_PATTERNS = 8
-"""So many combinations of suppressed cells are shown, those of most rows."""
+"""The maximum number of combinations of suppressed cells that are shown, those of most rows."""
 
 
-@options.takes_table
+@takes(load=options.TABLE, parameters=model_parameters(), choices=method_options())
 def anonymize(
     load: options.Loading,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the release.", rich_help_panel="Files")
-    ],
-    k: Annotated[
-        int | None,
-        typer.Option("--k", help="Nobody is told from fewer than k.", rich_help_panel="The promise"),
-    ] = None,
+    parameters: dict[str, Any],
+    choices: dict[str, Any],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
     model: options.ModelName = None,
-    diversity_l: options.DiversityL = None,
-    diversity_p: options.DiversityP = None,
-    entropy_l: options.EntropyL = None,
-    two_sided: options.TwoSided = None,
-    withhold: options.Withhold = None,
-    patterns: options.PatternsFile = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    distance: options.Distance = None,
     method: Annotated[
-        str | None, typer.Option("--method", help="Another way to keep it.", rich_help_panel="The promise")
-    ] = None,
-    effort: Annotated[
         str | None,
         typer.Option(
-            "--effort",
-            help="fast, balanced or best; chain: not best; mondrian: none.",
-            rich_help_panel="The promise",
-        ),
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(
-            "--start",
-            help="xcolor: locality, or degree as in the paper.",
-            rich_help_panel="The promise",
-        ),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(
-            "--seconds", help="exact, patterned: how long the proof may take.", rich_help_panel="The promise"
-        ),
-    ] = None,
-    measure: Annotated[
-        str | None,
-        typer.Option(
-            "--measure",
-            help="gcp, lm or em: what is to be lost least, by some methods.",
-            rich_help_panel="The promise",
-        ),
-    ] = None,
-    relaxed: Annotated[
-        bool,
-        typer.Option(
-            "--relaxed", help="mondrian: may divide records of one value.", rich_help_panel="The promise"
-        ),
-    ] = False,
-    randomized: Annotated[
-        bool | None,
-        typer.Option(
-            "--randomized/--no-randomized",
-            help="concealment, kk, k1, 1k: rows are drawn; without it never to publish.",
-            rich_help_panel="The promise",
+            "--method", help="Algorithm to use instead of the model's default.", rich_help_panel=METHOD
         ),
     ] = None,
     file_format: Annotated[
         Format | None,
         typer.Option(
             "--format",
-            help="csv (text) or parquet (typed); csv, with Spark parquet.",
-            rich_help_panel="Files",
+            help="csv (text) or parquet (typed); csv if omitted, with Spark parquet.",
+            rich_help_panel=FILES,
         ),
     ] = None,
     keep_key: Annotated[
         bool,
-        typer.Option("--keep-key", help="Also write key.csv, which undoes it all.", rich_help_panel="Files"),
+        typer.Option(
+            "--keep-key", help="Also write key.csv, which re-identifies every row.", rich_help_panel=FILES
+        ),
     ] = False,
     engine: options.Engine = "auto",
     master: options.Master = None,
@@ -115,100 +64,103 @@ def anonymize(
     fresh: options.Fresh = False,
     overwrite: options.Overwrite = False,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Repeatable; for experiments only, never to publish.")
+        int | None,
+        typer.Option(
+            "--seed",
+            help="Make the release repeatable: for experiments only, never for publication.",
+            rich_help_panel=METHOD,
+        ),
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
-    promised = partial(
-        commands.promise,
-        k=k,
-        l=diversity_l,
-        p=diversity_p,
-        entropy_l=entropy_l,
-        two_sided=two_sided,
-        withhold=withhold,
-        patterns_file=patterns,
-        epsilon=epsilon,
-        delta=delta,
-        distance=distance,
-    )
-    given = {
-        "effort": effort,
-        "start": start,
-        "seconds": seconds,
-        "measure": measure,
-        "randomized": randomized,
-        "relaxed": relaxed or None,
-    }
-    choices: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+
+    def promised(schema: Schema) -> Model:
+        return make_model(model or usual_model(schema).name, parameters)
+
+    choices |= {"method": method, "seed": seed}
     who = options.engine_for(engine, load, keep_key=keep_key)
-    if who != "memory":
-        call: dict[str, Any] = {
-            "method": method,
-            "seed": seed,
-            "block_rows": block_rows,
-            "work": work,
-            "overwrite": overwrite,
-            **choices,
-        }
-        blocked: BlockedRelease
-        with progress(quiet or as_json) as report, ExitStack() as stack:
+    release: Release | BlockedRelease
+    if who == "memory":
+        form = file_format or "csv"
+        release = _in_memory(
+            load, promised, choices, output, form, keep_key, overwrite, quiet=quiet or as_json
+        )
+        made = release.circumstances
+    else:
+        choices |= {"block_rows": block_rows, "work": work, "overwrite": overwrite}
+        with progress(quiet or as_json) as report:
+            choices["progress"] = report
             if who == "spark":
-                if file_format == "csv":
-                    raise InputError("Spark writes Parquet; leave out --format csv", reason=Reason.PARAMETER)
-                report("starting Spark", 0.0)
-                session = stack.enter_context(spark_session(master))
-                report("looking at the columns", 0.0)
-                table, described = options.spark_table(load, session)
-                promise = promised(model or commands.default_model(described))
-                blocked = anonymize_spark(table, described, promise, output, progress=report, **call)
+                release = _on_spark(load, promised, choices, output, file_format, master)
             else:
+                choices |= {"form": file_format or "csv", "jobs": jobs, "fresh": fresh}
                 report("looking at the columns", 0.0)
                 source, described = options.open_table(load)
-                promise = promised(model or commands.default_model(described))
-                call |= {"form": file_format or "csv", "jobs": jobs, "fresh": fresh}
-                blocked = anonymize_blocks(source, described, promise, output, progress=report, **call)
-        _warn(blocked.certificate, seed, randomized)
-        if as_json:
-            show_json(blocked.certificate)
-        elif not quiet:
-            show_blocked(blocked, output)
-        return
-    # Opened before the work, so that nobody waits for a release that cannot be saved.
+                release = anonymize_blocks(source, described, promised(described), output, **choices)
+        made = release.certificate
+    _warn(made, seed)
+    if keep_key:
+        warn(f"{output / 'key.csv'} re-identifies every row; keep it apart from the release, or delete it")
+    if as_json:
+        show_json(release.certificate)
+    elif not quiet:
+        show_release(release, output) if isinstance(release, Release) else show_blocked(release, output)
+
+
+def _in_memory(
+    load: options.Loading,
+    promised: Callable[[Schema], Model],
+    choices: dict[str, Any],
+    output: Path,
+    form: Format,
+    keep_key: bool,
+    overwrite: bool,
+    *,
+    quiet: bool,
+) -> Release:
+    """Make a release of a table that fits into memory, and write its files."""
+    # The folder is opened before the work, so that a release that cannot be saved is not made.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
         for warning in warnings(frame, described):
             warn(warning)
-        with progress(quiet or as_json) as report:
-            release = engines.anonymize(
-                frame,
-                described,
-                promised(model or commands.default_model(described)),
-                method=method,
-                seed=seed,
-                progress=report,
-                **choices,
-            )
-        release.write_files(staging, form=file_format or "csv", keep_key=keep_key)
-    _warn(release.circumstances, seed, randomized)
-    if keep_key:
-        warn(f"{output / 'key.csv'} tells who is who; keep it apart from the release, or delete it")
-    if as_json:
-        show_json(release.certificate)
-    elif not quiet:
-        show_release(release, output)
+        with progress(quiet) as report:
+            release = engines.anonymize(frame, described, promised(described), progress=report, **choices)
+        release.write_files(staging, form=form, keep_key=keep_key)
+    return release
 
 
-def _warn(made: Mapping[str, Any], seed: int | None, randomized: bool | None) -> None:
-    """Show what the method has to say, and what must not be published."""
+def _on_spark(
+    load: options.Loading,
+    promised: Callable[[Schema], Model],
+    choices: dict[str, Any],
+    output: Path,
+    file_format: Format | None,
+    master: str | None,
+) -> BlockedRelease:
+    """Make a release on a Spark cluster."""
+    if file_format == "csv":
+        raise InputError("Spark writes Parquet; leave out --format csv", reason=Reason.PARAMETER)
+    choices["progress"]("starting Spark", 0.0)
+    with spark_session(master) as session:
+        choices["progress"]("looking at the columns", 0.0)
+        table, described = options.spark_table(load, session)
+        return anonymize_spark(table, described, promised(described), output, **choices)
+
+
+def _warn(made: Mapping[str, Any], seed: int | None) -> None:
+    """Show the notes of the method, and why a release must not be published."""
     for note in made.get("notes", ()):
         warn(note)
     if seed is not None:
-        warn("this release is seeded: whoever knows the seed can undo the shuffle; do not publish it")
-    if randomized is False:
-        warn("this release is not randomized: whoever knows everybody can find out who is who; an experiment")
+        warn("this release is seeded: anyone who has the seed can undo the shuffle; do not publish it")
+    if made["options"].get("randomized") is False:
+        warn(
+            "this release is not randomized: an attacker who knows every record can re-identify its rows; do "
+            "not publish it"
+        )
 
 
 def show_blocked(release: BlockedRelease, folder: Path) -> None:

@@ -7,42 +7,36 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal import Audit, commands
+from shoal import Audit
 from shoal import audit as auditor
 from shoal.cli import options
+from shoal.cli.declared import FILES, MODEL, model_parameters, takes
 from shoal.cli.output import out, show_facts, show_json
 from shoal.errors import InputError, Reason
-from shoal.io import read_table
-from shoal.models import Dissimilarity, SetDiversity
+from shoal.files.reading import read_table
+from shoal.models import Model, declarations, is_required, make_model, model_named, usual_model
 from shoal.release import read_key
+from shoal.schema import Schema
 
 
-@options.takes_table
+@takes(load=options.TABLE, parameters=model_parameters())
 def audit(
     load: options.Loading,
+    parameters: dict[str, Any],
     released: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released table.")],
-    k: Annotated[
-        int | None, typer.Option("--k", help="The k that was promised.", rich_help_panel="The promise")
-    ] = None,
     model: options.ModelName = None,
-    diversity_l: options.DiversityL = None,
-    diversity_p: options.DiversityP = None,
-    entropy_l: options.EntropyL = None,
-    two_sided: options.TwoSided = None,
-    withhold: options.Withhold = None,
-    patterns: options.PatternsFile = None,
     key: Annotated[
         Path | None,
         typer.Option(
-            "--key", help="key.csv: also check each row against its own record.", rich_help_panel="Files"
+            "--key", help="key.csv: also check each row against its own record.", rich_help_panel=FILES
         ),
     ] = None,
     may_leave_out: Annotated[
         bool,
         typer.Option(
             "--may-leave-out",
-            help="The release may have fewer rows than the original.",
-            rich_help_panel="The promise",
+            help="The release may have fewer rows than the original has records.",
+            rich_help_panel=MODEL,
         ),
     ] = False,
     posterior: Annotated[
@@ -50,46 +44,25 @@ def audit(
         typer.Option(
             "--posterior",
             metavar="SECONDS",
-            help="Also estimate, for so long, how likely the best guess of the strongest adversary is.",
-            rich_help_panel="The promise",
+            help="Also estimate, for this long, how likely the strongest attacker guesses right.",
+            rich_help_panel=MODEL,
         ),
     ] = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    distance: options.Distance = None,
     population: Annotated[
         Path | None,
         typer.Option(
             "--population",
-            help="Table of all who could be in the original, for the risk when nobody knows who is.",
-            rich_help_panel="Files",
+            help="Table of everyone who could be in the original, for the risk from an attacker who does not "
+            "know who is.",
+            rich_help_panel=FILES,
         ),
     ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Check a release against its original: exit code 1 if the promise does not hold."""
+    """Check a release against its original: exit code 1 if the guarantee does not hold."""
     frame, described = load()
-    promised = None
-    near: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "distance": distance}
-    parameters: dict[str, Any] = {
-        "l": diversity_l,
-        "p": diversity_p,
-        "entropy_l": entropy_l,
-        "two_sided": two_sided,
-        "withhold": withhold,
-        "patterns_file": patterns,
-    }
-    if model == Dissimilarity.name:
-        parameters |= near
-        near = {}
-    if k is not None or model == SetDiversity.name:
-        promised = commands.promise(model or commands.default_model(described), k=k, **parameters)
-    elif model is not None or any(given is not None for given in parameters.values()):
-        raise InputError(
-            "a promise needs its --k; without one, the audit reports and judges nothing",
-            reason=Reason.PARAMETER,
-        )
+    promised, near = _promised(model, parameters, described)
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
     found = auditor(
@@ -111,6 +84,25 @@ def audit(
         out.print(found.verdict, style="green" if found.holds else "bold red", markup=False, highlight=False)
     if not found.holds:
         raise typer.Exit(1)
+
+
+def _promised(name: str | None, given: dict[str, Any], schema: Schema) -> tuple[Model | None, dict[str, Any]]:
+    """Return the model that options describe, if any, and what else to find out about sensitive values."""
+    kind = usual_model(schema) if name is None else model_named(name)
+    # Without such a model, the distance between sensitive values is something to measure.
+    measured = ("epsilon", "delta", "distance")
+    own = [each for each, _, _ in declarations(kind)]
+    near = {each: given[each] for each in measured if each not in own}
+    asked = {each: value for each, value in given.items() if each not in near and value is not None}
+    if not asked and name is None:
+        return None, near
+    if not any(is_required(field) and each in asked for each, _, field in declarations(kind)):
+        needed = [f"--{each}" for each, _, field in declarations(kind) if is_required(field)]
+        raise InputError(
+            f"the model needs {' and '.join(needed)}; without a model, the audit reports and judges nothing",
+            reason=Reason.PARAMETER,
+        )
+    return make_model(kind.name, asked), near
 
 
 def _adversary(found: Audit) -> list[tuple[str, str]]:

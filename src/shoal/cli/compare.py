@@ -11,59 +11,62 @@ import typer
 
 from shoal import commands
 from shoal.cli import options
+from shoal.cli.declared import ENGINE, FILES, METHOD, method_options, model_parameters, takes
 from shoal.cli.output import out, progress, show_json, show_table, warn
 from shoal.engines.compare import Outcome, Run, options_for
 from shoal.engines.compare import compare as compare_runs
 from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
+from shoal.files.staging import staged_file
 from shoal.methods import METHODS
-from shoal.models import Freeform, KAnonymity
+from shoal.models import Freeform, KAnonymity, make_model, model_named, usual_model
 from shoal.report.comparison import comparison_page
 from shoal.report.panel import percent
-from shoal.staging import staged_file
-from shoal.suggestion import warnings
+from shoal.schema.suggesting import warnings
 
 PROVERS = ("exact",)
 """Methods for small tables, compared only if they are named."""
 
 
-@options.takes_table
+@takes(load=options.TABLE, parameters=model_parameters(), wanted=method_options())
 def compare(
     load: options.Loading,
-    k: Annotated[
-        str, typer.Option("--k", help="Several k, comma-separated.", rich_help_panel="The promise")
-    ] = "2,5,10,50",
-    model: Annotated[
-        str | None,
-        typer.Option("--model", help="Several models, comma-separated.", rich_help_panel="The promise"),
-    ] = None,
+    parameters: dict[str, Any],
+    wanted: dict[str, Any],
+    k: Annotated[str, typer.Option("--k", help="Minimum crowd sizes, comma-separated.")] = "2,5,10,50",
+    model: Annotated[str | None, typer.Option("--model", help="Privacy models, comma-separated.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            "--method", help="Several methods; all, if none is named.", rich_help_panel="The promise"
-        ),
-    ] = None,
-    diversity_l: options.DiversityL = None,
-    diversity_p: options.DiversityP = None,
-    entropy_l: options.EntropyL = None,
-    effort: Annotated[
-        str | None,
-        typer.Option("--effort", help="For the methods that have one.", rich_help_panel="The promise"),
+        typer.Option("--method", help="Methods, comma-separated; all if omitted.", rich_help_panel=METHOD),
     ] = None,
     choose: Annotated[
         int | None,
-        typer.Option("--choose", metavar="K", help="The k whose best run is highlighted; else the largest."),
+        typer.Option(
+            "--choose",
+            metavar="K",
+            help="The k whose best run is highlighted; the largest if omitted.",
+            rich_help_panel=FILES,
+        ),
     ] = None,
     limit: Annotated[
-        float | None, typer.Option("--limit", metavar="SECONDS", help="How long a run may take.")
+        float | None,
+        typer.Option("--limit", metavar="SECONDS", help="Time limit of a run.", rich_help_panel=ENGINE),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="How many run at a time; else one for each core.")
+        int | None,
+        typer.Option(
+            "--jobs",
+            min=1,
+            help="Number of runs at a time; one for each core if omitted.",
+            rich_help_panel=ENGINE,
+        ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the page.", rich_help_panel="Files")
+        Path, typer.Option("--output", "-o", help="File for the page with all results.")
     ] = Path("compare.html"),
     overwrite: options.Overwrite = False,
-    seed: Annotated[int | None, typer.Option("--seed", help="Makes runs repeatable.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Make runs repeatable.", rich_help_panel=METHOD)
+    ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -72,8 +75,7 @@ def compare(
         frame, described = load()
         for warning in warnings(frame, described):
             warn(warning)
-        parameters = {"l": diversity_l, "p": diversity_p, "entropy_l": entropy_l}
-        models = _words(model) or _usual_models(commands.default_model(described))
+        models = _words(model) or _usual_models(usual_model(described).name)
         ks = _numbers(k)
         if choose is not None and choose not in ks:
             raise InputError(
@@ -81,7 +83,7 @@ def compare(
                 reason=Reason.PARAMETER,
             )
         ways = _ways(models, _words(method), ks)
-        plans = [_planned(way, parameters, {} if effort is None else {"effort": effort}) for way in ways]
+        plans = [_planned(way, parameters, wanted) for way in ways]
         runs = [plan for plan in plans if isinstance(plan, Run)]
         with progress(quiet or as_json) as report:
             made = compare_runs(frame, described, runs, seed=seed, limit=limit, jobs=jobs, progress=report)
@@ -123,14 +125,7 @@ def _usual_models(usual: str) -> list[str]:
 
 def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> list[_Way]:
     """Return all ways that are asked for; methods go with the models that they keep."""
-    for name in models:
-        if name not in commands.MODELS:
-            raise InputError(
-                f"model {name!r} is unknown{did_you_mean(name, commands.MODELS)}; "
-                f"there is {listing(commands.MODELS)}",
-                reason=Reason.PARAMETER,
-            )
-    known = {name: METHODS[commands.MODELS[name]] for name in models}
+    known = {name: METHODS[model_named(name)] for name in models}
     every = [method for of_model in known.values() for method in of_model]
     for method in methods:
         if method not in every:
@@ -151,7 +146,7 @@ def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> l
 def _planned(way: _Way, parameters: dict[str, Any], wanted: dict[str, Any]) -> Run | Outcome:
     """Return the run of a way, or why there cannot be one."""
     try:
-        model = commands.promise(way.model, k=way.k, **parameters)
+        model = make_model(way.model, {"k": way.k, **parameters})
         return Run(model, way.method, options_for(model, way.method, wanted))
     except ShoalError as error:
         return Outcome(None, error.reason.value, str(error), 0.0)

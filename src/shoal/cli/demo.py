@@ -11,13 +11,13 @@ from shoal import engines
 from shoal.cli import options
 from shoal.cli.anonymize import show_release
 from shoal.cli.output import out, progress, show_json
-from shoal.hierarchy import Prefixes
-from shoal.io import write_csv
+from shoal.engines.scanning import combinations
+from shoal.files.reading import write_csv
+from shoal.files.staging import staged_file
+from shoal.kinds.hierarchy import Prefixes
 from shoal.models import Freeform
 from shoal.samples import hospital
-from shoal.scanning import combinations
 from shoal.schema import Schema
-from shoal.staging import staged_file
 from shoal.table import Table
 
 
@@ -25,8 +25,8 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the demo's files.")] = Path(
         "shoal-demo"
     ),
-    patients: Annotated[int, typer.Option("--patients", min=100, help="How many to make up.")] = 5_000,
-    k: Annotated[int, typer.Option("--k", help="Nobody is told from fewer than k.")] = 10,
+    patients: Annotated[int, typer.Option("--patients", min=100, help="Number of made-up patients.")] = 5_000,
+    k: Annotated[int, typer.Option("--k", help="Minimum crowd size.")] = 10,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:

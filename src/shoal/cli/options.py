@@ -3,76 +3,77 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
 
-from shoal.commands import MODELS, option
-from shoal.engines.large import exceeds_memory
+from shoal.cli.declared import COLUMNS, ENGINE, FILES, Bundle, takes
+from shoal.commands import option
+from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, kinds_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
-from shoal.hierarchy import Hierarchy
-from shoal.io import ITEMS, holds_transactions, read_table
+from shoal.files.reading import ITEMS, holds_transactions, read_table
+from shoal.files.streams import Source, open_source
+from shoal.kinds.hierarchy import Hierarchy
+from shoal.models import in_order
 from shoal.schema import Kind, Role, Schema, merged_kinds
-from shoal.streams import Source, open_source
-from shoal.transactions import collect_items
+from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ENGINES = ("auto", "memory", "blocks", "spark")
 
-_ABOUT = "About the table"
-_PROMISE = "The promise"
-_FILES = "Files"
-_ENGINE = "The engine"
-
 TableFile = Annotated[
     Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet, Arrow or .dat file.")
 ]
 SchemaFile = Annotated[
     Path | None,
-    typer.Option("--schema", help="schema.toml, as `shoal scan` writes it.", rich_help_panel=_ABOUT),
+    typer.Option("--schema", help="Schema file, as `shoal scan` writes it."),
 ]
 Quasi = Annotated[
     list[str] | None,
-    typer.Option(
-        "--quasi",
-        help="Columns others may know, comma-separated: they are generalized.",
-        rich_help_panel=_ABOUT,
-    ),
+    typer.Option("--quasi", help="Quasi-identifiers, comma-separated: columns an attacker may know."),
 ]
 Sensitive = Annotated[
     list[str] | None,
-    typer.Option("--sensitive", help="Columns nobody must learn, comma-separated.", rich_help_panel=_ABOUT),
+    typer.Option("--sensitive", help="Sensitive columns, comma-separated: an attacker must not learn them."),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", help="Identifying columns, comma-separated: left out.", rich_help_panel=_ABOUT),
+    typer.Option("--drop", help="Identifying columns, comma-separated: left out of the release."),
 ]
 Hierarchies = Annotated[
     list[str] | None,
-    typer.Option("--hierarchy", metavar="COLUMN=FILE", help="Levels of a column.", rich_help_panel=_ABOUT),
+    typer.Option(
+        "--hierarchy",
+        metavar="COLUMN=FILE",
+        help="Generalization hierarchy of a column, as a CSV file.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="numeric, date, categorical or items, where it is inferred wrongly.",
-        rich_help_panel=_ABOUT,
+        help="Kind of a column, if it is inferred wrongly: numeric, date, ordinal, categorical or items.",
+        rich_help_panel=COLUMNS,
     ),
 ]
 Separators = Annotated[
     list[str] | None,
     typer.Option(
-        "--separator", metavar="COLUMN=TEXT", help="Between the items of a cell.", rich_help_panel=_ABOUT
+        "--separator",
+        metavar="COLUMN=TEXT",
+        help="Text between the items of a cell.",
+        rich_help_panel=COLUMNS,
     ),
 ]
 Long = Annotated[
@@ -80,14 +81,17 @@ Long = Annotated[
     typer.Option(
         "--long",
         metavar="RECORD,ITEM",
-        help="The table has a row for each item of a record; these columns say which.",
-        rich_help_panel=_ABOUT,
+        help="The table has one row for each item of a record; the columns of record and item.",
+        rich_help_panel=COLUMNS,
     ),
 ]
 Weights = Annotated[
     list[str] | None,
     typer.Option(
-        "--weight", metavar="COLUMN=NUMBER", help="How much losses in it count.", rich_help_panel=_ABOUT
+        "--weight",
+        metavar="COLUMN=NUMBER",
+        help="Weight of a column in the information loss; 1 if omitted.",
+        rich_help_panel=COLUMNS,
     ),
 ]
 Missings = Annotated[
@@ -95,125 +99,88 @@ Missings = Annotated[
     typer.Option(
         "--missing",
         metavar="COLUMN=POLICY",
-        help="Missing values: category, suppress or error.",
-        rich_help_panel=_ABOUT,
+        help="What to do with missing values: category, suppress or error.",
+        rich_help_panel=COLUMNS,
     ),
 ]
 MissingMarks = Annotated[
     list[str] | None,
-    typer.Option("--missing-mark", help="A text that means 'missing', such as ?.", rich_help_panel=_ABOUT),
+    typer.Option(
+        "--missing-mark", help="Text that stands for a missing value, such as ?.", rich_help_panel=COLUMNS
+    ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option("--delimiter", help="Of a CSV file, if not found by itself.", rich_help_panel=_FILES),
+    typer.Option(
+        "--delimiter",
+        help="Delimiter of the CSV file; detected automatically if omitted.",
+        rich_help_panel=FILES,
+    ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option("--encoding", help="Of a CSV file, if not found by itself.", rich_help_panel=_FILES),
+    typer.Option(
+        "--encoding",
+        help="Encoding of the CSV file; detected automatically if omitted.",
+        rich_help_panel=FILES,
+    ),
 ]
 ModelName = Annotated[
-    str | None, typer.Option("--model", help=f"One of: {', '.join(MODELS)}.", rich_help_panel=_PROMISE)
-]
-DiversityL = Annotated[
-    float | None,
-    typer.Option("--l", help="No sensitive value above a share of 1/l.", rich_help_panel=_PROMISE),
-]
-DiversityP = Annotated[
-    int | None,
-    typer.Option("--p", help="At least p different sensitive values.", rich_help_panel=_PROMISE),
-]
-EntropyL = Annotated[
-    float | None,
-    typer.Option(
-        "--entropy-l", help="Entropy of sensitive values at least log(l).", rich_help_panel=_PROMISE
-    ),
-]
-TwoSided = Annotated[
-    bool | None,
-    typer.Option(
-        "--two-sided", help="concealment: of rows, too, not only of records.", rich_help_panel=_PROMISE
-    ),
-]
-Withhold = Annotated[
-    float | None,
-    typer.Option(
-        "--withhold", help="kk, k1, 1k: share of records left out at random.", rich_help_panel=_PROMISE
-    ),
-]
-PatternsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--patterns",
-        help="patterned: a TOML file of what may be suppressed; all combinations if it is not given.",
-    ),
-]
-Epsilon = Annotated[
-    float | None,
-    typer.Option(
-        "--epsilon",
-        help="Sensitive values so far apart count as nearly the same.",
-        rich_help_panel=_PROMISE,
-    ),
-]
-Delta = Annotated[
-    float | None,
-    typer.Option(
-        "--delta",
-        help="At most a share of 1 - delta of a crowd should be nearly the same.",
-        rich_help_panel=_PROMISE,
-    ),
-]
-Distance = Annotated[
     str | None,
-    typer.Option(
-        "--distance",
-        help="How far apart sensitive values are: absolute, equality or tree; for several columns together "
-        "l1, l2, linf or least.",
-        rich_help_panel=_PROMISE,
-    ),
+    typer.Option("--model", help=f"Privacy model: one of {', '.join(model.name for model in in_order())}."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=FILES)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Show neither progress nor a summary.", rich_help_panel=FILES)
+]
 Engine = Annotated[
     str,
     typer.Option(
         "--engine",
-        help="memory (the table at once), blocks (beyond memory), spark (a cluster) or auto.",
-        rich_help_panel=_ENGINE,
+        help="memory (the whole table at once), blocks (larger than memory), spark (a cluster) or auto.",
+        rich_help_panel=ENGINE,
     ),
 ]
 BlockRows = Annotated[
     int,
-    typer.Option("--block-rows", help="blocks, spark: records of a block, about.", rich_help_panel=_ENGINE),
+    typer.Option(
+        "--block-rows",
+        help="blocks, spark: approximate number of records in a block.",
+        rich_help_panel=ENGINE,
+    ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", help="blocks: so many at a time; one for each core.", rich_help_panel=_ENGINE),
+    typer.Option(
+        "--jobs",
+        help="blocks: number of blocks to work on at a time; one for each core if omitted.",
+        rich_help_panel=ENGINE,
+    ),
 ]
 Work = Annotated[
     Path | None,
     typer.Option(
         "--work",
-        help="blocks, spark: folder for what is spilled, removed at the end; beside the output.",
-        rich_help_panel=_ENGINE,
+        help="blocks, spark: folder for temporary files, removed at the end; beside the output if omitted.",
+        rich_help_panel=ENGINE,
     ),
 ]
 Master = Annotated[
     str | None,
     typer.Option(
         "--master",
-        help="spark: the cluster, such as spark://host:7077 or local[2]; as configured, or this machine.",
-        rich_help_panel=_ENGINE,
+        help="spark: address of the cluster, such as spark://host:7077 or local[2].",
+        rich_help_panel=ENGINE,
     ),
 ]
 Fresh = Annotated[
     bool,
     typer.Option(
-        "--fresh", help="blocks: do not go on with what was broken off, remove it.", rich_help_panel=_ENGINE
+        "--fresh", help="blocks: discard an interrupted run and start over.", rich_help_panel=ENGINE
     ),
 ]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=_FILES)
+    bool, typer.Option("--overwrite", help="Replace existing files.", rich_help_panel=FILES)
 ]
 
 
@@ -233,9 +200,7 @@ def load(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
 ) -> tuple[pl.DataFrame, Schema]:
-    """Read a table and the schema that file and options describe; options go before the file.
-
-    A command that is decorated with `takes_table` has all these parameters.
+    """Read a table and the schema that file and options describe; options take precedence over the file.
 
     Raises
     ------
@@ -378,23 +343,18 @@ def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
     return "blocks" if table.is_dir() or exceeds_memory(open_source(table)) else "memory"
 
 
-def takes_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the parameters of `load`, and as its first argument the call itself, to make later."""
-    ours = inspect.signature(load, eval_str=True).parameters
-    theirs = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        command(partial(load, **{name: given.pop(name) for name in ours}), **given)
-
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*ours.values(), *theirs)]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
-
-
 Loading = partial[tuple[pl.DataFrame, Schema]]
 """What `takes_table` hands to a command: reads the table and its schema."""
+
+
+TABLE = Bundle(
+    tuple(inspect.signature(load, eval_str=True).parameters.values()),
+    lambda given: partial(load, **given),
+)
+"""The options that describe a table; they reach a command as the call that reads it, to make later."""
+
+takes_table = takes(load=TABLE)
+"""Give a command the options that describe a table, and as its argument `load` the call that reads it."""
 
 
 def words_of(load: Loading) -> list[str]:

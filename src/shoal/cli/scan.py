@@ -9,20 +9,22 @@ import typer
 
 from shoal.cli import options
 from shoal.cli.output import out, show_json, show_table, warn
-from shoal.io import holds_transactions, read_table, sniff
-from shoal.scanning import Scan
-from shoal.scanning import scan as look_through
+from shoal.engines.scanning import Scan
+from shoal.engines.scanning import scan as look_through
+from shoal.files.reading import holds_transactions, read_table, sniff
+from shoal.files.staging import staged_file
 from shoal.schema import Role
-from shoal.staging import staged_file
 
 
 def scan(
     table: options.TableFile,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the schema.", rich_help_panel="Files")
-    ] = Path("schema.toml"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the schema.")] = Path(
+        "schema.toml"
+    ),
     overwrite: options.Overwrite = False,
-    up_to: Annotated[int, typer.Option("--up-to", min=1, max=5, help="Columns in a combination.")] = 3,
+    up_to: Annotated[
+        int, typer.Option("--up-to", min=1, max=5, help="Maximum number of columns in a combination.")
+    ] = 3,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     as_json: options.AsJson = False,
@@ -77,8 +79,8 @@ def _show(found: Scan, table: Path, output: Path, dialect: str) -> None:
     )
     if found.combinations:
         show_table(
-            "Who knows these columns of a person knows the row, for so many people",
-            ("columns", "unique records", "share", "smallest group"),
+            "Records uniquely identified by each combination of columns",
+            ("columns", "unique records", "share", "smallest class"),
             [(", ".join(c.columns), c.unique, f"{c.share:.1%}", c.smallest) for c in found.combinations[:10]],
         )
     for s in found.suggestions:

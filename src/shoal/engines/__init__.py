@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from shoal.engines.local import anonymize
 
 if TYPE_CHECKING:
-    from shoal.engines.large import BlockedRelease, anonymize_file
-    from shoal.engines.session import spark_session
+    from shoal.engines.on_disk import BlockedRelease, anonymize_file
     from shoal.engines.spark import SparkRelease, anonymize_spark
+    from shoal.engines.spark_sessions import spark_session
 
 __all__ = [
     "BlockedRelease",
@@ -22,11 +22,11 @@ __all__ = [
 ]
 
 _LATE = {
-    "BlockedRelease": "large",
+    "BlockedRelease": "on_disk",
     "SparkRelease": "spark",
-    "anonymize_file": "large",
+    "anonymize_file": "on_disk",
     "anonymize_spark": "spark",
-    "spark_session": "session",
+    "spark_session": "spark_sessions",
 }
 """In which module each name is that is loaded when it is asked for: most tables need one engine only."""
 

@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.domain import RangeDomain, SetDomain
-from shoal.engines.cuts import CutTree, cut_tree
+from shoal.engines.cutting import CutTree, cut_tree
+from shoal.engines.domains import Reference, Summary
 from shoal.engines.local import anonymize_table
-from shoal.engines.statistics import Reference, Summary
 from shoal.errors import InputError, InternalError, Reason
-from shoal.hierarchy import Hierarchy
-from shoal.models import ConsistentModel, Dissimilarity, DiverseModel, KAnonymity, Model
+from shoal.kinds.domain import RangeDomain, SetDomain
+from shoal.kinds.notation import items_columns
+from shoal.models import Model
 from shoal.release import Format, Release, described_columns
 from shoal.schema import Kind, Role, Schema
 from shoal.table import Table
-from shoal.written import items_columns
 
 BLOCK_ROWS = 50_000
 """How many records a block has, about."""
@@ -31,45 +30,6 @@ SAMPLE = 400_000
 """From how many records at most the cuts are learnt."""
 SAFE = 20
 """A block has at least so many times as many records as a crowd."""
-
-
-def must_lie_apart(model: Model, schema: Schema) -> bool:
-    """Return whether blocks must not reach into each other, so that the whole keeps what each block does.
-
-    Rows of another block that a person fits, too, only add to a crowd: no harm to its size or its number of
-    different sensitive values. But they may carry anything, so shares and entropies around a person are safe
-    only where there are none. Classes that look the same count as one: together they are as varied as each,
-    but may have more values that are close to each other.
-
-    Parameters
-    ----------
-    model
-        The promise.
-    schema
-        What the columns are.
-
-    Raises
-    ------
-    InputError
-        If cutting the table could break the promise, however it is cut.
-    """
-    if isinstance(model, ConsistentModel) and model.withhold:
-        raise _uncuttable("who is withheld in one block may fit a few rows of another; leave out --withhold")
-    if isinstance(model, Dissimilarity):
-        if len(schema.sensitive) > 1 or not isinstance(model.distance, str | None):
-            raise _uncuttable(
-                "a distance of several sensitive columns, or one that is a function, means another thing in "
-                "each block; name one sensitive column and a distance of its own"
-            )
-        if any(c.hierarchy is not None and not isinstance(c.hierarchy, Hierarchy) for c in schema.sensitive):
-            raise _uncuttable(
-                "a hierarchy made by a rule is another one in each block; give the sensitive column one with "
-                "all its values"
-            )
-        return True
-    if isinstance(model, DiverseModel) and not isinstance(model, KAnonymity):
-        return model.l is not None or model.entropy_l is not None
-    return False
 
 
 def least_rows(model: Model) -> int:
@@ -139,7 +99,7 @@ class Call:
             rows,
             block_rows=self.block_rows,
             least=self.least,
-            apart=must_lie_apart(self.model, self.schema),
+            apart=self.model.blocks_must_not_overlap(self.schema),
         )
 
     def task(self, agreed: Reference, form: Format) -> Task:
@@ -174,7 +134,7 @@ def call_for(
         If the schema or the size of blocks is wrong, or cutting the table could break the promise.
     """
     completed = schema.completed(columns)
-    must_lie_apart(model, completed)
+    model.blocks_must_not_overlap(completed)  # or an error
     return Call(completed, model, method, options, seed, block_size(block_rows, model))
 
 
@@ -532,10 +492,3 @@ def _least_varied(columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _without(records: Sequence[Mapping[str, Any]], *names: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in each.items() if name not in names} for each in records]
-
-
-def _uncuttable(why: str) -> InputError:
-    return InputError(
-        f"the promise might break if the table is cut into blocks: {why}, or use --engine memory",
-        reason=Reason.PARAMETER,
-    )

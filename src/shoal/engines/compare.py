@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.engines.crew import DIED, Crew, tell
 from shoal.engines.local import anonymize
+from shoal.engines.workers import DIED, Crew, tell
 from shoal.errors import Reason
 from shoal.methods import Progress, method_for, silent
 from shoal.models import Model

@@ -13,15 +13,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal import written
-from shoal.domain import SetDomain, TreeDomain
+from shoal.base.randomness import Randomness
 from shoal.engines.blocks import digest_of, total_digest
-from shoal.engines.statistics import Reference
+from shoal.engines.domains import Reference
 from shoal.errors import InternalError
-from shoal.io import write_csv, write_parquet
+from shoal.files.reading import write_csv, write_parquet
+from shoal.kinds import notation
+from shoal.kinds.domain import SetDomain, TreeDomain
 from shoal.methods import Progress
-from shoal.models import Dissimilarity, KAnonymity, Model, Patterned
-from shoal.randomness import Randomness
+from shoal.models import Model
 from shoal.release import Format
 from shoal.schema import Column, Kind
 
@@ -147,7 +147,7 @@ class Check:
         self._model, self._reference, self._columns = model, reference, columns
         quasi = [c.name for c in reference.schema.quasi]
         self._quasi = [name for name in columns if name in quasi]
-        self._by_classes = isinstance(model, KAnonymity | Patterned | Dissimilarity)
+        self._by_classes = model.crowd_kind == "classes"
         self.rows, self.digest = 0, 0
         self.classes: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
         self.sizes: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -199,7 +199,7 @@ class Check:
         if column.kind is Kind.ITEMS:
             known = set(self._reference.items[column.name])
             lists = cells.to_list()
-            return all(known.issuperset(written.read_items(e) if isinstance(e, str) else e) for e in lists)
+            return all(known.issuperset(notation.read_items(e) if isinstance(e, str) else e) for e in lists)
         domain = self._reference.domains.get(column.name)
         if isinstance(cells.dtype, pl.Struct):
             ends = pl.concat([cells.struct.field("low"), cells.struct.field("high")]).drop_nulls()
@@ -207,10 +207,10 @@ class Check:
         elif isinstance(cells.dtype, pl.List):
             members = ["" if each is None else each for each in cells.explode().unique().to_list()]
         elif isinstance(domain, TreeDomain):
-            members = [written.read_node(cell) for cell in cells if cell != written.SUPPRESSED]
+            members = [notation.read_node(cell) for cell in cells if cell != notation.SUPPRESSED]
             return all(domain.hierarchy.node_of(label) is not None for label in members)
         else:
-            texts = [cell for cell in cells if cell not in (None, written.SUPPRESSED)]
+            texts = [cell for cell in cells if cell not in (None, notation.SUPPRESSED)]
             members = [end for text in texts for end in _ends(text, isinstance(domain, SetDomain))]
         if domain is not None:
             return all(str(each) in domain.code_of for each in members)
@@ -244,7 +244,7 @@ def classes_found(
 
 def _ends(text: str, is_set: bool) -> Sequence[str]:
     """Return the members of a written set, or the ends of a written interval."""
-    return (None if is_set else written.read_interval(text)) or written.read_set(text)
+    return (None if is_set else notation.read_interval(text)) or notation.read_set(text)
 
 
 def _datum(value: Any, column: Column) -> Any:

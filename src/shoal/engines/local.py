@@ -6,9 +6,10 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from shoal.auditing.rules import rule_for
+from shoal.base.randomness import Randomness
 from shoal.methods import Circumstances, Progress, method_for, require_options, silent
 from shoal.models import Model
-from shoal.randomness import Randomness
 from shoal.release import Release, publish
 from shoal.schema import Schema
 from shoal.table import Table
@@ -60,6 +61,7 @@ def anonymize(
     started = time.perf_counter()
     name, function = method_for(model, method)
     require_options(name, function, options)
+    rule_for(model)  # a model that cannot be audited is not used
     progress("reading values", 0.0)
     table = Table.encode(frame, schema)
     release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import polars as pl
 
+from shoal.base.randomness import Randomness
 from shoal.engines.blocks import (
     BLOCK_ROWS,
     SAMPLE,
@@ -34,10 +35,10 @@ from shoal.engines.blocks import (
     release_schema,
     seed_of,
 )
-from shoal.engines.cuts import CutTree
+from shoal.engines.cutting import CutTree
+from shoal.engines.domains import Reference, Summary, reference, summarize
 from shoal.engines.joining import Check, classes_found, require_whole
-from shoal.engines.large import BlockedRelease
-from shoal.engines.session import active_session, failures_explained, prepared, require_spark
+from shoal.engines.on_disk import BlockedRelease
 from shoal.engines.spark_files import (
     address_of,
     digests,
@@ -55,11 +56,10 @@ from shoal.engines.spark_frames import (
     plain_columns,
     plain_names,
 )
-from shoal.engines.statistics import Reference, Summary, reference, summarize
+from shoal.engines.spark_sessions import active_session, failures_explained, prepared, require_spark
 from shoal.errors import InfeasibleError, InputError, InternalError, Reason, ShoalError, listing
 from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
-from shoal.randomness import Randomness
 from shoal.release import RELEASE_FILES
 from shoal.report import outline
 from shoal.schema import Schema

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, Reason, listing
-from shoal.io import TEXT_ENDINGS
-from shoal.staging import remove_folder, staged_folder
-from shoal.streams import dialect_of, open_source
+from shoal.files.reading import TEXT_ENDINGS
+from shoal.files.staging import remove_folder, staged_folder
+from shoal.files.streams import dialect_of, open_source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

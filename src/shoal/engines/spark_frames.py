@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shoal.engines.session import failures_explained, prepared
+from shoal.engines.spark_sessions import failures_explained, prepared
 from shoal.errors import InputError, Reason
 from shoal.schema import Kind, merged_kinds
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.domain import ItemsDomain
+from shoal.base.randomness import Randomness
+from shoal.kinds.domain import ItemsDomain
 from shoal.measures.geometry import geometry
-from shoal.randomness import Randomness
 from shoal.table import Table
 
 SAMPLE = 1_000

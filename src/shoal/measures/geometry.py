@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.domain import ItemsDomain, RangeDomain, SetDomain, TreeDomain
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kernels import RANGE, SET, TREE, Geometry
+from shoal.kinds.domain import ItemsDomain, RangeDomain, SetDomain, TreeDomain
 from shoal.recoding import Nodes
 from shoal.table import Table
 

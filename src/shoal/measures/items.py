@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.domain import Attribute, ItemsDomain
-from shoal.lists import Lists
-from shoal.randomness import Randomness
+from shoal.base.ragged import Lists
+from shoal.base.randomness import Randomness
+from shoal.kinds.domain import Attribute, ItemsDomain
 from shoal.recoding import Recoding, Worlds
 
 QUERIES = 500

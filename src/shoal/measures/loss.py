@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.domain import Attribute, RangeDomain
+from shoal.kinds.domain import Attribute, RangeDomain
 from shoal.measures.bounds import lower_bound
 from shoal.measures.items import ItemsLoss, items_loss
 from shoal.recoding import Recoding

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.domain import Sensitive, TreeDomain
+from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason
-from shoal.randomness import Randomness
+from shoal.kinds.domain import Sensitive, TreeDomain
 from shoal.recoding import Cells, Generalized, Nodes, Ranges, Recoding, Sets
 from shoal.table import Table
 

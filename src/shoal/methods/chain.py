@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.domain import Attribute, RangeDomain, SetDomain, TreeDomain
-from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.errors import InputError, Reason
+from shoal.kinds.domain import Attribute, RangeDomain, SetDomain, TreeDomain
 from shoal.measures.geometry import geometry
-from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
+from shoal.methods.method import Circumstances, Option, keeps
 from shoal.models import KAnonymity
 from shoal.recoding import Nodes, Recoding
 from shoal.table import Table
 
-EFFORTS = ("fast", "balanced")
 CAUTION = 0.75
 """Which share of its expected cost elsewhere a record may cost more than another and still be taken first."""
 MOST_SWEEPS = 12
@@ -25,8 +24,16 @@ WORTHWHILE = 2e-3
 """Moves end when a sweep saves less than this share."""
 
 
+@keeps(KAnonymity)
 def chain(
-    table: Table, model: KAnonymity, circumstances: Circumstances, /, *, effort: str = "balanced"
+    table: Table,
+    model: KAnonymity,
+    circumstances: Circumstances,
+    /,
+    *,
+    effort: Annotated[
+        Literal["fast", "balanced"], Option("How long to search for less information loss.")
+    ] = "balanced",
 ) -> Recoding:
     """Return classes of records that are much alike, most of them of little more than k.
 
@@ -42,9 +49,8 @@ def chain(
     effort
         ``fast`` or ``balanced``.
     """
-    _require_effort(effort)
     require_feasible(table, model)
-    if model.diverse:
+    if model.diversity is not None:
         raise InputError(
             "method 'chain' promises nothing about sensitive values; leave out l, p and entropy_l, or choose "
             "'mondrian'",
@@ -54,15 +60,6 @@ def chain(
     classes = np.empty(len(table), dtype=np.int32)
     classes[order] = cheap_classes(table, order, model.k, circumstances, moving=effort != "fast")
     return Recoding.of_classes(table, classes)
-
-
-def _require_effort(effort: str) -> None:
-    """Refuse an effort that chains do not know."""
-    if effort not in EFFORTS:
-        raise InputError(
-            f"effort {effort!r} is unknown{did_you_mean(effort, EFFORTS)}; it is one of {listing(EFFORTS)}",
-            reason=Reason.PARAMETER,
-        )
 
 
 def cheap_order(table: Table, k: int, circumstances: Circumstances) -> NDArray[np.int64]:

@@ -6,23 +6,25 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.errors import InputError, Reason
 from shoal.kernels import OwnRows
-from shoal.matches import Graph, Matches
 from shoal.measures.geometry import costs, entropies, geometry, refuse_items
 from shoal.measures.loss import em_of_rows, lm_of_rows, ncp
-from shoal.methods.contract import Circumstances
 from shoal.methods.diversity import WIDEST
 from shoal.methods.feasibility import require_feasible
-from shoal.methods.refinement import effort_named
-from shoal.models import Concealment, ConsistentModel, DiverseModel, KOne, OneK
+from shoal.methods.method import Circumstances, Effort, Option, keeps
+from shoal.models import KK, Concealment, CoverageModel, DiverseModel, KOne, OneK
+from shoal.models.diversity import NO_DIVERSITY
 from shoal.recoding import Recoding, closure
+from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
 
+Measure = Annotated[Literal["gcp", "lm", "em"], Option("Information loss to keep small.")]
 MEASURES: dict[str, Callable[[Recoding], NDArray[np.float64]]] = {
     "gcp": ncp,
     "lm": lm_of_rows,
@@ -32,7 +34,7 @@ MEASURES: dict[str, Callable[[Recoding], NDArray[np.float64]]] = {
 
 
 @dataclass(frozen=True)
-class Effort:
+class Tightening:
     """What is done beyond the paper's algorithms.
 
     Parameters
@@ -47,25 +49,26 @@ class Effort:
     sweeps: tuple[int, ...]
 
 
-EFFORTS = {
+TIGHTENING: dict[str, Tightening | None] = {
     "fast": None,
-    "balanced": Effort(16, (1, 1)),
-    "best": Effort(32, (1, 8, 1, 16, 4, 1, 8, 32, 16, 4, 2, 1)),
+    "balanced": Tightening(16, (1, 1)),
+    "best": Tightening(32, (1, 8, 1, 16, 4, 1, 8, 32, 16, 4, 2, 1)),
 }
 
 MOST_SUBSETS = 2_000_000
 """So many sets of records may be looked at when the best of all are asked for."""
 
 
+@keeps(OneK, KOne, KK, Concealment, default=True)
 def expansion(
     table: Table,
-    model: ConsistentModel | Concealment,
+    model: CoverageModel | Concealment,
     circumstances: Circumstances,
     /,
     *,
-    measure: str = "gcp",
-    randomized: bool = True,
-    effort: str = "balanced",
+    measure: Measure = "gcp",
+    randomized: Annotated[bool, Option("Draw rows at random. Required for publication.")] = True,
+    effort: Effort = "balanced",
 ) -> Recoding:
     """Return rows that grow around other records, step by step, until the promise is kept.
 
@@ -88,8 +91,7 @@ def expansion(
     effort
         ``fast`` (the paper's algorithms), ``balanced`` or ``best``.
     """
-    _named(measure)
-    chosen = _effort(effort)
+    chosen = TIGHTENING[effort]
     n = len(table)
     kept = _kept(table, model, circumstances)
     require_feasible(table, model, kept)
@@ -139,12 +141,15 @@ def expansion(
         if model.two_sided:
             rows.conceal_rows(order(), model.k)
         progress("making rows matches", 1.0)
-    if model.diverse:
+    if model.diversity is not None:
         _vary(table, model, rows, order(), circumstances)
     return Recoding.of_rows(table, *rows.members, kept)
 
 
-def subsets(table: Table, model: KOne, circumstances: Circumstances, /, *, measure: str = "gcp") -> Recoding:
+@keeps(KOne)
+def subsets(
+    table: Table, model: KOne, circumstances: Circumstances, /, *, measure: Measure = "gcp"
+) -> Recoding:
     """Return the rows of the least loss that fit k records each (Algorithm 1), for small tables.
 
     Looks at all sets of k - 1 other records for each of the n records.
@@ -161,11 +166,11 @@ def subsets(table: Table, model: KOne, circumstances: Circumstances, /, *, measu
     InputError
         If there are too many sets, or anything is promised about sensitive values.
     """
-    loss = _named(measure)
+    loss = MEASURES[measure]
     kept = _kept(table, model, circumstances)
     require_feasible(table, model, kept)
     refuse_items(table)
-    if model.diverse:
+    if model.diversity is not None:
         raise InputError(
             "subsets keeps no promise about sensitive values; take another method", reason=Reason.PARAMETER
         )
@@ -187,16 +192,10 @@ def subsets(table: Table, model: KOne, circumstances: Circumstances, /, *, measu
     return Recoding.of_rows(table, np.arange(0, n * k + 1, k), members.ravel(), kept)
 
 
-def _effort(name: str) -> Effort | None:
-    """Return what an effort means here; None means the paper's algorithms alone."""
-    effort_named(name)
-    return EFFORTS[name]
-
-
 def _tighten(
     rows: OwnRows,
     k: int,
-    effort: Effort,
+    effort: Tightening,
     order: Callable[[], NDArray[np.int64]],
     circumstances: Circumstances,
 ) -> None:
@@ -207,18 +206,8 @@ def _tighten(
     circumstances.progress("tightening rows", 1.0)
 
 
-def _named(measure: str) -> Callable[[Recoding], NDArray[np.float64]]:
-    if measure not in MEASURES:
-        raise InputError(
-            f"measure {measure!r} is unknown{did_you_mean(measure, MEASURES)}; "
-            f"it is one of {listing(MEASURES)}",
-            reason=Reason.PARAMETER,
-        )
-    return MEASURES[measure]
-
-
 def _kept(
-    table: Table, model: ConsistentModel | Concealment, circumstances: Circumstances
+    table: Table, model: CoverageModel | Concealment, circumstances: Circumstances
 ) -> NDArray[np.int64]:
     """Draw the records that get a row: all, or all but the share that is withheld, at least one."""
     n = len(table)
@@ -248,15 +237,16 @@ def _vary(
     if not isinstance(model, Concealment):
         rows.join(None)
     circumstances.progress("making sensitive values varied", 0.0)
+    asked = model.diversity or NO_DIVERSITY
     grown = True
     while grown:
         grown = (
             rows.vary(
                 order,
                 [column.codes for column in table.sensitive],
-                frequency_l=model.l or 0.0,
-                distinct=model.p or 0,
-                entropy=math.log(model.entropy_l) if model.entropy_l else 0.0,
+                frequency_l=asked.frequency_l,
+                distinct=asked.distinct,
+                entropy=asked.entropy,
             )
             > 0
         )

@@ -12,14 +12,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.assignment import random_assignment
 from shoal.kernels import ROUNDING, Diversification
-from shoal.matches import Graph
 from shoal.measures.geometry import geometry
-from shoal.methods.contract import Circumstances
+from shoal.methods.method import Circumstances
 from shoal.methods.refinement import order_of_records, rows_in_order
 from shoal.models import Freeform
+from shoal.models.diversity import NO_DIVERSITY
 from shoal.recoding import Recoding
+from shoal.recoding.assignment import random_assignment
+from shoal.recoding.coverage import Graph
 from shoal.table import Table
 
 WORTHWHILE = 0.01
@@ -55,7 +56,7 @@ def recoded(
     graph
         The records of each row; every record is in as many rows as rows have records.
     """
-    if not model.diverse:
+    if model.diversity is None:
         return Recoding.of_graph(table, graph)
     order, place = order_of_records(table)
     graph = order[rows_in_order(place[graph])]
@@ -124,14 +125,15 @@ def diversification_of(
     table: Table, model: Freeform, graph: NDArray[np.int32], assignment: NDArray[np.int32]
 ) -> Diversification:
     """Return rows that are made along a graph and carry the labels of an assignment."""
+    asked = model.diversity or NO_DIVERSITY
     return Diversification(
         table.codes,
         geometry(table),
         graph,
         [(column.codes, len(column)) for column in table.sensitive],
         assignment,
-        frequency_l=model.l or 0.0,
-        distinct=model.p or 0,
-        entropy=math.log(model.entropy_l) if model.entropy_l else 0.0,
+        frequency_l=asked.frequency_l,
+        distinct=asked.distinct,
+        entropy=asked.entropy,
         widest=WIDEST * model.k,
     )

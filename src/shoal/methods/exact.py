@@ -13,8 +13,8 @@ from shoal import kernels
 from shoal.errors import InputError, InternalError, Reason
 from shoal.measures.geometry import refuse_items
 from shoal.measures.loss import ncp
-from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
+from shoal.methods.method import Circumstances, Seconds, keeps
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -27,8 +27,9 @@ TOLERANCE = 1e-6
 """What HiGHS takes for equal, in the sum of the penalties of all rows."""
 
 
+@keeps(Freeform)
 def exact(
-    table: Table, model: Freeform, circumstances: Circumstances, /, *, seconds: float = 60.0
+    table: Table, model: Freeform, circumstances: Circumstances, /, *, seconds: Seconds = 60.0
 ) -> Recoding:
     """Return rows that lose the least that any regular graph can, in the sum of their penalties.
 
@@ -49,11 +50,7 @@ def exact(
         If there are too many possible rows, or the proof was not complete in time; nothing is returned that
         is not proven. Also if `l`, `p` or `entropy_l` are promised.
     """
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-        raise InputError(
-            f"seconds = {seconds!r} is not possible; it must be a number above 0", reason=Reason.PARAMETER
-        )
-    if model.diverse:
+    if model.diversity is not None:
         raise InputError(
             "exact proves the least loss for k alone; leave out l, p and entropy_l, or take the method "
             "sort_greedy",

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.domain import Sensitive
 from shoal.errors import InfeasibleError, InputError, Reason
+from shoal.kinds.domain import Sensitive
 from shoal.models import CrowdModel, DiverseModel
 from shoal.table import Table
 
@@ -32,7 +32,7 @@ def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] 
         the largest value that is possible.
     """
     require_rows(table, model, kept)
-    if model.diverse:
+    if model.diversity is not None:
         require_sensitive(table)
     for column in table.sensitive:
         _require_diversity(column, column.codes if kept is None else column.codes[kept], model)

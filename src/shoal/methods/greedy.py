@@ -6,15 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import BoxTree, Matching
-from shoal.methods.contract import Circumstances
 from shoal.methods.growth import Round, grown
+from shoal.methods.method import Circumstances, Effort, keeps
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
 
 
+@keeps(Freeform)
 def greedy(
-    table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: str = "balanced"
+    table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
     """Return rows that grow by one record in each of k - 1 rounds, in which records choose in a fixed order.
 

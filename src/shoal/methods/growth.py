@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from shoal.kernels import BoxTree, Matching
 from shoal.measures.geometry import geometry
-from shoal.methods.contract import Circumstances
 from shoal.methods.copies import Copies
 from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
-from shoal.methods.refinement import Effort, Refiner, effort_named
+from shoal.methods.method import Circumstances, Effort
+from shoal.methods.refinement import EXCHANGES, Exchanges, Refiner
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -48,9 +48,11 @@ class Growth:
     dead_ends: tuple[int, ...]
 
 
-def grown(table: Table, model: Freeform, circumstances: Circumstances, effort: str, match: Round) -> Recoding:
+def grown(
+    table: Table, model: Freeform, circumstances: Circumstances, effort: Effort, match: Round
+) -> Recoding:
     """Return a recoding by rows that grew as `match` decides, with the effort of this name."""
-    chosen = effort_named(effort)
+    chosen = EXCHANGES[effort]
     require_feasible(table, model)
     if chosen is None:
         graph = grow(table, model.k, circumstances, match).graph
@@ -75,7 +77,7 @@ def grow(table: Table, k: int, circumstances: Circumstances, match: Round) -> Gr
 
 
 def grow_refined(
-    table: Table, k: int, effort: Effort, circumstances: Circumstances, match: Round
+    table: Table, k: int, effort: Exchanges, circumstances: Circumstances, match: Round
 ) -> NDArray[np.int32]:
     """Let rows take in records as `match` decides, and exchange them before they grow further.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.domain import Attribute, ItemsDomain, RangeDomain, TreeDomain
+from shoal.base.ragged import Lists, ascending_sets
 from shoal.kernels import Subsets
-from shoal.lists import Lists, ascending_sets
+from shoal.kinds.domain import Attribute, ItemsDomain, RangeDomain, TreeDomain
 from shoal.table import Table
 
 FINEST = 64

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import BoxTree, Matching
-from shoal.methods.contract import Circumstances
 from shoal.methods.growth import grown
+from shoal.methods.method import Circumstances, Effort, keeps
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -20,8 +20,9 @@ TOGETHER = 10
 after some rounds that costs more than it saves. Larger rows have their nearest record, and SortGreedy's."""
 
 
+@keeps(Freeform, default=True)
 def matching(
-    table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: str = "balanced"
+    table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
     """Return rows that grow by one record in each of k - 1 rounds, at the least cost of all rows together.
 

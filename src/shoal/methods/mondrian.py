@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import math
+from typing import Annotated
 
 from shoal import kernels
 from shoal.measures.geometry import geometry
-from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_feasible
+from shoal.methods.method import Circumstances, Option, keeps
 from shoal.models import KAnonymity
+from shoal.models.diversity import NO_DIVERSITY
 from shoal.recoding import Recoding
 from shoal.table import Table
 
+Relaxed = Annotated[bool, Option("Allow a cut between records that have the same value.")]
 
+
+@keeps(KAnonymity, default=True)
 def mondrian(
-    table: Table, model: KAnonymity, circumstances: Circumstances, /, *, relaxed: bool = False
+    table: Table,
+    model: KAnonymity,
+    circumstances: Circumstances,
+    /,
+    *,
+    relaxed: Annotated[bool, Option("Allow a cut between records that have the same value.")] = False,
 ) -> Recoding:
     """Return classes of neighbouring records, found by recursive cuts.
 
@@ -31,15 +40,16 @@ def mondrian(
         Whether records with the same value may be divided between two classes (default: no).
     """
     require_feasible(table, model)
+    asked = model.diversity or NO_DIVERSITY
     circumstances.progress("cutting the table", 0.0)
     classes = kernels.mondrian(
         table.codes,
         geometry(table),
         [(column.codes, len(column)) for column in table.sensitive],
         k=model.k,
-        frequency_l=model.l or 0.0,
-        distinct=model.p or 0,
-        entropy=math.log(model.entropy_l) if model.entropy_l else 0.0,
+        frequency_l=asked.frequency_l,
+        distinct=asked.distinct,
+        entropy=asked.entropy,
         relaxed=relaxed,
     )
     circumstances.progress("cutting the table", 1.0)

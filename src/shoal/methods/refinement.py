@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kernels import BoxTree, Geometry, Refinement
 from shoal.measures.geometry import geometry
-from shoal.methods.contract import Circumstances
+from shoal.methods.method import Circumstances
 from shoal.table import Table
-
-Known = TypeVar("Known")
 
 MOST_SWEEPS = 13
 WORTHWHILE = 5e-4
@@ -29,7 +24,7 @@ PER_CUT = 5
 
 
 @dataclass(frozen=True)
-class Effort:
+class Exchanges:
     """What is done beyond the paper's algorithms.
 
     Parameters
@@ -50,34 +45,13 @@ class Effort:
     last: int
 
 
-EFFORTS = {
+EXCHANGES: dict[str, Exchanges | None] = {
     "fast": None,
-    "balanced": Effort((0.5, 0.25), (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1), 0, 0),
-    "best": Effort(
+    "balanced": Exchanges((0.5, 0.25), (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1), 0, 0),
+    "best": Exchanges(
         (0.6, 0.4, 0.2, 0.1), tuple(np.repeat((0.8, 0.6, 0.45, 0.3, 0.2, 0.1), 3).tolist()), 10, 200
     ),
 }
-
-
-def effort_named(name: str) -> Effort | None:
-    """Return what an effort means; None means the algorithm alone.
-
-    Raises
-    ------
-    InputError
-        If there is none of that name; the message names those there are.
-    """
-    return among(EFFORTS, name)
-
-
-def among(efforts: Mapping[str, Known], name: str) -> Known:
-    """Return the effort of a name, as `effort_named` does, among those of another method."""
-    if name not in efforts:
-        raise InputError(
-            f"effort {name!r} is unknown{did_you_mean(name, efforts)}; it is one of {listing(efforts)}",
-            reason=Reason.PARAMETER,
-        )
-    return efforts[name]
 
 
 class Refiner:
@@ -97,7 +71,7 @@ class Refiner:
         self,
         codes: NDArray[np.int32],
         attributes: list[Geometry],
-        effort: Effort,
+        effort: Exchanges,
         circumstances: Circumstances,
     ) -> None:
         self._codes = codes
@@ -154,7 +128,7 @@ def rows_in_order(graph: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def refined(
-    table: Table, graph: NDArray[np.int32], effort: Effort | None, circumstances: Circumstances
+    table: Table, graph: NDArray[np.int32], effort: Exchanges | None, circumstances: Circumstances
 ) -> NDArray[np.int32]:
     """Return a graph that costs no more, or, without an effort, the same.
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.methods.chain import cheap_classes, cheap_order
-from shoal.methods.contract import Circumstances
 from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
-from shoal.methods.refinement import effort_named, refined
+from shoal.methods.method import Circumstances, Effort, Option, keeps
+from shoal.methods.refinement import EXCHANGES, refined
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
 
 
+@keeps(Freeform)
 def ring(
     table: Table,
     model: Freeform,
     circumstances: Circumstances,
     /,
     *,
-    effort: str = "balanced",
-    whole: bool = False,
+    effort: Effort = "balanced",
+    whole: Annotated[bool, Option("One ring through all records instead of several.")] = False,
 ) -> Recoding:
     """Return rows that cover k neighbours each, on rings through records that are much alike.
 
@@ -40,7 +43,7 @@ def ring(
     whole
         Whether one ring leads through all records, as in the paper (default: no). It loses more.
     """
-    chosen = effort_named(effort)
+    chosen = EXCHANGES[effort]
     require_feasible(table, model)
     order = cheap_order(table, model.k, circumstances)
     classes = np.zeros(len(table), np.int32)

@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.assignment import random_assignment
+from shoal.base.randomness import Randomness
 from shoal.errors import InfeasibleError
 from shoal.kernels import Subsets, itemsets
-from shoal.methods.contract import Circumstances
-from shoal.methods.refinement import among
+from shoal.methods.method import Circumstances, Effort
 from shoal.methods.ring import ring_graph
-from shoal.methods.setgraphs import EFFORTS, near_records
+from shoal.methods.setgraphs import EXCHANGES, near_records
 from shoal.methods.setorder import error_weights, gray_order, short_order
-from shoal.randomness import Randomness
+from shoal.recoding.assignment import random_assignment
 
 MIXED, MIXED_AT_LAST = 20, 200
 """How often, for each row, it is tried to pass labels on, each time between exchanges and at last."""
@@ -72,7 +71,7 @@ def diverse(
     different: int,
     circumstances: Circumstances,
     *,
-    effort: str = "balanced",
+    effort: Effort = "balanced",
 ) -> Diverse:
     """Return rows of l records each, so that each record stands in l rows that carry different labels.
 
@@ -99,7 +98,7 @@ def diverse(
     InfeasibleError
         If some label is more frequent than 1 / l.
     """
-    chosen = among(EFFORTS, effort)
+    chosen = EXCHANGES[effort]
     require_eligible(labels, different)
     order = short_order(sets)
     graph = ring_graph(order.astype(np.int64), diverse_groups(labels[order], different), different)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import Subsets, itemsets
-from shoal.methods.contract import Circumstances
-from shoal.methods.refinement import among
+from shoal.methods.method import Circumstances, Effort
 from shoal.methods.ring import ring_graph
 from shoal.methods.setorder import error_weights, gray_order, segments_of, short_order, shortened
 
@@ -21,7 +20,7 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True)
-class Effort:
+class Rounds:
     """How hard to look for a graph that loses less.
 
     Parameters
@@ -37,7 +36,7 @@ class Effort:
     heated: int
 
 
-EFFORTS = {"fast": Effort(0, 0), "balanced": Effort(0, 24), "best": Effort(40, 300)}
+EXCHANGES = {"fast": Rounds(0, 0), "balanced": Rounds(0, 24), "best": Rounds(40, 300)}
 HEAT = 0.02
 """How much costs are blurred at first, as a share of what a row costs."""
 PER_CUT = 5
@@ -74,7 +73,7 @@ def ring(sets: Subsets, k: int) -> NDArray[np.int32]:
 
 
 def freeform(
-    sets: Subsets, k: int, circumstances: Circumstances, *, effort: str = "balanced"
+    sets: Subsets, k: int, circumstances: Circumstances, *, effort: Effort = "balanced"
 ) -> NDArray[np.int32]:
     """Return a regular graph whose rows err less than those of the ring, or at least not more.
 
@@ -92,7 +91,7 @@ def freeform(
     effort
         ``fast``, ``balanced`` or ``best``.
     """
-    chosen = among(EFFORTS, effort)
+    chosen = EXCHANGES[effort]
     graph = ring(sets, k)
     if not 1 < k < len(graph):
         return graph
@@ -110,7 +109,7 @@ def near_records(sets: Subsets) -> NDArray[np.int32]:
 
 
 def _refined(
-    sets: Subsets, graph: NDArray[np.int32], effort: Effort, circumstances: Circumstances
+    sets: Subsets, graph: NDArray[np.int32], effort: Rounds, circumstances: Circumstances
 ) -> NDArray[np.int32]:
     """Return a regular graph that costs the search no more than another."""
     search = itemsets.SetGraph(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.base.ragged import Lists
 from shoal.kernels import Subsets, differences, itemsets
-from shoal.lists import Lists
 
 SHORTEST, LONGEST = 300, 350
 """Records of a segment, at least and at most, as in the paper."""

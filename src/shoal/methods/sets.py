@@ -7,17 +7,17 @@ import numpy as np
 from shoal.errors import InputError, Reason
 from shoal.kernels import Subsets
 from shoal.methods import setdiversity, setgraphs
-from shoal.methods.contract import Circumstances
 from shoal.methods.feasibility import require_rows, require_sensitive
 from shoal.methods.items import as_items
-from shoal.methods.refinement import among
+from shoal.methods.method import Circumstances, Effort, keeps
 from shoal.models import SetAnonymity, SetDiversity
 from shoal.recoding import Recoding
 from shoal.table import Table
 
 
+@keeps(SetAnonymity, name="freeform", default=True)
 def set_freeform(
-    table: Table, model: SetAnonymity, circumstances: Circumstances, /, *, effort: str = "balanced"
+    table: Table, model: SetAnonymity, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
     """Return rows that cover k records each, exchanged between rows as long as less is published wrongly.
 
@@ -35,6 +35,7 @@ def set_freeform(
     return Recoding.of_graph(table, setgraphs.freeform(sets, model.k, circumstances, effort=effort))
 
 
+@keeps(SetAnonymity, name="ring")
 def set_ring(table: Table, model: SetAnonymity, circumstances: Circumstances, /) -> Recoding:
     """Return rows that cover k neighbours each, on one ring through all records in the improved Gray order.
 
@@ -48,6 +49,7 @@ def set_ring(table: Table, model: SetAnonymity, circumstances: Circumstances, /)
     return Recoding.of_graph(table, setgraphs.ring(_records(table, model, circumstances), model.k))
 
 
+@keeps(SetAnonymity, name="gray")
 def set_gray(table: Table, model: SetAnonymity, circumstances: Circumstances, /) -> Recoding:
     """Return rows that cover k neighbours each, on one ring in the plain Gray order; for comparison.
 
@@ -61,8 +63,9 @@ def set_gray(table: Table, model: SetAnonymity, circumstances: Circumstances, /)
     return Recoding.of_graph(table, setgraphs.gray_ring(_records(table, model, circumstances), model.k))
 
 
+@keeps(SetDiversity, name="freeform", default=True)
 def diverse_freeform(
-    table: Table, model: SetDiversity, circumstances: Circumstances, /, *, effort: str = "balanced"
+    table: Table, model: SetDiversity, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
     """Return rows of l records each, so that the rows of each record carry l different labels.
 
@@ -77,7 +80,6 @@ def diverse_freeform(
     effort
         ``fast``, ``balanced`` or ``best``: how many rounds.
     """
-    among(setgraphs.EFFORTS, effort)  # also where it makes no difference
     if len(table.sensitive) > 1:
         circumstances.notes.append(
             "there are several sensitive columns, so records hide in classes of equal rows, as with "
@@ -90,6 +92,7 @@ def diverse_freeform(
     return Recoding.of_graph(table, found.graph, assignment=found.assignment)
 
 
+@keeps(SetDiversity, name="groups")
 def diverse_groups(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
     """Return classes of neighbours in the improved Gray order, with l different labels of every sort.
 
@@ -108,6 +111,7 @@ def diverse_groups(table: Table, model: SetDiversity, circumstances: Circumstanc
     return Recoding.of_classes(table, setdiversity.varied_groups(sets, labels, model.l))
 
 
+@keeps(SetDiversity, name="cahd")
 def diverse_cahd(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
     """Return classes as CAHD makes them (Ghinita, Kalnis and Tao 2011), for one sensitive column.
 

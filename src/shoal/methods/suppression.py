@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.errors import InfeasibleError, InputError, Reason, listing
+from shoal.errors import InfeasibleError, listing
 from shoal.measures.geometry import refuse_items
-from shoal.methods.contract import Circumstances, Progress, silent
 from shoal.methods.feasibility import require_rows
+from shoal.methods.method import Circumstances, Effort, Progress, Seconds, keeps, silent
 from shoal.methods.pattern_prices import Prices
 from shoal.methods.pattern_program import MOST_SOLVED, Program, solve
-from shoal.methods.refinement import effort_named
 from shoal.models import Patterned
-from shoal.patterns import Mask
+from shoal.models.patterns import Mask
 from shoal.recoding import Recoding
 from shoal.table import Table
 
@@ -67,14 +66,15 @@ class Patterns:
         return bool((self.suppressed[-1] >= self.suppressed.any(axis=0)).all())
 
 
+@keeps(Patterned, default=True)
 def suppression(
     table: Table,
     model: Patterned,
     circumstances: Circumstances,
     /,
     *,
-    effort: str = "balanced",
-    seconds: float = 60.0,
+    effort: Effort = "balanced",
+    seconds: Seconds = 60.0,
 ) -> Recoding:
     """Return rows in which every cell is exact or suppressed, by patterns that the model allows.
 
@@ -101,11 +101,6 @@ def suppression(
     InfeasibleError
         If they cannot hold every row.
     """
-    effort_named(effort)
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-        raise InputError(
-            f"seconds = {seconds!r} is not possible; it must be a number above 0", reason=Reason.PARAMETER
-        )
     require_rows(table, model)
     refuse_items(table)  # which are never exact or suppressed as a whole
     patterns = Patterns.of(model.mask({a.column.name: a.column.weight for a in table.attributes}))

@@ -5,23 +5,27 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.advice import Advice, advice_of, allowed_neighbours
-from shoal.distances import Distance, distance_over
-from shoal.errors import InfeasibleError, InputError, Reason, did_you_mean, listing
+from shoal.errors import InfeasibleError
 from shoal.kernels import Closeness, Coloring
+from shoal.measures.distances import Distance, distance_over
 from shoal.measures.geometry import geometry
 from shoal.methods.chain import cheap_order, improve
-from shoal.methods.contract import Circumstances
+from shoal.methods.dissimilarity_limits import Advice, advice_of, allowed_neighbours
 from shoal.methods.feasibility import require_rows
+from shoal.methods.method import Circumstances, Effort, Option, keeps
 from shoal.models import Dissimilarity
 from shoal.recoding import Recoding
 from shoal.table import Table
 
-STARTS = ("locality", "degree")
+Start = Annotated[
+    Literal["locality", "degree"],
+    Option("First classes: of similar records, or by degree as in the paper."),
+]
 FEW = 16
 """At how many classes repairs look first."""
 MOST_ROUNDS = 30
@@ -29,7 +33,7 @@ MOST_ROUNDS = 30
 
 
 @dataclass(frozen=True)
-class Effort:
+class Sweeps:
     """What is done once the promise is kept, to lose less.
 
     Parameters
@@ -44,17 +48,20 @@ class Effort:
     cycles: int
 
 
-EFFORTS = {"fast": Effort(0, 0), "balanced": Effort(64, 0), "best": Effort(256, 8)}
+SWEEPS = {"fast": Sweeps(0, 0), "balanced": Sweeps(64, 0), "best": Sweeps(256, 8)}
 
 
+@keeps(Dissimilarity, default=True)
 def xcolor(
     table: Table,
     model: Dissimilarity,
     circumstances: Circumstances,
     /,
     *,
-    start: str = "locality",
-    effort: str = "balanced",
+    start: Annotated[
+        Start, Option("First classes: of similar records, or by degree as in the paper.")
+    ] = "locality",
+    effort: Effort = "balanced",
 ) -> Recoding:
     """Return classes of k records or a few more in which few sensitive values are close to any one.
 
@@ -83,12 +90,6 @@ def xcolor(
         If no partition can keep the promise, or none was found; the message says what is left and which delta
         was reached.
     """
-    for name, given, known in (("start", start, STARTS), ("effort", effort, tuple(EFFORTS))):
-        if given not in known:
-            raise InputError(
-                f"{name} {given!r} is unknown{did_you_mean(given, known)}; it is one of {listing(known)}",
-                reason=Reason.PARAMETER,
-            )
     require_rows(table, model)
     values, distance = distance_over(table.sensitive, table.schema.sensitive, model.distance)
     advice = advice_of(values, distance, model.epsilon)
@@ -110,7 +111,7 @@ def xcolor(
             assert not guaranteed or least > model.k, "Lemma 2 says that there is another exchange"
             continue
         if start == "locality":
-            _refine(coloring, EFFORTS[effort], circumstances)
+            _refine(coloring, SWEEPS[effort], circumstances)
         recoding, left = _told_apart(table, model, coloring, closeness, values, circumstances)
         if not left:
             if least > model.k:
@@ -249,7 +250,7 @@ class _Sweeping:
         return self.coloring.sweep(self.few, cycles=self.cycles)
 
 
-def _refine(coloring: Coloring, effort: Effort, circumstances: Circumstances) -> None:
+def _refine(coloring: Coloring, effort: Sweeps, circumstances: Circumstances) -> None:
     if effort.pairs:
         improve(_Sweeping(coloring, effort.pairs, False), "exchanging records", circumstances)
     if effort.cycles:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.audit.posterior import Distribution
+from shoal.auditing.posterior import Distribution
 from shoal.report.chart import WIDTH, Chart, Spec, axis, promised, values
 from shoal.report.panel import Grid, Material, Panel, number, percent
 

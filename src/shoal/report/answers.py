@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.base.randomness import Randomness
 from shoal.errors import InputError
 from shoal.measures import items as item_queries
 from shoal.measures.queries import draw_queries, query_error
-from shoal.randomness import Randomness
 from shoal.recoding import Cells, Nodes, Ranges, Sets, Worlds
 from shoal.report.chart import WIDTH, Chart, Spec, axis, values
 from shoal.report.panel import Material, Panel, percent

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from shoal.base.markup import facts_html, table_html
 from shoal.errors import InputError, Reason, did_you_mean, listing
-from shoal.markup import facts_html, table_html
 from shoal.report.adversary import adversary
 from shoal.report.answers import answers, item_answers
 from shoal.report.chart import PAPER, Chart, plot, variables

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.domain import Attribute, RangeDomain
+from shoal.kinds.domain import Attribute, RangeDomain
 from shoal.schema import Kind
 
 MOST_GROUPS = 12

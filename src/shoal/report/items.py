@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.domain import Attribute
+from shoal.kinds.domain import Attribute
 from shoal.measures import ItemsLoss
 from shoal.recoding import Worlds
 from shoal.report.chart import WIDTH, Chart, axis, values

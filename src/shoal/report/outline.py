@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.models import Dissimilarity, KAnonymity, Model, Patterned
+from shoal.models import Model
 from shoal.report.adversary import KNOWS_ONE, crowd_bins, crowd_chart
 from shoal.report.document import Page
 from shoal.report.panel import Grid, Panel, number, percent
@@ -40,7 +40,7 @@ def outline(model: Model, certificate: Mapping[str, Any], crowds: Sequence[tuple
         _loss(certificate),
         _blocks(certificate),
         making_panel(certificate),
-        limits_panel(model, certificate, drawn=not isinstance(model, KAnonymity | Patterned | Dissimilarity)),
+        limits_panel(model, certificate, drawn=model.crowd_kind == "rows"),
     )
     return Page(certificate, tiles, panels)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit import Audit
+from shoal.auditing import Audit
 from shoal.measures import Loss
 from shoal.models import Model
 from shoal.recoding import Recoding

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.audit.classes import Diversity
-from shoal.audit.proximity import Proximity
-from shoal.models import Dissimilarity, DiverseModel
+from shoal.auditing.classes import Diversity
+from shoal.auditing.proximity import Proximity
 from shoal.report.chart import WIDTH, Chart, axis, promised, values
 from shoal.report.panel import Grid, Material, Panel, number, percent
 
@@ -34,11 +33,7 @@ def sensitive(material: Material) -> Panel | None:
         paragraphs=(
             "Nobody has to find a row to learn something: if most rows that could be a person's carry the "
             "same sensitive value, the person probably has it."
-            + (
-                ""
-                if model.diverse or isinstance(model, Dissimilarity)
-                else " Nothing was promised about this."
-            ),
+            + ("" if model.guards_sensitive else " Nothing was promised about this."),
         ),
         charts=(
             *(
@@ -46,7 +41,7 @@ def sensitive(material: Material) -> Panel | None:
                     column,
                     of_bins,
                     overall.get(column.column, 0.0),
-                    model.l if isinstance(model, DiverseModel) else None,
+                    model.diversity.l if model.diversity is not None else None,
                     crowd,
                 )
                 for column, of_bins in zip(columns, shares, strict=True)

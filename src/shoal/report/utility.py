@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.domain import Attribute
+from shoal.kinds.domain import Attribute
 from shoal.measures import Loss
 from shoal.recoding import Cells, Generalized, Nodes, Ranges, Sets
 from shoal.report.chart import WIDTH, Chart, axis, values

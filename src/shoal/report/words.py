@@ -6,18 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.errors import listing
-from shoal.models import (
-    KK,
-    Concealment,
-    Dissimilarity,
-    Freeform,
-    KOne,
-    Model,
-    OneK,
-    Patterned,
-    SetAnonymity,
-    SetDiversity,
-)
+from shoal.models import Model
 from shoal.report.panel import Grid, Material, Panel, percent, plural
 from shoal.schema import Role
 
@@ -137,12 +126,12 @@ def _limits(model: Model, made: Mapping[str, Any], drawn: bool) -> list[str]:
             "the quasi-identifiers."
         )
     sensitive = [column["name"] for column in made["columns"] if column["role"] == Role.SENSITIVE]
-    if sensitive and not model.diverse and not isinstance(model, Dissimilarity):
+    if sensitive and not model.guards_sensitive:
         points.append(
             f"Nothing is promised about how varied {listing(sensitive)} are in a crowd: where all rows that "
             "fit somebody have the same value, it is known without finding the row."
         )
-    if sensitive and model.diverse:
+    if sensitive and model.diversity is not None:
         points.append(
             "Varied sensitive values can still be close to each other, or differ from what is usual in the "
             "table: either tells something about everybody in the crowd."
@@ -153,7 +142,7 @@ def _limits(model: Model, made: Mapping[str, Any], drawn: bool) -> list[str]:
             "equally plausible to somebody who knows everybody and weighs them all; shoal audit "
             "--posterior estimates how strongly such a person may believe in one of them."
         )
-    points += _of_model(model, made)
+    points += model.limits(made["audit"]["concealment"])
     if made["left_out"]:
         points.append(
             f"{plural(made['left_out'], 'record')} with missing values are not in the release: figures here "
@@ -173,58 +162,3 @@ def _limits(model: Model, made: Mapping[str, Any], drawn: bool) -> list[str]:
         "you mean to do with the release before you rely on it."
     )
     return points
-
-
-def _of_model(model: Model, made: Mapping[str, Any]) -> list[str]:
-    """Return what is true of one kind of promise alone."""
-    match model:
-        case Freeform() if model.diverse:
-            return [
-                "Rows are counted, not weighed: somebody who takes a row that fits many people for less "
-                "likely to be a certain one's may be surer of a sensitive value than promised."
-            ]
-        case OneK():
-            return [
-                "A few rows that fit everybody keep this promise, while others may show people as they are. "
-                "It is for comparisons: do not publish it alone."
-            ]
-        case KOne():
-            return [
-                "A person may fit a single row, their own, and be found by it. It is for comparisons: do not "
-                "publish it alone."
-            ]
-        case KK():
-            return [
-                "Somebody who knows everybody in the table can strike out rows that others must have: for "
-                f"the person hidden least, {plural(made['audit']['concealment'], 'row')} would be left."
-            ]
-        case Concealment():
-            return [
-                "Each row carries the values of the person it was made for. That nobody can tell for whom "
-                "rests on random choices of the method; they do not make all rows of a person equally likely."
-            ]
-        case Patterned():
-            return [
-                "What a row suppresses tells something, too: that the values there were rare among those "
-                "that look like it."
-            ]
-        case Dissimilarity():
-            return [
-                "In a class few sensitive values are close to any one, yet all of them may lie in one half "
-                "of what is possible. Each single column of a composite value may be equal in a whole class."
-            ]
-        case SetAnonymity():
-            return [_BASE]
-        case SetDiversity():
-            return [
-                _BASE,
-                "Different sensitive values are counted, not their shares: in all rows that a person fits, "
-                f"one value may be more frequent than 1 in {model.l}.",
-            ]
-    return []
-
-
-_BASE = (
-    "Base items are what most of the people have whom a row was made for: somebody who fits a few rows with "
-    "the same base item probably has it, and an item that is not uncertain is certain."
-)

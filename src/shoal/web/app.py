@@ -13,9 +13,9 @@ from shoal.report.document import page_style
 from shoal.web import parts
 from shoal.web.columns import columns_step, serve_columns
 from shoal.web.data import data_step, serve_data
-from shoal.web.desk import Desk
 from shoal.web.promise import promise_step, run_step, serve_promise
 from shoal.web.result import download_step, result_step, serve_result
+from shoal.web.state import Desk
 
 ASSETS = Path(__file__).parent / "assets"
 

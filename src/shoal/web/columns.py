@@ -11,11 +11,11 @@ from htmltools import Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
 from shoal.errors import InputError, Reason, ShoalError
-from shoal.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
+from shoal.kinds.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
 from shoal.report.panel import percent
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.web import parts
-from shoal.web.desk import Desk, Problems
+from shoal.web.state import Desk, Problems
 
 ROLES = {
     Role.QUASI.value: "known to others: less precise",

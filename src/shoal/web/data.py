@@ -13,10 +13,10 @@ from typing import Any
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
-from shoal.io import ENDINGS, write_csv
+from shoal.files.reading import ENDINGS, write_csv
 from shoal.samples import hospital
 from shoal.web import parts
-from shoal.web.desk import Desk, Problems
+from shoal.web.state import Desk, Problems
 from shoal.web.tasks import Source
 
 DEMO = "patients.csv"

@@ -13,7 +13,7 @@ import tomli_w
 from shoal.commands import words
 from shoal.models import Model, Patterned
 from shoal.release import RELEASE_FILES
-from shoal.web.desk import Plan, Run
+from shoal.web.state import Plan, Run
 
 SCHEMA, PATTERNS, COMMAND, SCRIPT, EVERYTHING = (
     "schema.toml",

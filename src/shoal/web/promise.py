@@ -12,16 +12,15 @@ from typing import Any
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
-from shoal.commands import MODELS, default_model, promise
-from shoal.distances import NAMES as DISTANCES
 from shoal.errors import InputError, Reason, ShoalError
 from shoal.methods import METHODS
-from shoal.models import Dissimilarity, Model, SetAnonymity, SetDiversity
+from shoal.models import MODELS, Dissimilarity, Model, SetAnonymity, SetDiversity, make_model, usual_model
+from shoal.models.dissimilarity import DISTANCES
 from shoal.release import Format
 from shoal.schema import Kind, Schema
 from shoal.web import export, parts
 from shoal.web.columns import Entries
-from shoal.web.desk import Desk, Plan, Problems, Run
+from shoal.web.state import Desk, Plan, Problems, Run
 from shoal.web.tasks import Source
 
 
@@ -139,7 +138,7 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
         schema = desk.schema()
         if schema is None:
             return tags.p("Say what the columns are first.", class_="waiting")
-        best, names = default_model(schema), suitable(schema)
+        best, names = usual_model(schema).name, suitable(schema)
         return tags.fieldset(
             tags.legend("Promise", class_="unseen"),
             tags.div([_card(name, name == best) for name in names], class_="models"),
@@ -270,7 +269,7 @@ def suitable(schema: Schema) -> list[str]:
         if (MODELS[name] in (SetAnonymity, SetDiversity)) == items
         and (schema.sensitive or MODELS[name] not in (SetDiversity, Dissimilarity))
     ]
-    return sorted(names, key=lambda name: name != default_model(schema))
+    return sorted(names, key=lambda name: name != usual_model(schema).name)
 
 
 def parameters_of(model: str, schema: Schema) -> list[str]:
@@ -292,7 +291,7 @@ def planned(source: Source, schema: Schema, model: str, entry: Entries) -> tuple
     if empty:
         return None, dict.fromkeys(empty, "A number is needed here.")
     try:
-        promised = promise(model, **{name: value for name, value in given.items() if value is not None})
+        promised = make_model(model, given)
         choices = _choices(model, entry)
     except ShoalError as error:
         return None, _where_parameter(wanted, str(error))

@@ -12,7 +12,7 @@ from shiny import Inputs, reactive, render, req, ui
 from shoal.report.panel import percent
 from shoal.web import export, parts
 from shoal.web.data import DEMO
-from shoal.web.desk import Desk, Run
+from shoal.web.state import Desk, Run
 
 FILES = {
     "certificate.json": "what was promised, lost and found",

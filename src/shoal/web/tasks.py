@@ -11,16 +11,16 @@ from typing import Any
 import polars as pl
 
 from shoal import engines
-from shoal.advice import advise
+from shoal.engines.scanning import combinations, scan
 from shoal.errors import ShoalError
-from shoal.io import holds_transactions, read_table, sniff
+from shoal.files.reading import holds_transactions, read_table, sniff
 from shoal.methods import Progress
+from shoal.methods.dissimilarity_limits import advise
 from shoal.methods.feasibility import largest_diversity
 from shoal.models import Model
 from shoal.release import Format
-from shoal.scanning import combinations, scan
 from shoal.schema import Schema
-from shoal.suggestion import warnings
+from shoal.schema.suggesting import warnings
 from shoal.table import Table
 
 PREVIEWED = 6

@@ -1,0 +1,110 @@
+"""Classes of equal rows in a release, and how varied the sensitive values in each are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.auditing.reading import ReleasedColumn
+from shoal.kinds.encoding import sensitive as encode_sensitive
+from shoal.schema import Column
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The rows of a release that look the same in all quasi-identifiers, as they are written.
+
+    Parameters
+    ----------
+    of_row
+        The class of each row.
+    sizes
+        How many rows each class has.
+    """
+
+    of_row: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {
+            "count": len(self.sizes),
+            "smallest": int(self.sizes.min()),
+            "mean": float(self.sizes.mean()),
+            "largest": int(self.sizes.max()),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Diversity:
+    """How varied one sensitive column is in each of some crowds.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    distinct
+        The number of different values in each crowd.
+    highest
+        The share of the most frequent value in each crowd.
+    entropy
+        The entropy of the values in each crowd, in nats.
+    """
+
+    column: str
+    distinct: NDArray[np.int64]
+    highest: NDArray[np.float64]
+    entropy: NDArray[np.float64]
+
+    @property
+    def p(self) -> int:
+        """The least number of different values in any crowd."""
+        return int(self.distinct.min())
+
+    @property
+    def l(self) -> float:  # noqa: E743 - the letter the literature knows it by
+        """The largest l such that no value is more frequent than 1/l in any crowd."""
+        return float(1.0 / self.highest.max())
+
+    @property
+    def entropy_l(self) -> float:
+        """The largest l such that the entropy is at least log(l) in every crowd."""
+        return float(np.exp(self.entropy.min()))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures of the worst crowd as plain data."""
+        return {
+            "column": self.column,
+            "p": self.p,
+            "l": self.l,
+            "entropy_l": self.entropy_l,
+            "highest_frequency": float(self.highest.max()),
+        }
+
+
+def classes_of(columns: Sequence[ReleasedColumn]) -> Classes:
+    """Return the classes of a release; a missing cell is a value like any other."""
+    of_row, _ = kernels.group_rows(np.column_stack([column.cell for column in columns]))
+    return Classes(of_row, np.bincount(of_row))
+
+
+def diversity_of(frame: nw.DataFrame[Any], sensitive: Column, classes: Classes) -> Diversity:
+    """Return how varied a sensitive column of the release is in each class, O(n log n)."""
+    column = encode_sensitive(frame[sensitive.name], sensitive.missing_marks)
+    values = len(column)
+    pairs, often = np.unique(classes.of_row.astype(np.int64) * values + column.codes, return_counts=True)
+    owner = pairs // values
+    starts = np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
+    shares = often / classes.sizes[owner]
+    return Diversity(
+        sensitive.name,
+        np.diff(np.append(starts, len(owner))),
+        np.maximum.reduceat(shares, starts),
+        np.maximum(-np.add.reduceat(shares * np.log(shares), starts), 0.0),
+    )

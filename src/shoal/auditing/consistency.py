@@ -1,0 +1,137 @@
+"""Consistency: which released rows could be a given person's, and whose could a given row be?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.auditing.classes import Diversity
+from shoal.auditing.reading import ReleasedColumn
+from shoal.kinds.encoding import sensitive as encode_sensitive
+from shoal.recoding.coverage import Graph, Matches
+from shoal.schema import Column
+from shoal.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Consistency:
+    """How many rows and records are consistent with each other.
+
+    Parameters
+    ----------
+    rows_of_record
+        For each original record, the number of released rows that could be its own.
+    records_of_row
+        For each released row, the number of original records it could belong to.
+    strayed
+        How many released rows do not cover the record they were made from; None if nobody said which that is.
+    """
+
+    rows_of_record: NDArray[np.int64]
+    records_of_row: NDArray[np.int64]
+    strayed: int | None
+
+    @property
+    def records_without_row(self) -> int:
+        """How many records are consistent with no released row."""
+        return int((self.rows_of_record == 0).sum())
+
+    @property
+    def rows_without_record(self) -> int:
+        """How many released rows are consistent with no record."""
+        return int((self.records_of_row == 0).sum())
+
+    @property
+    def rows_per_record(self) -> int:
+        """The least number of rows that any record is consistent with, among those that are with some."""
+        some = self.rows_of_record[self.rows_of_record > 0]
+        return int(some.min()) if len(some) else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {
+            "rows_per_record": self.rows_per_record,
+            "records_per_row": int(self.records_of_row.min()),
+            "records_without_row": self.records_without_row,
+            "rows_without_record": self.rows_without_record,
+            "strayed_rows": self.strayed,
+        }
+
+
+def graph_of(columns: Sequence[ReleasedColumn], table: Table) -> Graph:
+    """Return the graph of original records and released rows that are consistent with each other.
+
+    Parameters
+    ----------
+    columns
+        The release as an outsider reads it.
+    table
+        The original.
+    """
+    cells = np.column_stack([column.cell for column in columns])
+    return Graph.of(table.codes, cells, [column.values for column in columns])
+
+
+def consistency_of(
+    columns: Sequence[ReleasedColumn],
+    table: Table,
+    key: NDArray[np.int64] | None = None,
+    graph: Graph | None = None,
+) -> Consistency:
+    """Compare every released row with every original record, without listing the pairs.
+
+    Parameters
+    ----------
+    columns
+        The release as an outsider reads it.
+    table
+        The original.
+    key
+        For each released row, the record of the table it was made from, if that is known.
+    graph
+        `graph_of` columns and table, if it is at hand.
+    """
+    rows, records = (graph or graph_of(columns, table)).degrees()
+    strayed = None
+    if key is not None:
+        covered = np.logical_and.reduce(
+            [c.values.covers(c.cell, a.codes[key]) for c, a in zip(columns, table.attributes, strict=True)]
+        )
+        strayed = int((~covered).sum())
+    return Consistency(rows, records, strayed)
+
+
+def diversity_around(
+    frame: nw.DataFrame[Any], sensitive: Column, graph: Graph, matches: Matches | None = None
+) -> Diversity:
+    """Return how varied a sensitive column is among the released rows around each record.
+
+    Takes about as much work as `consistency_of`, however many values there are. Records without any row,
+    which were left out, are passed over.
+
+    Parameters
+    ----------
+    frame
+        The release.
+    sensitive
+        The column, as the schema describes it.
+    graph
+        Which rows each record is consistent with.
+    matches
+        The matches of this graph, if only those count.
+    """
+    values = encode_sensitive(frame[sensitive.name], sensitive.missing_marks)
+    found = graph.count_labels(values.codes, len(values), matches)
+    some = graph.record_type[found.boxes[graph.record_type] > 0]
+    rows = found.boxes[some].astype(np.float64)
+    return Diversity(
+        sensitive.name,
+        found.distinct[some],
+        found.most[some] / rows,
+        np.maximum(np.log(rows) - found.logs[some] / rows, 0.0),
+    )

@@ -1,0 +1,342 @@
+"""How likely the best guess is, for an adversary who knows every record and weighs every perfect matching."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.auditing.links import Links, links_of
+from shoal.base.randomness import Randomness
+from shoal.kinds.encoding import sensitive as encode_sensitive
+from shoal.recoding.coverage import Graph, Matches
+from shoal.table import Table
+
+QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
+BINS = 20
+CERTAIN = 3.0
+"""A probability is above the promised one if it is by this many standard errors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A sensitive column on both sides: the same number for the same value.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    of_record, of_row
+        The value of each record and of each released row.
+    """
+
+    column: str
+    of_record: NDArray[np.int32]
+    of_row: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How a probability is distributed over records.
+
+    Parameters
+    ----------
+    mean
+        Its mean.
+    quantiles
+        Which share of the records has at most which probability.
+    histogram
+        How many records have a probability from 0 to 1/20, from there to 2/20, and so on.
+    """
+
+    mean: float
+    quantiles: tuple[tuple[float, float], ...]
+    histogram: tuple[int, ...]
+
+    @classmethod
+    def of(cls, chances: NDArray[np.float64]) -> Self | None:
+        """Return the distribution of some probabilities; None if there are none."""
+        if not len(chances):
+            return None
+        chances = np.minimum(chances, 1.0)  # sums may be rounded up
+        values = np.quantile(chances, QUANTILES)
+        # A probability of 1/20 that rounding has made a little more is still one.
+        counts, _ = np.histogram(np.clip(np.ceil(chances * BINS - 1e-9), 1, BINS), np.arange(1, BINS + 2))
+        return cls(
+            float(chances.mean()),
+            tuple((share, float(value)) for share, value in zip(QUANTILES, values, strict=True)),
+            tuple(counts.tolist()),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {
+            "mean": self.mean,
+            "quantiles": {f"{share:g}": value for share, value in self.quantiles},
+            "histogram": list(self.histogram),
+        }
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """How well the adversary guesses one sensitive column.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    right
+        The probability that the adversary gives to each record's right value.
+    likeliest
+        The probability of the value that the adversary holds for the likeliest, right or wrong.
+    """
+
+    column: str
+    right: Distribution | None
+    likeliest: Distribution | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {
+            "column": self.column,
+            "right": None if self.right is None else self.right.as_dict(),
+            "likeliest": None if self.likeliest is None else self.likeliest.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What an adversary believes who takes every perfect matching of records and rows for equally likely.
+
+    Parameters
+    ----------
+    records
+        How many records there are.
+    counted, sampled, refused
+        How many of them belong to components where matchings were counted, where chains sampled them, and
+        where chains disagreed. Distributions are over the first two.
+    promised
+        1 / k, if a k was promised.
+    link
+        The probability of each record's likeliest row; None if all were refused.
+    disclosures
+        The same for sensitive columns.
+    above
+        How many records have a likeliest row whose probability surely is above the promised one; None if
+        nothing was promised.
+    error
+        The standard error of a sampled link, as the root of the mean square; 0 if none was sampled.
+    draws, spread
+        Of the component that was sampled worst: how many independent draws its chains are worth, and how far
+        they differ, 1 being not at all; None if none was sampled.
+    steps, seconds
+        The work it took.
+    """
+
+    records: int
+    counted: int
+    sampled: int
+    refused: int
+    promised: float | None
+    link: Distribution | None
+    disclosures: tuple[Disclosure, ...]
+    above: int | None
+    error: float
+    draws: float | None
+    spread: float | None
+    steps: int
+    seconds: float
+
+    @property
+    def status(self) -> str:
+        """``complete`` if nothing was refused, ``partial`` if some records were, else ``not mixed``."""
+        if self.refused == 0:
+            return "complete"
+        return "partial" if self.refused < self.records else "not mixed"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data, for JSON."""
+        return {
+            "status": self.status,
+            "records": self.records,
+            "counted": self.counted,
+            "sampled": self.sampled,
+            "refused": self.refused,
+            "promised": self.promised,
+            "link": None if self.link is None else self.link.as_dict(),
+            "above_promise": self.above,
+            "sensitive": [each.as_dict() for each in self.disclosures],
+            "standard_error": self.error,
+            "draws": self.draws,
+            "spread": self.spread,
+            "steps": self.steps,
+            "seconds": self.seconds,
+        }
+
+
+def posterior(
+    graph: Graph,
+    matches: Matches,
+    labels: Sequence[Labels] = (),
+    *,
+    k: int | None = None,
+    seconds: float = 30.0,
+    draws: int = 1000,
+    most_states: int = 2**20,
+    randomness: Randomness | None = None,
+) -> Posterior:
+    """Return how likely the adversary's best guesses are (Tassa et al. 2012, Section 5.2).
+
+    The adversary knows the quasi-identifiers of all records, sees the release, and holds every perfect
+    matching of records and consistent rows for equally likely. To count them is hard in general, but not in
+    small components, and where it is, they can often be sampled.
+
+    Parameters
+    ----------
+    graph, matches
+        The consistency graph of original and release, and its matches.
+    labels
+        Sensitive columns.
+    k
+        What was promised.
+    seconds
+        How long chains may take.
+    draws
+        How many independent draws of a matching chains should be worth: the standard error of a probability p
+        is about the root of p (1 - p) / draws.
+    most_states
+        In components with at most so many states (2^n for n different records) matchings are counted.
+    randomness
+        Where chains get their choices from.
+
+    Returns
+    -------
+    Posterior
+        Distributions over records; nothing about a single one. Where chains sampled, two halves of them name
+        the likeliest row, and each is asked for the probability of what the other has named: so noise does
+        not make guesses look better than they are.
+
+    Raises
+    ------
+    InputError
+        If some row can have no record of its own.
+    """
+    begin = time.monotonic()
+    links = links_of(
+        graph,
+        matches,
+        seconds=seconds,
+        draws=draws,
+        most_states=most_states,
+        randomness=randomness or Randomness(),
+    )
+    chance = links.expected / (links.records_of[links.record] * links.rows_of[links.target])[:, None]
+    link = _best(links.record, chance, len(links.records_of))
+    trusted = ~links.refused
+    weight = links.records_of
+    count = {name: int(weight[which].sum()) for name, which in _groups(links).items()}
+    return Posterior(
+        records=int(weight.sum()),
+        **count,
+        promised=None if k is None else 1.0 / k,
+        link=Distribution.of(np.repeat(link[trusted], weight[trusted])),
+        disclosures=tuple(_disclosure(graph, matches, links, each) for each in labels),
+        above=None if k is None else int(weight[trusted & _surely_above(link, links.error, 1.0 / k)].sum()),
+        error=_root_mean_square(links),
+        draws=None if np.isnan(links.draws) else links.draws,
+        spread=None if np.isnan(links.spread) else links.spread,
+        steps=links.steps,
+        seconds=time.monotonic() - begin,
+    )
+
+
+def labels_of(table: Table, released: nw.DataFrame[Any]) -> tuple[Labels, ...]:
+    """Return the sensitive columns that a table and its release share; values are compared as text."""
+    found = []
+    for column, original in zip(table.schema.sensitive, table.sensitive, strict=True):
+        if column.name not in released.columns:
+            continue
+        shown = encode_sensitive(released[column.name], column.missing_marks)
+        numbers: dict[str | None, int] = {}
+        of_record, of_row = (
+            np.array(
+                [numbers.setdefault(value, len(numbers)) for value in each.values.cast(pl.String)], np.int32
+            )[each.codes]
+            for each in (original, shown)
+        )
+        found.append(Labels(column.name, of_record, of_row))
+    return tuple(found)
+
+
+def _groups(links: Links) -> dict[str, NDArray[np.bool_]]:
+    return {
+        "counted": ~links.sampled & ~links.refused,
+        "sampled": links.sampled,
+        "refused": links.refused,
+    }
+
+
+def _surely_above(
+    chance: NDArray[np.float64], error: NDArray[np.float64], promised: float
+) -> NDArray[np.bool_]:
+    return chance - CERTAIN * error > promised + 1e-9
+
+
+def _root_mean_square(links: Links) -> float:
+    weight = links.records_of[links.sampled]
+    return float(np.sqrt((weight * links.error[links.sampled] ** 2).sum() / max(weight.sum(), 1)))
+
+
+def _best(group: NDArray[np.int64], chances: NDArray[np.float64], groups: int) -> NDArray[np.float64]:
+    """Return for each group its largest chance: each half picks one, and the other says what it is."""
+    best = np.zeros(groups)
+    for half in (0, 1):
+        order = np.lexsort((chances[:, half], group))
+        last = order[np.append(group[order][1:] != group[order][:-1], True)[: len(order)]]
+        best[group[last]] += chances[last, 1 - half] / 2
+    return best
+
+
+def _disclosure(graph: Graph, matches: Matches, links: Links, labels: Labels) -> Disclosure:
+    values = 1 + int(max(labels.of_record.max(initial=0), labels.of_row.max(initial=0)))
+    target = np.concatenate((graph.row_type, len(graph.boxes) + matches.component_of_row))
+    record, value, chance = _value_chances(links, target, np.tile(labels.of_row, 2), values)
+    trusted = ~links.refused[graph.record_type]
+    likeliest = _best(record, chance, len(links.records_of))
+    pairs = record * values + value  # ascending
+    asked = graph.record_type * np.int64(values) + labels.of_record
+    place = np.searchsorted(pairs, asked)
+    found = np.append(pairs, -1)[place] == asked
+    right = np.where(found, np.append(chance.mean(axis=1), 0.0)[place], 0.0)
+    return Disclosure(
+        labels.column,
+        Distribution.of(right[trusted]),
+        Distribution.of(likeliest[graph.record_type][trusted]),
+    )
+
+
+def _value_chances(
+    links: Links, target: NDArray[np.integer[Any]], label: NDArray[np.int32], values: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the type of a record, a value, and its probability, for each pair that is possible.
+
+    Each row shows its label once for each target that it belongs to.
+    """
+    shown, often = np.unique(target * np.int64(values) + label, return_counts=True)
+    begins = np.searchsorted(shown, links.target * values)
+    sizes = np.searchsorted(shown, (links.target + 1) * values) - begins
+    starts = np.cumsum(sizes) - sizes
+    at = np.repeat(begins - starts, sizes) + np.arange(sizes.sum())
+    link = np.repeat(np.arange(len(sizes)), sizes)
+    copies = links.records_of[links.record] * links.rows_of[links.target]
+    part = links.expected[link] * (often[at] / copies[link])[:, None]
+    pairs, number = np.unique(links.record[link] * values + shown[at] % values, return_inverse=True)
+    chance = np.zeros((len(pairs), 2))
+    np.add.at(chance, number, part)
+    return pairs // values, pairs % values, chance

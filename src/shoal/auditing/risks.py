@@ -1,0 +1,170 @@
+"""Risks of re-identification, by what the attacker knows and wants: prosecutor, journalist and marketer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.auditing.classes import Classes
+from shoal.auditing.consistency import Consistency, consistency_of
+from shoal.auditing.reading import read_release
+from shoal.errors import InputError, Reason
+from shoal.schema import Missing, Role, Schema, as_frame
+from shoal.table import Table
+
+THRESHOLD = 0.2
+"""Above this a record counts as at risk, unless told otherwise: a crowd of fewer than five."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """How likely an attacker is right who picks one member of a crowd at random.
+
+    Parameters
+    ----------
+    crowds
+        The size of each crowd: 1 / size is the risk. An empty one has nobody to pick, and no risk counts.
+    threshold
+        A risk above this is too high.
+    """
+
+    crowds: NDArray[np.int64]
+    threshold: float = THRESHOLD
+
+    @property
+    def risks(self) -> NDArray[np.float64]:
+        """The risk of each crowd that is not empty."""
+        return 1.0 / self.crowds[self.crowds > 0]
+
+    @property
+    def highest(self) -> float:
+        """The largest risk; 0 if all crowds are empty."""
+        return float(self.risks.max(initial=0.0))
+
+    @property
+    def mean(self) -> float:
+        """The mean risk; 0 if all crowds are empty."""
+        return float(self.risks.mean()) if len(self.risks) else 0.0
+
+    @property
+    def at_risk(self) -> float:
+        """The share of risks above the threshold; 0 if all crowds are empty."""
+        return float((self.risks > self.threshold).mean()) if len(self.risks) else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {
+            "highest": self.highest,
+            "mean": self.mean,
+            "at_risk": self.at_risk,
+            "without_crowd": int((self.crowds == 0).sum()),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Risks:
+    """The three attackers of the literature (El Emam and Dankar 2008), against a release of any shape.
+
+    Tools such as ARX and sdcMicro know them for classes of equal rows: the crowd is the class. Here, a crowd
+    is what is consistent, so they are known for releases without classes, too. Where boxes of different
+    classes do not overlap, both are the same.
+
+    Parameters
+    ----------
+    threshold
+        A risk above this is too high.
+    classes
+        The prosecutor as other tools see one: the crowd of a row is its class.
+    prosecutor
+        Knows that a certain person is in the table, and picks one of the rows that fit: the crowd of a record
+        is the rows consistent with it.
+    journalist
+        Picks a row, and one of the persons of the population that fit it: the crowd of a row is the records
+        of the population consistent with it. Without a population, nothing is known about those who are not
+        in the table, and this is the prosecutor.
+    population
+        How many records the population has; None if none was given.
+    """
+
+    threshold: float
+    classes: Attack
+    prosecutor: Attack
+    journalist: Attack
+    population: int | None
+
+    @property
+    def marketer(self) -> float:
+        """The share that an attacker gets right who links the whole release: the mean of `journalist`."""
+        return self.journalist.mean
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {
+            "threshold": self.threshold,
+            "classes": self.classes.as_dict(),
+            "prosecutor": self.prosecutor.as_dict(),
+            "journalist": self.journalist.as_dict(),
+            "journalist_is_prosecutor": self.population is None,
+            "marketer": self.marketer,
+            "population": self.population,
+        }
+
+
+def risks_of(
+    classes: Classes,
+    consistency: Consistency,
+    *,
+    population: Consistency | None = None,
+    threshold: float = THRESHOLD,
+) -> Risks:
+    """Return the risks of a release.
+
+    Parameters
+    ----------
+    classes
+        Its classes of equal rows.
+    consistency
+        Which of its rows could be whose in the original.
+    population
+        Which of its rows could be whose in the population; see `consistency_with_population`.
+    threshold
+        A risk above this is too high; a record in a crowd of fewer than 1 / threshold is at risk.
+
+    Raises
+    ------
+    InputError
+        If the threshold is no probability.
+    """
+    if not 0 <= threshold <= 1:
+        raise InputError(f"threshold = {threshold!r} is no probability; give 0 to 1", reason=Reason.PARAMETER)
+    prosecutor = Attack(consistency.rows_of_record, threshold)
+    return Risks(
+        threshold,
+        Attack(classes.sizes[classes.of_row], threshold),
+        prosecutor,
+        prosecutor if population is None else Attack(population.records_of_row, threshold),
+        None if population is None else len(population.rows_of_record),
+    )
+
+
+def consistency_with_population(released: Any, population: Any, schema: Schema) -> Consistency:
+    """Compare every released row with every person of a population.
+
+    Parameters
+    ----------
+    released, population
+        The two tables, as any frames that narwhals supports. The population needs the quasi-identifiers only.
+    schema
+        What the columns of the original are. Nobody is left out for a missing value, whatever it says.
+
+    Raises
+    ------
+    InputError
+        If the tables do not fit the schema.
+    """
+    quasi = (replace(column, missing=Missing.CATEGORY) for column in schema.having(Role.QUASI))
+    table = Table.encode(population, Schema(tuple(quasi)))
+    return consistency_of(read_release(as_frame(released), table), table)

@@ -1,0 +1,83 @@
+"""Which cells the rows of a release suppress, and whether all others are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.auditing.reading import ReleasedColumn
+from shoal.recoding import Nodes, Ranges
+from shoal.table import Table
+
+EXACT, SUPPRESSED, EITHER, BLURRED = range(4)
+"""What a cell shows: one value, nothing, both if there is but one value, or something in between."""
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """Rows that suppress the same cells.
+
+    Parameters
+    ----------
+    suppressed
+        The columns in which they say nothing.
+    either
+        The columns that have a single value, so that nobody can tell.
+    blurred
+        The columns in which they show something that is neither exact nor nothing.
+    rows
+        How many rows there are.
+    """
+
+    suppressed: tuple[str, ...]
+    either: tuple[str, ...]
+    blurred: tuple[str, ...]
+    rows: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {"suppress": list(self.suppressed), "rows": self.rows} | (
+            {"blurred": list(self.blurred)} if self.blurred else {}
+        )
+
+
+def suppressions_of(columns: Sequence[ReleasedColumn], table: Table) -> tuple[Suppression, ...]:
+    """Return which cells rows suppress, those of most rows first, O(n)."""
+    shown = np.column_stack(
+        [
+            _shown(column, len(attribute.domain))[column.cell]
+            for column, attribute in zip(columns, table.attributes, strict=True)
+        ]
+    )
+    group, first = kernels.group_rows(shown)
+    rows = np.bincount(group)
+
+    def named(state: int, kind: NDArray[np.int32]) -> tuple[str, ...]:
+        return tuple(column.name for column, one in zip(columns, kind, strict=True) if one == state)
+
+    return tuple(
+        Suppression(
+            named(SUPPRESSED, shown[first[g]]),
+            named(EITHER, shown[first[g]]),
+            named(BLURRED, shown[first[g]]),
+            int(rows[g]),
+        )
+        for g in np.argsort(-rows, kind="stable")
+    )
+
+
+def _shown(column: ReleasedColumn, size: int) -> NDArray[np.int32]:
+    """Return what each different cell of a column shows."""
+    values = column.values
+    if isinstance(values, Ranges | Nodes):
+        # A node above a single leaf that occurs is not exact: its label says less than that value.
+        exact, nothing = values.low == values.high, values.high - values.low == size - 1
+    else:
+        exact, nothing = values.sizes() == 1, values.sizes() == size
+    states = np.where(exact, np.where(nothing, EITHER, EXACT), np.where(nothing, SUPPRESSED, BLURRED))
+    return states.astype(np.int32)

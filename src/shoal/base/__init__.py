@@ -1,0 +1,1 @@
+"""What every room uses: random choices, lists of lists, HTML for notebooks."""

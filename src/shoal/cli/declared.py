@@ -1,0 +1,135 @@
+"""Options of the command line that are declared elsewhere: parameters of models, options of methods."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.commands import option
+from shoal.methods import METHODS, options_of
+from shoal.models import declarations, in_order
+
+MAIN, MODEL, METHOD, COLUMNS, FILES, ENGINE = (
+    None,
+    "Privacy model",
+    "Method",
+    "Columns",
+    "Files",
+    "Large tables",
+)
+"""The groups in which ``--help`` shows options; the first is what a newcomer needs."""
+_ORDER = (MAIN, MODEL, METHOD, COLUMNS, FILES, ENGINE)
+_MAIN_PARAMETERS = ("k", "l")
+_FEW = 4
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Several options that reach a command as one argument.
+
+    Parameters
+    ----------
+    parameters
+        The options.
+    made
+        Turns what was given for them, by name, into the argument.
+    """
+
+    parameters: tuple[inspect.Parameter, ...]
+    made: Callable[[dict[str, Any]], Any]
+
+
+def takes(**bundles: Bundle) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of bundles, unless it has an option of the same name itself."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        named = {
+            name: [each for each in bundle.parameters if each.name not in own]
+            for name, bundle in bundles.items()
+        }
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            made = {
+                name: bundles[name].made({each.name: given.pop(each.name) for each in options})
+                for name, options in named.items()
+            }
+            command(**made, **given)
+
+        shown = [each for options in named.values() for each in options]
+        shown += [each for name, each in own.items() if name not in bundles]
+        shown = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in sorted(shown, key=_place)]
+        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in shown}
+        return run
+
+    return decorate
+
+
+def _place(parameter: inspect.Parameter) -> int:
+    """Return where an option stands in ``--help``; arguments stand before all options."""
+    declared = parameter.annotation.__metadata__[0]
+    return -1 if isinstance(declared, typer.models.ArgumentInfo) else _ORDER.index(declared.rich_help_panel)
+
+
+def model_parameters() -> Bundle:
+    """Return an option for each parameter that some model declares."""
+    uses: dict[str, list[tuple[str, Any]]] = {}
+    for model in in_order():
+        for name, declared, _ in declarations(model):
+            if declared.on_command_line:
+                uses.setdefault(name, []).append((model.name, declared))
+    found = []
+    for name, declared_by in uses.items():
+        declared = declared_by[0][1]
+        types = {each.type for _, each in declared_by}
+        kind: type = (
+            Path if declared.from_file is not None else float if float in types else declared.type or str
+        )
+        help_ = _prefixed(declared.help, [model for model, _ in declared_by])
+        panel = MAIN if name in _MAIN_PARAMETERS else MODEL
+        found.append(_option(name, kind, None, help_, panel))
+    return Bundle(tuple(found), dict)
+
+
+def method_options() -> Bundle:
+    """Return an option for each option that some method declares; what is not given is left out."""
+    uses: dict[str, list[tuple[str, Any]]] = {}
+    for methods in METHODS.values():
+        for method, function in methods.items():
+            for name, declared in options_of(function).items():
+                uses.setdefault(name, []).append((method, declared))
+    found = []
+    for name, declared_by in uses.items():
+        declared = declared_by[0][1]
+        choices = list(dict.fromkeys(choice for _, each in declared_by for choice in each.choices))
+        which = f" One of {', '.join(choices)}." if choices else ""
+        help_ = _prefixed(declared.help + which, list(dict.fromkeys(method for method, _ in declared_by)))
+        found.append(_option(name, declared.type, declared.default, help_, METHOD))
+    return Bundle(
+        tuple(found), lambda given: {name: value for name, value in given.items() if value is not None}
+    )
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _option(name: str, kind: type, default: Any, help_: str, panel: str | None) -> inspect.Parameter:
+    flags = f"{option(name)}/--no-{name.replace('_', '-')}" if default is True else option(name)
+    declared = typer.Option(flags, help=help_, rich_help_panel=panel, show_default=False)
+    annotation = Annotated[kind | None, declared]  # type: ignore[valid-type]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _prefixed(text: str, names: Iterable[str]) -> str:
+    """Return a help text that begins with who has the option, if these are few."""
+    who = list(names)
+    return f"{', '.join(who)}: {text}" if len(who) <= _FEW else text

@@ -1,0 +1,231 @@
+"""What all parts of a large table must agree on: bounds and categories, found part by part, and a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from shoal.base.randomness import Randomness
+from shoal.errors import InputError, Reason
+from shoal.kinds import encoding
+from shoal.kinds.domain import Attribute, Domain, ItemsDomain
+from shoal.schema import Column, Kind, Schema
+from shoal.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a part of a table has in one quasi-identifier.
+
+    Parameters
+    ----------
+    values
+        Its different values, ascending, without the missing one; of items their names.
+    missing
+        How many values are missing.
+    bounded
+        Whether only the lowest and the highest value are kept: of numbers and dates without a hierarchy.
+    """
+
+    values: pl.Series
+    missing: int
+    bounded: bool
+
+    def merged(self, other: Found) -> Found:
+        """Return what two parts have together."""
+        # A part without fractions has whole numbers, and one without any value may have another type.
+        known = [values for values in (self.values, other.values) if len(values)] or [self.values]
+        together = pl.concat([each.to_frame() for each in known], how="vertical_relaxed").to_series()
+        values = together.unique().sort()
+        if self.bounded:
+            values = values.gather(sorted({0, len(values) - 1})) if len(values) else values
+        return Found(values, self.missing + other.missing, self.bounded)
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What a part of a table has: parts can be summarized anywhere and merged in any order.
+
+    Parameters
+    ----------
+    rows
+        How many records it has, less those left out.
+    left_out
+        How many are left out because a value is missing (policy `suppress`).
+    found
+        What it has in each quasi-identifier, by name.
+    """
+
+    rows: int = 0
+    left_out: int = 0
+    found: Mapping[str, Found] = field(default_factory=dict)
+
+    def merged(self, other: Summary) -> Summary:
+        """Return what two parts have together."""
+        found = {
+            name: self.found[name].merged(other.found[name])
+            if name in self.found and name in other.found
+            else self.found.get(name) or other.found[name]
+            for name in {**self.found, **other.found}
+        }
+        return Summary(self.rows + other.rows, self.left_out + other.left_out, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What all parts of a table are encoded by, so that codes and costs mean the same in each.
+
+    Parameters
+    ----------
+    schema
+        What the columns are, with the bounds of all numbers and dates.
+    domains
+        The domains of categories and of what has a hierarchy, by name.
+    items
+        The items that occur in each column of items, in their order.
+    types
+        The data types of numbers and dates, by name: one part may have whole numbers alone, the table more.
+    missing
+        The quasi-identifiers in which some value is missing.
+    """
+
+    schema: Schema
+    domains: Mapping[str, Domain]
+    items: Mapping[str, tuple[str, ...]]
+    types: Mapping[str, pl.DataType]
+    missing: frozenset[str]
+
+    def encode(self, frame: pl.DataFrame) -> Table | None:
+        """Turn a part of the table into arrays; None if it has no records but such as are left out.
+
+        Raises
+        ------
+        InputError
+            If it has a value that was not there when the table was summarized.
+        """
+        return _encoded(frame, self.schema, self.domains)
+
+
+def summarize(frame: pl.DataFrame, schema: Schema, *, first_row: int = 0) -> tuple[Summary, pl.DataFrame]:
+    """Look at a part of a table.
+
+    Parameters
+    ----------
+    frame
+        The part; it may be empty.
+    schema
+        What all columns of the table are.
+    first_row
+        The position of its first row in the whole table, for error messages.
+
+    Returns
+    -------
+    tuple
+        What it has, and its records, less those that are left out.
+
+    Raises
+    ------
+    InputError
+        If a value does not fit its column, or is missing where none may be.
+    """
+    table = _encoded(frame, schema, {}, first_row)
+    if table is None:
+        return Summary(left_out=frame.height), frame.clear()
+    found = {attribute.column.name: _found(attribute) for attribute in table.attributes}
+    kept = frame if table.left_out == 0 else frame[table.rows - first_row]
+    return Summary(len(table), table.left_out, found), kept
+
+
+def reference(summary: Summary, schema: Schema) -> Reference:
+    """Return what all parts are to be encoded by.
+
+    Parameters
+    ----------
+    summary
+        What the whole table has.
+    schema
+        What its columns are, all of them.
+
+    Raises
+    ------
+    InputError
+        If the table has no rows, or its values do not fit a hierarchy together.
+    """
+    if summary.rows == 0:
+        left = "every row has a missing value and would be left out" if summary.left_out else "there is none"
+        raise InputError(f"the table has no rows to release: {left}", reason=Reason.NO_ROWS)
+    domains: dict[str, Domain] = {}
+    items: dict[str, tuple[str, ...]] = {}
+    for column in schema.quasi:
+        found = summary.found[column.name]
+        if column.kind is Kind.ITEMS:
+            items[column.name] = tuple(encoding.in_order(found.values).to_list())
+        elif not found.bounded:
+            domains[column.name] = _domain(found, column)
+        elif column.domain is None and len(found.values):
+            schema = schema.changed(column.name, domain=(found.values[0], found.values[-1]))
+    types = {name: found.values.dtype for name, found in summary.found.items() if found.bounded}
+    missing = frozenset(name for name, found in summary.found.items() if found.missing)
+    return Reference(schema, domains, items, types, missing)
+
+
+class Reservoir:
+    """A uniform random sample of records that come in batches.
+
+    Parameters
+    ----------
+    size
+        How many records to keep.
+    randomness
+        Where the choice comes from.
+    """
+
+    def __init__(self, size: int, randomness: Randomness) -> None:
+        self._size, self._randomness = size, randomness
+        self._kept: list[pl.DataFrame] = []
+        self._keys = np.empty(0, dtype=np.uint64)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Offer records; those with the smallest random keys of all are kept."""
+        self._kept.append(frame)
+        self._keys = np.concatenate((self._keys, self._randomness.words(frame.height)))
+        if len(self._keys) > self._size:
+            chosen = np.sort(np.argpartition(self._keys, self._size)[: self._size])
+            self._kept, self._keys = [pl.concat(self._kept)[chosen]], self._keys[chosen]
+
+    @property
+    def sample(self) -> pl.DataFrame:
+        """The sample."""
+        return pl.concat(self._kept)
+
+
+def _encoded(
+    frame: pl.DataFrame, schema: Schema, domains: Mapping[str, Domain], first_row: int = 0
+) -> Table | None:
+    try:
+        return Table.encode(frame, schema, domains=domains, first_row=first_row)
+    except InputError as error:
+        if error.reason is not Reason.NO_ROWS:
+            raise
+        return None
+
+
+def _found(attribute: Attribute) -> Found:
+    column, domain = attribute.column, attribute.domain
+    if isinstance(domain, ItemsDomain):
+        return Found(pl.Series(domain.names, dtype=pl.String).sort(), 0, bounded=False)
+    bounded = column.hierarchy is None and column.kind in (Kind.NUMERIC, Kind.DATE)
+    occurs = attribute.counts > 0
+    missing = 0
+    if domain.missing is not None:
+        missing, occurs[domain.missing] = int(attribute.counts[domain.missing]), False
+    found = Found(domain.values.filter(pl.Series(occurs)), missing, bounded)
+    return found.merged(Found(found.values.clear(), 0, bounded))
+
+
+def _domain(found: Found, column: Column) -> Domain:
+    cells = found.values.extend_constant(None, 1) if found.missing else found.values
+    return encoding.attribute(cells, column, np.arange(len(cells))).domain

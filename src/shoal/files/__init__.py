@@ -1,0 +1,1 @@
+"""Tables in files: reading, streaming, staging and writing."""

@@ -1,0 +1,450 @@
+"""From cells to codes: reading numbers, dates, categories and items, and naming the cell that is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.base.ragged import Lists, ascending_sets
+from shoal.errors import InputError, Reason, listing
+from shoal.kinds import notation
+from shoal.kinds.domain import (
+    Attribute,
+    Codes,
+    Domain,
+    ItemsDomain,
+    RangeDomain,
+    Sensitive,
+    SetDomain,
+    TreeDomain,
+    named_items,
+)
+from shoal.kinds.hierarchy import MISSING
+from shoal.kinds.kind import Kind
+
+if TYPE_CHECKING:
+    from shoal.schema import Column
+
+
+def to_polars(series: nw.Series[Any]) -> pl.Series:
+    """Return a column of any flavour as a Polars series, null where a value is missing."""
+    native = series.to_native()
+    if isinstance(native, pl.Series):
+        return native
+    try:
+        if find_spec("pyarrow") is not None:
+            return pl.Series(series.name, series.to_arrow())
+        missing = series.is_null().to_list()
+        cells = [None if none else cell for cell, none in zip(series.to_list(), missing, strict=True)]
+        return pl.Series(series.name, cells, strict=True)
+    # PyArrow's errors derive from these.
+    except (TypeError, ValueError, NotImplementedError, OverflowError, pl.exceptions.PolarsError):
+        types = sorted({type(value).__name__ for value in series.drop_nulls().to_list()})
+        problem = (
+            f"mixes values of several types ({', '.join(types)}); convert it to one"
+            if len(types) > 1
+            else f"holds values that cannot be read ({''.join(types)}); convert them to text or numbers"
+        )
+        raise InputError(f"column {series.name!r} {problem}", reason=Reason.BAD_VALUE) from None
+
+
+def same_flavour(columns: Sequence[pl.Series], like: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return Polars columns as a frame of the same flavour as `like`, with a fresh index where it has one."""
+    if like.implementation.is_polars():
+        return nw.from_native(pl.DataFrame(columns), eager_only=True)
+    data = {column.name: column.to_list() for column in columns}
+    return nw.from_dict(data, backend=like.implementation)
+
+
+def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
+    """Return the distinct values of a series in ascending order and the code of each cell (-1 for null)."""
+    distinct = series.drop_nulls().unique().sort()
+    if series.dtype == pl.String:
+        ranks = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32)
+    else:
+        ranks = series.rank("dense").cast(pl.Int32) - 1
+    return distinct, ranks.fill_null(-1).to_numpy()
+
+
+def read_cells(series: nw.Series[Any], column: Column) -> pl.Series:
+    """Return a quasi-identifier with null wherever a value is missing."""
+    if column.kind is Kind.ITEMS:
+        return _read_items(series, column)
+    cells = _plain(to_polars(series))
+    if not (cells.dtype.is_numeric() or cells.dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime)):
+        raise InputError(
+            f"column {column.name!r} holds {cells.dtype}, which cannot be a quasi-identifier",
+            reason=Reason.BAD_VALUE,
+        )
+    return without_marks(cells, column.missing_marks)
+
+
+def without_marks(cells: pl.Series, missing_marks: Sequence[str]) -> pl.Series:
+    """Return cells with null also where they are empty, not a number, or one of the marks."""
+    if cells.dtype.is_float():
+        return cells.fill_nan(None)
+    if cells.dtype == pl.String:
+        marks = pl.Series([MISSING, *missing_marks], dtype=pl.String)
+        return pl.select(pl.when(~cells.is_in(marks.implode())).then(cells)).to_series().rename(cells.name)
+    return cells
+
+
+def _read_items(series: nw.Series[Any], column: Column) -> pl.Series:
+    """Return lists of names, null where a set is missing."""
+    cells = _listed(series) if series.dtype == nw.Object else _plain(to_polars(series))
+    if cells.dtype == pl.String:
+        texts = without_marks(cells, column.missing_marks)
+        if column.separator is None:
+            return texts.str.extract_all(r"\S+")
+        parts = texts.str.split(column.separator).list.eval(pl.element().str.strip_chars())
+        return parts.list.eval(pl.element().filter(pl.element() != MISSING))
+    inner = cells.dtype.inner if isinstance(cells.dtype, pl.List | pl.Array) else None
+    if inner is None or isinstance(inner, pl.List | pl.Array | pl.Struct):
+        raise InputError(
+            f"column {column.name!r} holds {cells.dtype}, which are no items; give lists, or texts with a "
+            "separator",
+            reason=Reason.BAD_VALUE,
+        )
+    lists = cells.cast(pl.List(inner))
+    if inner.is_float():
+        return lists.list.eval(pl.element().cast(pl.String).str.strip_suffix(".0"))
+    return lists.cast(pl.List(pl.String))
+
+
+def _listed(series: nw.Series[Any]) -> pl.Series:
+    """Return a column of Python's own sets as lists; anything else as it is read elsewhere."""
+    nulls = series.is_null().to_list()
+    cells = [None if none else cell for cell, none in zip(series.to_list(), nulls, strict=True)]
+    if not any(isinstance(cell, set | frozenset) for cell in cells):
+        return _plain(to_polars(series))
+    with suppress(TypeError):
+        lists = [None if cell is None else sorted(map(str, cell)) for cell in cells]
+        return pl.Series(series.name, lists, dtype=pl.List(pl.String))
+    raise InputError(
+        f"column {series.name!r} mixes sets with other values; convert it to lists", reason=Reason.BAD_VALUE
+    )
+
+
+def _plain(cells: pl.Series) -> pl.Series:
+    """Return cells of a dictionary type, and cells of no type at all, as text."""
+    if isinstance(cells.dtype, pl.Categorical | pl.Enum) or cells.dtype == pl.Null:
+        return cells.cast(pl.String)
+    return cells
+
+
+def attribute(
+    cells: pl.Series, column: Column, rows: NDArray[np.int64], known: Domain | None = None
+) -> Attribute:
+    """Return a quasi-identifier as codes into its domain.
+
+    Parameters
+    ----------
+    cells
+        Its values, null where missing.
+    column
+        What it is.
+    rows
+        The position of each cell in the input, for error messages.
+    known
+        The domain of the same column in a larger table that these cells are a part of; without it, the
+        domain is that of the cells.
+
+    Raises
+    ------
+    InputError
+        If a value does not fit the column; the message names the first row where one does not.
+    """
+    if column.kind is Kind.ITEMS:
+        return _items_attribute(cells, column, rows)
+    values, codes = factorize(_READERS[column.kind](cells, column, rows))
+    if known is not None:
+        return Attribute(column, known, _codes_in(known, values, column, codes, rows))
+    labels = _texts(values, column)
+    if column.domain is not None and column.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
+        values, labels, codes = _declared(column, values, labels, codes, rows)
+    if column.hierarchy is not None:
+        return _tree_attribute(column, values, labels, codes)
+    missing = len(labels) if (codes < 0).any() else None
+    if missing is not None:
+        codes = np.where(codes < 0, np.int32(missing), codes)
+        labels = (*labels, MISSING)
+        values = pl.concat([values, pl.Series([None], dtype=values.dtype)])
+    domain: Domain
+    if column.kind is Kind.CATEGORICAL:
+        domain = SetDomain(labels, values, missing)
+    else:
+        domain = RangeDomain(labels, values, missing, _positions(values, column, missing))
+    return Attribute(column, domain, codes)
+
+
+def _codes_in(
+    domain: Domain, values: pl.Series, column: Column, codes: Codes, rows: NDArray[np.int64]
+) -> Codes:
+    """Return codes into a given domain instead of into the values that occur."""
+    if domain.values.dtype.is_float():
+        values = values.cast(pl.Float64)  # whole numbers alone are read as such, but not among fractions
+    places = [domain.code_of.get(label, -2) for label in _texts(values, column)]
+    renumbered = np.array([*places, -2 if domain.missing is None else domain.missing], dtype=np.int32)[codes]
+    if (renumbered == -2).any():
+        first = int(rows[int((renumbered == -2).argmax())]) + 1
+        raise InputError(
+            f"column {column.name!r}, row {first}: the value is not among those found before; did the table "
+            "change meanwhile?",
+            reason=Reason.OUT_OF_DOMAIN,
+        )
+    return renumbered
+
+
+def _refuse(
+    wrong: pl.Series,
+    cells: pl.Series,
+    column: Column,
+    rows: NDArray[np.int64],
+    problem: str,
+    reason: Reason = Reason.BAD_VALUE,
+) -> None:
+    """Raise an error that names the first wrong cell, if there is one."""
+    if wrong.any():
+        first = int(wrong.arg_true()[0])
+        cell = repr(cells[first]) if cells.dtype == pl.String else str(cells[first])
+        raise InputError(
+            f"column {column.name!r}, row {int(rows[first]) + 1}: {cell} {problem}", reason=reason
+        )
+
+
+def _read_numbers(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
+    if cells.dtype == pl.String:
+        texts = cells.str.strip_chars()
+        numbers: pl.Series = texts.cast(pl.Int64, strict=False)
+        if numbers.null_count() > cells.null_count():
+            numbers = texts.cast(pl.Float64, strict=False)
+    elif cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
+        numbers = cells
+    else:
+        numbers = pl.Series([None] * len(cells), dtype=pl.Float64)
+    _refuse(
+        numbers.is_null() & cells.is_not_null(),
+        cells,
+        column,
+        rows,
+        "is not a number; correct it, declare it as a missing mark, or make the column categorical",
+    )
+    if numbers.dtype.is_float():
+        problem = "is not a finite number; correct it or leave it empty"
+        _refuse(~numbers.is_finite(), cells, column, rows, problem, Reason.NOT_FINITE)
+    numbers = _whole_if_possible(numbers)
+    _check_bounds(numbers, cells, column, rows)
+    return numbers.rename(column.name)
+
+
+def _whole_if_possible(numbers: pl.Series) -> pl.Series:
+    """Return numbers of any type as 64-bit integers if all of them are, else as 64-bit floats."""
+    integers = numbers.cast(pl.Int64, strict=False)
+    if integers.cast(numbers.dtype, strict=False).eq_missing(numbers).all():
+        return integers
+    if numbers.dtype == pl.Float32:
+        numbers = numbers.cast(pl.String)  # 0.1 stays 0.1, not the binary fraction nearest to it
+    floats = numbers.cast(pl.Float64)
+    return floats.set(floats == 0, 0.0)  # there is no negative zero
+
+
+def _read_dates(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
+    if cells.dtype == pl.String:
+        texts = cells.str.strip_chars()
+        if column.date_format is None:
+            days = texts.str.extract(_ISO_DAY).str.to_date("%Y-%m-%d", strict=False)
+        else:
+            days = texts.str.to_date(column.date_format, strict=False)
+    elif isinstance(cells.dtype, pl.Datetime | pl.Date):
+        days = cells.dt.date()
+    else:
+        days = pl.Series([None] * len(cells), dtype=pl.Date)
+    _refuse(
+        days.is_null() & cells.is_not_null(),
+        cells,
+        column,
+        rows,
+        f"is not a date written as {column.date_format or 'YYYY-MM-DD'}; correct it or set the column's "
+        "date_format",
+    )
+    _check_bounds(days, cells, column, rows)
+    return days.rename(column.name)
+
+
+_ISO_DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ][0-9:.,]+(?:Z|[+-][0-9:]+)?)?$"
+
+
+def _read_categories(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
+    del column, rows  # every value is a category
+    return _whole_if_possible(cells) if cells.dtype.is_float() else cells
+
+
+_READERS = {
+    Kind.NUMERIC: _read_numbers,
+    Kind.DATE: _read_dates,
+    Kind.CATEGORICAL: _read_categories,
+    Kind.ORDINAL: _read_categories,
+}
+
+
+def _check_bounds(values: pl.Series, cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> None:
+    if column.domain is not None:
+        low, high = column.domain
+        outside = (values < low) | (values > high)
+        problem = f"is outside the declared domain {low}..{high}"
+        _refuse(outside, cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
+
+
+def _texts(values: pl.Series, column: Column) -> tuple[str, ...]:
+    """Return how each value is written; whole numbers without a fraction, whatever their type."""
+    if values.dtype == pl.Date and column.date_format is not None:
+        return _formatted(values, column.name, column.date_format)
+    texts = values.cast(pl.String)
+    return tuple((texts.str.strip_suffix(".0") if values.dtype.is_float() else texts).to_list())
+
+
+def _formatted(days: pl.Series, name: str, form: str) -> tuple[str, ...]:
+    """Return how days are written, if they can be read back."""
+    with suppress(pl.exceptions.PolarsError):
+        texts = days.cast(pl.Datetime).dt.strftime(form)  # the format may speak of hours
+        if texts.str.to_date(form, strict=False).equals(days):
+            return tuple(texts.to_list())
+    raise InputError(
+        f"column {name!r}: days written as {form} cannot be read back; choose a date_format with year, month "
+        "and day",
+        reason=Reason.SCHEMA,
+    )
+
+
+def _positions(values: pl.Series, column: Column, missing: int | None) -> NDArray[np.float64]:
+    known = len(values) - (missing is not None)
+    positions = np.full(len(values), 2.0)
+    if column.kind is Kind.ORDINAL:
+        positions[:known] = np.arange(known) / max(known - 1, 1)
+    elif known:
+        positions[:known] = _shares(values.head(known), column)
+    return positions
+
+
+def _shares(values: pl.Series, column: Column) -> NDArray[np.float64]:
+    """Return where ascending numbers or days lie between the lowest and the highest possible value."""
+    numbers = values.to_physical().to_numpy()
+    ends = [values[0], values[-1]] if column.domain is None else list(column.domain)
+    low, high = pl.Series(ends, dtype=pl.Date).to_physical().to_list() if column.kind is Kind.DATE else ends
+    if numbers.dtype.kind == "i":
+        # Integers near each other but far from zero differ by less than a float can tell: subtract first.
+        first = int(numbers[0])
+        places = (numbers.astype(np.int64) - first).view(np.uint64).astype(np.float64)
+        low, high = low - first, high - first
+    else:
+        places = numbers
+    if math.isinf(high - low):
+        places, low, high = places / 2, low / 2, high / 2
+    return (places - low) / (high - low) if high > low else np.zeros(len(places))
+
+
+def _declared(
+    column: Column, values: pl.Series, labels: tuple[str, ...], codes: Codes, rows: NDArray[np.int64]
+) -> tuple[pl.Series, tuple[str, ...], Codes]:
+    """Renumber categories by the declared domain."""
+    declared = {
+        value if isinstance(value, str) else _texts(pl.Series([value]), column)[0]: value
+        for value in column.domain or ()
+        if value not in (None, MISSING, *column.missing_marks)
+    }
+    place_of = {label: code for code, label in enumerate(declared)}
+    renumber = np.array([*(place_of.get(label, -2) for label in labels), -1], dtype=np.int32)
+    renumbered = renumber[codes]
+    if (renumbered == -2).any():
+        first = int((renumbered == -2).argmax())
+        raise InputError(
+            f"column {column.name!r}, row {int(rows[first]) + 1}: {labels[codes[first]]!r} is not in the "
+            f"declared domain {listing(declared)}",
+            reason=Reason.OUT_OF_DOMAIN,
+        )
+    return _typed(column.name, declared, values.dtype), tuple(declared), renumbered
+
+
+def _typed(name: str, declared: Mapping[str, Any], dtype: pl.DataType) -> pl.Series:
+    """Return declared categories with the type that the column has, or as text where they cannot have it."""
+    labels = pl.Series(name, list(declared), dtype=pl.String)
+    with suppress(TypeError, pl.exceptions.PolarsError):
+        if dtype.is_numeric():
+            return labels.cast(dtype)
+        return pl.Series(name, list(declared.values()), dtype=dtype, strict=True)
+    return labels
+
+
+def _tree_attribute(column: Column, values: pl.Series, labels: tuple[str, ...], codes: Codes) -> Attribute:
+    assert column.hierarchy is not None
+    has_missing = bool((codes < 0).any())
+    try:
+        hierarchy = column.hierarchy.over([*labels, MISSING] if has_missing else list(labels))
+    except InputError as error:
+        raise InputError(f"column {column.name!r}: {error}", reason=error.reason) from None
+    leaf_of = np.array(
+        [hierarchy.leaf_index[label] for label in labels] + [hierarchy.leaf_index.get(MISSING, -1)],
+        dtype=np.int32,
+    )
+    possible = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
+    possible[leaf_of[: len(labels) + has_missing]] = True
+    typed = np.full(len(hierarchy.leaves), len(labels))
+    typed[leaf_of[: len(labels)]] = np.arange(len(labels))
+    padded = pl.concat([values, pl.Series([None], dtype=values.dtype)])
+    missing = hierarchy.leaf_index[MISSING] if has_missing else None
+    domain = TreeDomain(hierarchy.leaves, padded.gather(typed), missing, hierarchy, possible)
+    return Attribute(column, domain, leaf_of[codes])
+
+
+def _items_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute:
+    lists = cells.fill_null([])  # nobody can tell a missing set from an empty one in a text file
+    nameless = lists.list.eval(pl.element().is_null() | (pl.element() == MISSING)).list.any()
+    texts = lists.list.join(" ", ignore_nulls=True) if nameless.any() else lists
+    _refuse(nameless, texts, column, rows, "has an item without a name; leave it out")
+    flat = lists.filter(lists.list.len() > 0).explode()
+    names = in_order(flat.unique())
+    items = flat.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
+    owners = np.repeat(np.arange(len(lists)), lists.list.len().to_numpy())
+    sets = ascending_sets(owners, items, len(lists))
+    codes = sets.numbers()
+    distinct = sets.gather(np.unique(codes, return_index=True)[1])
+    return Attribute(column, _items_domain(column.name, tuple(names.to_list()), distinct), codes)
+
+
+def in_order(names: pl.Series) -> pl.Series:
+    """Return names in ascending order: by number, if all are whole numbers, else as texts."""
+    numbers = names.cast(pl.Int64, strict=False)
+    if numbers.cast(pl.String).eq_missing(names).all():
+        return numbers.sort().cast(pl.String)
+    return names.sort()
+
+
+def _items_domain(column: str, names: tuple[str, ...], sets: Lists) -> ItemsDomain:
+    escaped = [notation.write_items([name]) for name in names]
+    labels = tuple(named_items(sets, escaped).list.join(" ").to_list())
+    return ItemsDomain(labels, named_items(sets, names).rename(column), None, names, sets)
+
+
+def sensitive(series: nw.Series[Any], missing_marks: Sequence[str] = ()) -> Sensitive:
+    """Return a sensitive column as codes; empty cells and the marks are missing values."""
+    cells = _plain(to_polars(series))
+    if cells.dtype == pl.Boolean:
+        cells = cells.cast(pl.String)
+    if not (cells.dtype.is_numeric() or cells.dtype.is_temporal() or cells.dtype == pl.String):
+        raise InputError(
+            f"column {series.name!r} holds {cells.dtype}, which cannot be sensitive in this version",
+            reason=Reason.BAD_VALUE,
+        )
+    distinct, codes = factorize(without_marks(cells, missing_marks))
+    if (codes < 0).any():
+        codes = np.where(codes < 0, np.int32(len(distinct)), codes)
+        distinct = pl.concat([distinct, pl.Series([None], dtype=distinct.dtype)])
+    return Sensitive(series.name, distinct, codes)

@@ -1,0 +1,1 @@
+"""Methods from the literature to compare with; each says whose it is."""

@@ -1,0 +1,123 @@
+"""Classes by clustering: the agglomerative algorithm, the forest algorithm, and how either becomes diverse.
+
+They are what Tassa, Mazza and Gionis (2012, Section 9) hold k-concealment against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.errors import InputError, Reason
+from shoal.measures.geometry import Costs, costs
+from shoal.methods.feasibility import require_feasible
+from shoal.methods.method import Circumstances, Option, keeps
+from shoal.models import KAnonymity
+from shoal.recoding import Recoding
+from shoal.table import Table
+
+LOSS_WEIGHT = 0.15
+"""How much loss counts against diversity when classes are united, as in Appendix C."""
+PAIRS = 500
+"""So many pairs are united between two reports of progress."""
+
+Clustering = Callable[[NDArray[np.int32], NDArray[np.int64], Costs], NDArray[np.int32]]
+"""From distinct records, how many copies each has, and costs, to the class of each copy of each."""
+
+ClusterMeasure = Annotated[Literal["lm", "em"], Option("Information loss to keep small.")]
+
+
+@keeps(KAnonymity)
+def agglomerative(
+    table: Table, model: KAnonymity, circumstances: Circumstances, /, *, measure: ClusterMeasure = "lm"
+) -> Recoding:
+    """Return classes of k records: the two closest clusters are united, again and again.
+
+    Clusters are close if their closure costs little above what both cost, in relation to the logarithm of
+    their size, one of the distances of Gionis, Mazza and Tassa (2008). A cluster that reaches k records is a
+    class; if it has more, those go without which the others cost least, and start anew. At the end, fewer
+    than k records are left and join the classes where they cost least. With `l`, classes are then united
+    (Tassa, Mazza and Gionis 2012, Algorithm 8). The same for every order of the rows.
+
+    O(n) memory; about O(n log n) searches in a tree over the clusters, each of which looks at a small part of
+    it, or at all where the measure is not monotone and an attribute has no hierarchy.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method. Of promises about sensitive values, only `l` can be kept.
+    measure
+        What costs are: ``lm``, the loss metric, or ``em``, the entropy measure.
+    """
+
+    def classes(codes: NDArray[np.int32], copies: NDArray[np.int64], by: Costs) -> NDArray[np.int32]:
+        stage = "uniting clusters"
+        circumstances.progress(stage, 0.0)
+        agglomeration = kernels.Agglomeration(codes, copies, by.attributes, model.k, by.counts)
+        while (settled := agglomeration.advance(PAIRS)) < len(table):
+            circumstances.progress(stage, settled / len(table))
+        circumstances.progress(stage, 1.0)
+        return agglomeration.classes
+
+    return _clustered(table, model, measure, classes)
+
+
+@keeps(KAnonymity)
+def forest(
+    table: Table, model: KAnonymity, circumstances: Circumstances, /, *, measure: ClusterMeasure = "lm"
+) -> Recoding:
+    """Return classes of k to max(2k - 1, 3k - 5) records, parts of trees along lightest edges.
+
+    The forest algorithm of Aggarwal et al. (2005): each tree of fewer than k records is linked to the nearest
+    record outside, then trees that are too large are cut, heavy edges first. With a measure that adds up
+    along paths, such as ``lm``, it loses at most 3k - 3 times what the best classes do. Where nothing else
+    can be cut, a class may have up to 3k - 3 records. With `l`, classes are then united (Tassa, Mazza and
+    Gionis 2012, Algorithm 8). The same for every order of the rows. O(n) memory.
+
+    Parameters
+    ----------
+    table, model, circumstances, measure
+        As for `agglomerative`.
+    """
+
+    def classes(codes: NDArray[np.int32], copies: NDArray[np.int64], by: Costs) -> NDArray[np.int32]:
+        circumstances.progress("linking records", 0.0)
+        found = kernels.forest(codes, copies, by.attributes, model.k, by.counts)
+        circumstances.progress("linking records", 1.0)
+        return found
+
+    return _clustered(table, model, measure, classes)
+
+
+def _clustered(table: Table, model: KAnonymity, measure: str, clustering: Clustering) -> Recoding:
+    """Return the recoding of a clustering of the distinct records, made diverse if that is promised."""
+    by = costs(table, measure)
+    require_feasible(table, model)
+    if model.p is not None or model.entropy_l is not None:
+        raise InputError(
+            "clusters keep no promise but l about sensitive values; leave out p and entropy_l, or choose "
+            "'mondrian'",
+            reason=Reason.PARAMETER,
+        )
+    group, first = kernels.group_rows(table.codes)
+    first = first[np.lexsort(table.codes[first].T)]  # so that the order of the rows does not matter
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[group[first]] = np.arange(len(first))
+    order = np.argsort(rank[group], kind="stable")
+    classes = np.empty(len(table), dtype=np.int32)
+    classes[order] = clustering(table.codes[first], np.bincount(group)[group[first]], by)
+    if model.l is not None:
+        classes = kernels.unify(
+            table.codes,
+            classes,
+            by.attributes,
+            [(column.codes, len(column)) for column in table.sensitive],
+            diversity=model.l,
+            weight=LOSS_WEIGHT,
+            counts=by.counts,
+        )
+    return Recoding.of_classes(table, classes)

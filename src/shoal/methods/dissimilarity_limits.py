@@ -1,0 +1,170 @@
+"""What can be had: which k and delta a table allows, if sensitive values within epsilon count as close."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, Reason
+from shoal.measures.distances import Distance, distance_over
+from shoal.schema import Schema
+from shoal.table import Table
+
+DEFAULT_K = (2, 3, 5, 10, 15, 20, 30, 50, 100)
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Advice:
+    """How much dissimilarity a table can promise (the paper on XColor, Section V-A).
+
+    Parameters
+    ----------
+    records
+        How many records there are.
+    values
+        How many different sensitive values.
+    epsilon
+        Two values are close if their distance is at most this.
+    degree
+        How many others are close to the record with the most of them.
+    clique
+        So many records, at least, are all close to each other.
+    frontier
+        For several k the delta that is guaranteed and the one that is the most.
+    """
+
+    records: int
+    values: int
+    epsilon: float
+    degree: int
+    clique: int
+    frontier: tuple[Point, ...] = ()
+
+    def guaranteed(self, k: int) -> float | None:
+        """Return the largest delta that classes of k or k + 1 records surely reach; None if there is none.
+
+        Exchanges find them (Lemma 2 and Theorem 3, for classes whose sizes differ by one, too).
+        """
+        for allowed in range(k):
+            if self._enough(k, allowed):
+                smallest = self.records // (self.records // k)
+                return 1 - allowed / (smallest - 1)
+        return None
+
+    def guarantees(self, k: int, delta: float) -> bool:
+        """Return whether classes of k or k + 1 records surely reach this delta."""
+        smallest = self.records // (self.records // k)
+        return self._enough(k, int(allowed_neighbours(np.array([smallest]), delta)[0]))
+
+    def possible(self, k: int) -> float:
+        """Return a delta that no partition into classes of k or more records can exceed.
+
+        A class of s records has room for (1 - delta)(s - 1) + 1 that are close to each other: a share of
+        1 - delta (1 - 1/s).
+        """
+        return min(1.0, (1 - self.clique / self.records) / (1 - 1 / k))
+
+    def at(self, ks: Sequence[int]) -> tuple[Point, ...]:
+        """Return the frontier for several k; those above the number of records are left out."""
+        return tuple(Point(k, self.guaranteed(k), self.possible(k)) for k in ks if k <= self.records)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all figures as plain data."""
+        return {
+            "records": self.records,
+            "values": self.values,
+            "epsilon": self.epsilon,
+            "degree": self.degree,
+            "clique": self.clique,
+            "frontier": [
+                {"k": point.k, "guaranteed_delta": point.guaranteed, "possible_delta": point.possible}
+                for point in self.frontier
+            ],
+        }
+
+    def _enough(self, k: int, allowed: int) -> bool:
+        """Return whether a record with more neighbours than allowed can always be exchanged."""
+        classes = self.records // k
+        room = classes * (allowed + 1)
+        # Where classes differ in size, the argument of Lemma 2 needs a little more room.
+        return 2 * self.degree < room if self.records % classes else 2 * self.degree <= room
+
+
+@dataclass(frozen=True)
+class Point:
+    """What delta can be had with one k.
+
+    Parameters
+    ----------
+    k
+        How many records a class has at least.
+    guaranteed
+        The largest delta that is sure to be reached; None if none is.
+    possible
+        What no delta can exceed.
+    """
+
+    k: int
+    guaranteed: float | None
+    possible: float
+
+
+def advise(
+    frame: Any,
+    schema: Schema,
+    *,
+    epsilon: float,
+    distance: str | Callable[[Any, Any], float] | None = None,
+    ks: Sequence[int] = DEFAULT_K,
+) -> Advice:
+    """Tell which k and delta of `Dissimilarity` a table allows.
+
+    Parameters
+    ----------
+    frame
+        The table: any frame that narwhals supports.
+    schema
+        What its columns are.
+    epsilon, distance
+        As for `Dissimilarity`.
+    ks
+        For which k.
+
+    Returns
+    -------
+    Advice
+        In O(n log n) for one column; for composite values in proportion to the pairs of different values.
+
+    Raises
+    ------
+    InputError
+        If the frame, the schema or a parameter is wrong, or there is no sensitive column.
+    """
+    given: Any = epsilon
+    if not (isinstance(given, Real) and 0 <= float(given) < math.inf):
+        raise InputError(f"epsilon = {epsilon!r} is no distance; give 0 or more", reason=Reason.PARAMETER)
+    if not ks or not all(isinstance(k, int) and k >= 2 for k in ks):
+        raise InputError(f"k = {list(ks)} is not possible; give 2 or more", reason=Reason.PARAMETER)
+    table = Table.encode(frame, schema)
+    values, measured = distance_over(table.sensitive, table.schema.sensitive, distance)
+    found = advice_of(values, measured, epsilon)
+    return Advice(found.records, found.values, epsilon, found.degree, found.clique, found.at(ks))
+
+
+def advice_of(values: NDArray[np.int32], distance: Distance, epsilon: float) -> Advice:
+    """Return the advice for records with these values, without a frontier."""
+    counts = np.bincount(values, minlength=len(distance))
+    degrees = distance.degrees(counts, epsilon)[counts > 0]
+    return Advice(len(values), len(degrees), epsilon, int(degrees.max()), distance.clique(counts, epsilon))
+
+
+def allowed_neighbours(sizes: NDArray[np.integer[Any]], delta: float) -> NDArray[np.int32]:
+    """Return how many neighbours a record may have in a class of each size: (1 - delta)(size - 1) at most."""
+    return np.floor((1 - delta) * (np.asarray(sizes) - 1) + _ROUNDING).astype(np.int32)

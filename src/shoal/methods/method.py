@@ -1,0 +1,235 @@
+"""What every method is: a function from a table and a model to a recoding, with options declared in place."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Protocol, TypeVar, get_args, get_origin
+
+from shoal.base.randomness import Randomness
+from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.models import Model
+from shoal.recoding import Recoding
+from shoal.table import Table
+
+Progress = Callable[[str, float], None]
+"""Called with what is being done and the share of it that is done; may raise to cancel the run."""
+
+
+def silent(stage: str, share: float) -> None:
+    """Report progress nowhere."""
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What a method may use besides the table and the model.
+
+    Parameters
+    ----------
+    randomness
+        The only source of random choices.
+    progress
+        Is told how far the work is.
+    notes
+        Where to write, in plain words, what the user should know although the guarantee is kept.
+    """
+
+    randomness: Randomness = field(default_factory=Randomness)
+    progress: Progress = silent
+    notes: list[str] = field(default_factory=list)
+
+
+class Method(Protocol):
+    """A function ``method(table, model, circumstances, /, *, options...)`` that keeps a model's guarantee.
+
+    It returns a recoding of the table, or raises `InfeasibleError` with what is achievable instead. Options
+    are keyword-only arguments with defaults, annotated with an `Option` that says what they mean.
+    """
+
+    @property
+    def __name__(self) -> str: ...
+    @property
+    def __module__(self) -> str: ...  # type: ignore[override]
+
+    def __call__(
+        self, table: Table, model: Any, circumstances: Circumstances, /, *args: Any, **options: Any
+    ) -> Recoding:
+        """Return a recoding of the table that keeps the guarantee."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """What an option of a method means.
+
+    Parameters
+    ----------
+    help
+        What it does, in one sentence.
+    above
+        Numbers must be larger than this.
+    """
+
+    help: str
+    above: float = -math.inf
+
+
+Effort = Annotated[
+    Literal["fast", "balanced", "best"], Option("How long to search for less information loss.")
+]
+"""`fast` gives a release at once, `balanced` is the sensible default, `best` takes longer."""
+
+Seconds = Annotated[float, Option("Time limit for proving the optimum, in seconds.", above=0)]
+"""How long a proof may take."""
+
+METHODS: dict[type[Model], dict[str, Method]] = {}
+"""For each model, its methods by name; the first is the default."""
+
+Function = TypeVar("Function", bound=Callable[..., Recoding])
+
+
+def keeps(
+    *models: type[Model], name: str | None = None, default: bool = False
+) -> Callable[[Function], Function]:
+    """Register a function as a method that keeps the guarantee of some models.
+
+    Parameters
+    ----------
+    *models
+        The models.
+    name
+        What users call it; the function's name if omitted.
+    default
+        Whether it is used for these models if no method is named.
+    """
+
+    def register(function: Function) -> Function:
+        called = name or function.__name__
+        for model in models:
+            known = METHODS.get(model, {})
+            known = {called: function, **known} if default else {**known, called: function}
+            METHODS[model] = dict(sorted(known.items(), key=lambda each: is_baseline(each[1])))
+        return function
+
+    return register
+
+
+@dataclass(frozen=True)
+class DeclaredOption:
+    """An option of a method as its signature declares it.
+
+    Parameters
+    ----------
+    type
+        ``bool``, ``float`` or ``str``.
+    default
+        Its value if it is not given.
+    choices
+        The values it can have, if there are few.
+    help, above
+        As in `Option`.
+    """
+
+    type: type
+    default: Any
+    choices: tuple[str, ...]
+    help: str
+    above: float
+
+    def checked(self, name: str, value: Any) -> Any:
+        """Return a value that the option can have.
+
+        Raises
+        ------
+        InputError
+            If it cannot have this value.
+        """
+        if self.choices and value not in self.choices:
+            raise InputError(
+                f"{name} {value!r} is unknown{did_you_mean(str(value), self.choices)}; it is one of "
+                f"{listing(self.choices)}",
+                reason=Reason.PARAMETER,
+                parameter=name,
+            )
+        if self.type is bool and not isinstance(value, bool):
+            wanted = "true or false"
+        elif self.type is float and (
+            isinstance(value, bool) or not isinstance(value, int | float) or not value > self.above
+        ):
+            wanted = f"a number above {self.above:g}"
+        else:
+            return value
+        raise InputError(
+            f"{name} = {value!r} is not possible; it must be {wanted}",
+            reason=Reason.PARAMETER,
+            parameter=name,
+        )
+
+
+def options_of(method: Method) -> dict[str, DeclaredOption]:
+    """Return the options of a method by name, read off its signature."""
+    found = {}
+    for each in inspect.signature(method, eval_str=True).parameters.values():
+        if each.kind is inspect.Parameter.KEYWORD_ONLY:
+            kind, said = each.annotation, Option("")
+            if get_origin(kind) is Annotated:
+                kind, *marks = get_args(kind)
+                said = next((mark for mark in reversed(marks) if isinstance(mark, Option)), said)
+            if get_origin(kind) is UnionType:
+                kind = next(part for part in get_args(kind) if part is not NoneType)
+            choices = get_args(kind) if get_origin(kind) is Literal else ()
+            found[each.name] = DeclaredOption(
+                str if choices else kind, each.default, choices, said.help, said.above
+            )
+    return found
+
+
+def is_baseline(method: Method) -> bool:
+    """Return whether a method is there to compare with rather than to use."""
+    return ".baselines." in method.__module__
+
+
+def method_for(model: Model, name: str | None = None) -> tuple[str, Method]:
+    """Return the method with this name that keeps this kind of guarantee, or the default one.
+
+    Raises
+    ------
+    InputError
+        If there is no such method.
+    """
+    known = METHODS.get(type(model), {})
+    if not known:
+        raise InputError(f"no method keeps {type(model).__name__}", reason=Reason.PARAMETER)
+    chosen = name or next(iter(known))
+    if chosen not in known:
+        raise InputError(
+            f"no method {chosen!r} keeps {model.name}{did_you_mean(chosen, known)}; "
+            f"there is {listing(known)}",
+            reason=Reason.PARAMETER,
+            parameter="method",
+        )
+    return chosen, known[chosen]
+
+
+def require_options(name: str, method: Method, given: Mapping[str, Any] | Iterable[str]) -> None:
+    """Refuse options that a method does not have, and values that an option cannot have.
+
+    Raises
+    ------
+    InputError
+        If there is one; the message names what is possible.
+    """
+    known = options_of(method)
+    values = given if isinstance(given, Mapping) else {}
+    for option in given:
+        if option not in known:
+            raise InputError(
+                f"method {name!r} has no option {option!r}{did_you_mean(option, known)}; it has "
+                f"{listing(known) or 'none'}",
+                reason=Reason.PARAMETER,
+                parameter=option,
+            )
+        if option in values:
+            known[option].checked(option, values[option])

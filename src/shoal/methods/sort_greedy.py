@@ -1,0 +1,42 @@
+"""Freeform k-anonymity (Doka et al. 2015): a regular graph of who hides in whose row."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.methods.growth import grown
+from shoal.methods.method import Circumstances, Effort, keeps
+from shoal.models import Freeform
+from shoal.recoding import Recoding
+from shoal.table import Table
+
+
+@keeps(Freeform)
+def sort_greedy(
+    table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: Effort = "balanced"
+) -> Recoding:
+    """Return rows that grow by one record in each of k - 1 rounds, cheapest pair of row and record first.
+
+    SortGreedy (Algorithm 2) without its list of n^2 edges: the box tree finds the cheapest row for a record,
+    and deferred acceptance the order of all pairs. Equal records take each other in first, for nothing.
+    About O(k n log n) as long as the tree can leave out most rows. Unless `effort` is ``fast``, rows exchange
+    records in between and at the end, as long as that pays.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+    effort
+        ``fast`` (the paper's algorithm, deterministic), ``balanced`` or ``best``.
+    """
+    return grown(table, model, circumstances, effort, cheapest_first)
+
+
+def cheapest_first(
+    tree: kernels.BoxTree, copies: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> kernels.Matching:
+    """Match records and boxes, equal ones beforehand, then the cheapest pair first."""
+    others = np.setdiff1d(np.arange(len(tree.order)), copies[0], assume_unique=True)
+    return tree.match_cheapest_first(others, others, copies)

@@ -1,0 +1,118 @@
+"""The privacy models: what a release guarantees to the people in the table, one declaration each.
+
+Every module in this folder is loaded, and every model class in it registers itself under its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import InputError, Reason
+from shoal.models.concealment import Concealment
+from shoal.models.coverage import KK, KOne, OneK
+from shoal.models.dissimilarity import Dissimilarity
+from shoal.models.diversity import Diversity
+from shoal.models.families import CoverageModel, CrowdModel, DiverseModel
+from shoal.models.freeform import Freeform
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.model import MODELS, Model, Parameter, declarations, is_required, model_named, parameter
+from shoal.models.patterned import Patterned
+from shoal.models.set_anonymity import SetAnonymity
+from shoal.models.set_diversity import SetDiversity
+
+if TYPE_CHECKING:
+    from shoal.schema import Schema
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+
+def in_order() -> list[type[Model]]:
+    """Return all models as people see them: the usual ones first, those for comparison last."""
+    return sorted(MODELS.values(), key=lambda model: (model.for_comparison, not model.usual))
+
+
+def suitable(schema: Schema) -> list[type[Model]]:
+    """Return the models that a table with this schema can have, the usual one first."""
+    return [
+        model
+        for model in in_order()
+        if model.needs_items == schema.has_items and (schema.sensitive or not model.needs_sensitive)
+    ]
+
+
+def usual_model(schema: Schema) -> type[Model]:
+    """Return the model to use if none is named."""
+    return next(model for model in suitable(schema) if model.usual)
+
+
+def make_model(name: str, given: Mapping[str, Any]) -> Model:
+    """Return the model of a name with these parameters; those that are None were not given.
+
+    Parameters
+    ----------
+    name
+        The name of the model.
+    given
+        Parameters by name. Where a parameter is read from a file, its path.
+
+    Raises
+    ------
+    InputError
+        If there is no such model, or a parameter is missing, impossible or not one of its own.
+    """
+    model = model_named(name)
+    known = {each: (declared, own) for each, declared, own in declarations(model)}
+    asked: dict[str, Any] = {}
+    for each, value in given.items():
+        if value is None:
+            continue
+        if each not in known:
+            raise InputError(
+                f"model {name!r} has no parameter {each!r}", reason=Reason.PARAMETER, parameter=each
+            )
+        read = known[each][0].from_file
+        if read is not None and not isinstance(value, list | tuple) and value != "all":
+            asked = {**read(value), **asked}
+        else:
+            asked[each] = value
+    for each, (_, own) in known.items():
+        if is_required(own) and each not in asked:
+            raise InputError(
+                f"model {name!r} needs the parameter {each!r}",
+                reason=Reason.PARAMETER,
+                parameter=each,
+            )
+    return model(**asked)
+
+
+__all__ = [
+    "KK",
+    "MODELS",
+    "Concealment",
+    "CoverageModel",
+    "CrowdModel",
+    "Dissimilarity",
+    "DiverseModel",
+    "Diversity",
+    "Freeform",
+    "KAnonymity",
+    "KOne",
+    "Model",
+    "OneK",
+    "Parameter",
+    "Patterned",
+    "SetAnonymity",
+    "SetDiversity",
+    "declarations",
+    "in_order",
+    "is_required",
+    "make_model",
+    "model_named",
+    "parameter",
+    "suitable",
+    "usual_model",
+]

@@ -1,0 +1,68 @@
+"""k-concealment: a crowd of k even for an attacker who knows every record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.models.families import DiverseModel
+from shoal.models.model import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concealment(DiverseModel):
+    """k-concealment (Tassa, Mazza and Gionis 2012): each record has at least k matches among the rows.
+
+    A row is a match of a record if it covers the record, and every other record can still have a covering row
+    of its own. So an attacker who knows the quasi-identifiers of every record in the table still has k rows
+    to choose from.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l
+        See `DiverseModel`: how many matches a record has, and how varied each sensitive column is in them.
+    two_sided
+        Whether each released row, too, is a match of at least k records.
+    """
+
+    name: ClassVar[str] = "concealment"
+    title: ClassVar[str] = "Hide from an attacker who knows everyone"
+    explanation: ClassVar[str] = (
+        "At least k rows remain for each record, even to an attacker who knows who is in the table and "
+        "assigns every record to a row."
+    )
+
+    two_sided: bool = parameter(
+        "Require at least k matches of each row as well, not only of each record.",
+        default=False,
+        type=bool,
+        wanted="true or false",
+        label="Also for rows: each has at least k matches",
+        widget="tick",
+    )
+
+    @property
+    def records_per_row(self) -> int:
+        """The minimum number of records that each released row covers.
+
+        A record with another match than its own row is on a circle of matches: its row covers another record.
+        """
+        return self.k if self.two_sided else 2
+
+    def sentence(self) -> str:
+        """Return the guarantee in one sentence, without a full stop."""
+        rows = f", and each released row of at least {self.k} records," if self.two_sided else ""
+        return (
+            f"each record has at least {self.k} matches among the released rows{rows} even when every record "
+            "must have a row" + self._diversity_words("these rows")
+        )
+
+    def limits(self, concealment: int) -> Sequence[str]:
+        """Return what the guarantee does not say, as sentences for the report."""
+        del concealment
+        return (
+            "Each row carries the values of the record it was made for. That an attacker cannot tell which "
+            "record that is rests on random choices of the method; they do not make all matches of a record "
+            "equally likely.",
+        )

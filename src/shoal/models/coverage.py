@@ -1,0 +1,106 @@
+"""The three weaker models of Tassa, Mazza and Gionis, for comparison: (1,k), (k,1) and (k,k)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.models.families import CoverageModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneK(CoverageModel):
+    """(1,k)-anonymity: each record is covered by at least k released rows.
+
+    On its own this is a weak guarantee: a few rows that cover every record keep it, while all others show
+    records as they are. It is here for comparison.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l, withhold
+        See `CoverageModel`.
+    """
+
+    name: ClassVar[str] = "1k"
+    title: ClassVar[str] = "Each record is covered by k rows"
+    explanation: ClassVar[str] = "A row may still cover a single record."
+    for_comparison: ClassVar[bool] = True
+
+    @property
+    def records_per_row(self) -> int:
+        """The minimum number of records that each released row covers: the one it was made for."""
+        return 1
+
+    def sentence(self) -> str:
+        """Return the guarantee in one sentence, without a full stop."""
+        return self._words(f"each record is covered by at least {self.k} released rows")
+
+    def limits(self, concealment: int) -> Sequence[str]:
+        """Return what the guarantee does not say, as sentences for the report."""
+        del concealment
+        return (
+            "A few rows that cover every record keep this guarantee, while others may show records as they "
+            "are. It is for comparison: do not publish such a release.",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KOne(CoverageModel):
+    """(k,1)-anonymity, also known as k-ambiguity: each released row covers at least k records.
+
+    On its own this is a weak guarantee: a record may still be covered by its own row alone. It is here for
+    comparison.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l, withhold
+        See `CoverageModel`.
+    """
+
+    name: ClassVar[str] = "k1"
+    title: ClassVar[str] = "Each row covers k records"
+    explanation: ClassVar[str] = "A record may still be covered by a single row."
+    for_comparison: ClassVar[bool] = True
+
+    def sentence(self) -> str:
+        """Return the guarantee in one sentence, without a full stop."""
+        return self._words(f"each released row covers at least {self.k} records")
+
+    def limits(self, concealment: int) -> Sequence[str]:
+        """Return what the guarantee does not say, as sentences for the report."""
+        del concealment
+        return (
+            "A record may be covered by a single row, its own, and be found by it. It is for comparison: do "
+            "not publish such a release.",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KK(CoverageModel):
+    """(k,k)-anonymity: each record is covered by at least k released rows, and each row covers k records.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l, withhold
+        See `CoverageModel`.
+    """
+
+    name: ClassVar[str] = "kk"
+    title: ClassVar[str] = "Cover k rows, and k records"
+    explanation: ClassVar[str] = "Like a crowd, but an attacker who knows every record may do better."
+    for_comparison: ClassVar[bool] = True
+
+    def sentence(self) -> str:
+        """Return the guarantee in one sentence, without a full stop."""
+        return self._words(
+            f"each record is covered by at least {self.k} released rows, and each released row covers at "
+            f"least {self.k} records"
+        )
+
+    def limits(self, concealment: int) -> Sequence[str]:
+        """Return what the guarantee does not say, as sentences for the report."""
+        return (
+            "An attacker who knows every record in the table can rule out rows that other records must have: "
+            f"for the record hidden least, {concealment} row{'s' * (concealment != 1)} would be left.",
+        )

@@ -1,0 +1,159 @@
+"""What several models share: a crowd of k, and requirements on the sensitive values in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shoal.errors import InputError, Reason
+from shoal.models.diversity import NO_DIVERSITY, Diversity
+from shoal.models.model import Model, parameter, uncuttable
+
+if TYPE_CHECKING:
+    from shoal.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrowdModel(Model):
+    """What models with a k have in common.
+
+    Parameters
+    ----------
+    k
+        The minimum crowd size. At least 2.
+    """
+
+    k: int = parameter(
+        "Minimum crowd size: an attacker cannot narrow a record down to fewer than k rows.",
+        type=int,
+        least=2,
+        wanted="a whole number of at least 2: with k = 1 no record is hidden",
+        label="k: how large is the crowd?",
+    )
+
+    @property
+    def crowd(self) -> int:
+        """The minimum number of rows that a record hides among."""
+        return self.k
+
+    def _identical_rows(self) -> str:
+        return (
+            f"each released row is identical to at least {self.k - 1} other{'s' * (self.k > 2)} in all "
+            "quasi-identifiers"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiverseModel(CrowdModel):
+    """What models have in common that can also require varied sensitive values in a crowd.
+
+    Parameters
+    ----------
+    k
+        The minimum crowd size. At least 2.
+    l
+        No sensitive value has a share above 1/l in a crowd.
+    p
+        The minimum number of different sensitive values in a crowd.
+    entropy_l
+        The entropy of the sensitive values in a crowd is at least log(entropy_l).
+    """
+
+    l: float | None = parameter(  # noqa: E741 - the letter the literature knows it by
+        "Maximum share of one sensitive value in a crowd, as 1/l.",
+        default=None,
+        type=float,
+        least=1,
+        wanted="a number of at least 1",
+        label="l: how varied is the crowd?",
+        about_sensitive=True,
+    )
+    p: int | None = parameter(
+        "Minimum number of different sensitive values in a crowd.",
+        default=None,
+        type=int,
+        least=1,
+        wanted="a whole number of at least 1",
+        label="p: how many different values?",
+        about_sensitive=True,
+    )
+    entropy_l: float | None = parameter(
+        "Minimum entropy of the sensitive values in a crowd, as log(l).",
+        default=None,
+        type=float,
+        least=1,
+        wanted="a number of at least 1",
+        label="entropy l: a stricter form of l",
+        about_sensitive=True,
+    )
+
+    @property
+    def diversity(self) -> Diversity | None:
+        """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
+        asked = Diversity(self.l, self.p, self.entropy_l)
+        return None if asked == NO_DIVERSITY else asked
+
+    def blocks_must_not_overlap(self, schema: Schema) -> bool:
+        """Return whether rows of one block must not cover records of another."""
+        del schema
+        # Classes of two blocks that look identical are together as varied as each of them.
+        return self.crowd_kind == "rows" and (self.l is not None or self.entropy_l is not None)
+
+    def _diversity_words(self, crowd: str) -> str:
+        return (self.diversity or NO_DIVERSITY).words(crowd)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoverageModel(DiverseModel):
+    """What models have in common that only count covering rows and records (Tassa, Mazza and Gionis 2012).
+
+    An attacker who knows every record in the table may rule out some of these rows, since each record must
+    have one; `Concealment` bounds that, these models do not. If some records are withheld at random, the
+    attacker does not know exactly who is in the table.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l
+        See `DiverseModel`: the minimum number of covering rows or covered records, and how varied each
+        sensitive column is in the rows that cover a record.
+    withhold
+        The share of the records that are left out of the release, chosen at random; below 1. Such a record
+        may be covered by no row; if it is covered by any, it is covered by k.
+    """
+
+    withhold: float = parameter(
+        "Share of the records to leave out of the release, chosen at random.",
+        default=0.0,
+        type=float,
+        least=0,
+        wanted="a share from 0 to below 1",
+        label="Withhold a share of the records",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.withhold >= 1:
+            raise InputError(
+                f"withhold = {self.withhold:g} leaves no record; it must be below 1",
+                reason=Reason.PARAMETER,
+                parameter="withhold",
+            )
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether a release may have fewer rows than the table has records."""
+        return self.withhold > 0
+
+    def blocks_must_not_overlap(self, schema: Schema) -> bool:
+        """Return whether rows of one block must not cover records of another."""
+        if self.withhold:
+            raise uncuttable(
+                "a record withheld in one block may be covered by a few rows of another; withhold none"
+            )
+        return super().blocks_must_not_overlap(schema)
+
+    def _words(self, guarantee: str) -> str:
+        withheld = (
+            f"; a random share of {self.withhold:g} of the records is withheld" if self.withhold else ""
+        )
+        return guarantee + self._diversity_words("the rows that cover a record") + withheld

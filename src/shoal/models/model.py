@@ -1,0 +1,266 @@
+"""What a privacy model is: one declaration from which every option, field, card and page is derived.
+
+A model is a frozen dataclass whose fields are made by `parameter`. Its class attributes say what kind of
+crowd people hide in, what the table needs, and how the model is explained. Defining the class registers it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from shoal.errors import InputError, Reason, did_you_mean, listing
+
+if TYPE_CHECKING:
+    from shoal.models.diversity import Diversity
+    from shoal.schema import Schema
+
+CrowdKind = Literal["classes", "rows"]
+"""Whether people hide in classes of identical rows, or among rows that may differ."""
+
+Widget = Literal["number", "tick", "choice", "columns"]
+"""How a parameter is entered on a page."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a model, as it is declared.
+
+    Parameters
+    ----------
+    help
+        What it means, in one sentence.
+    type
+        What its values are: ``int``, ``float``, ``bool`` or ``str``; None for data that only Python or a file
+        can give.
+    least, most
+        The smallest and the largest value of a number.
+    wanted
+        What a value must be, as the end of a sentence that begins with "it must be".
+    label
+        What it is called on the page; it has no field there if this is None.
+    widget
+        What kind of field that is.
+    choices
+        The values it can have, if there are few.
+    about_sensitive
+        Whether it says something about sensitive columns, and means nothing without one.
+    from_file
+        Reads all parameters that a file describes; the option then takes that file.
+    """
+
+    help: str
+    type: type[int] | type[float] | type[bool] | type[str] | None = None
+    least: float = -math.inf
+    most: float = math.inf
+    wanted: str = ""
+    label: str | None = None
+    widget: Widget = "number"
+    choices: tuple[str, ...] = ()
+    about_sensitive: bool = False
+    from_file: Callable[[str], dict[str, Any]] | None = None
+
+    @property
+    def on_command_line(self) -> bool:
+        """Whether the command line has an option for it."""
+        return self.type is not None or self.from_file is not None or self.widget == "choice"
+
+    def checked(self, name: str, value: Any) -> Any:
+        """Return a value as a plain number, truth value or text.
+
+        Raises
+        ------
+        InputError
+            If it is of another type, too small or too large.
+        """
+        plain: Any = None
+        if self.type is bool and isinstance(value, bool | np.bool_):
+            plain = bool(value)
+        elif self.type in (int, float) and not isinstance(value, bool):
+            whole = self.type is int
+            # Options read every number as a fraction.
+            if isinstance(value, Integral) or (whole and isinstance(value, float) and value.is_integer()):
+                plain = int(value)
+            elif isinstance(value, Real) and not whole:
+                plain = float(value)
+            if plain is not None and not self.least <= plain <= self.most:
+                plain = None
+            if plain is not None and self.type is float:
+                plain = float(plain)
+        elif self.type is str and (isinstance(value, str) and (not self.choices or value in self.choices)):
+            plain = value
+        if plain is None:
+            raise InputError(
+                f"{name} = {value!r} is not possible; it must be {self.wanted}",
+                reason=Reason.PARAMETER,
+                parameter=name,
+            )
+        return plain
+
+
+def parameter(
+    help: str,  # noqa: A002 - what every parser of options calls it
+    *,
+    default: Any = MISSING,
+    factory: Callable[[], Any] | None = None,
+    **declared: Any,
+) -> Any:
+    """Return a field of a model's dataclass; `declared` is what a `Parameter` takes.
+
+    Parameters
+    ----------
+    help
+        What the parameter means, in one sentence.
+    default, factory
+        Its value if none is given; without either it must be given.
+    """
+    metadata = {"parameter": Parameter(help, **declared)}
+    if factory is not None:
+        return field(default_factory=factory, hash=False, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(ABC):
+    """A guarantee: parameters with names, a crowd to hide in, and a sentence that states it.
+
+    A subclass with a `name` is registered under it. The class attributes below are its declaration.
+
+    Attributes
+    ----------
+    name
+        What it is called in options, files and certificates.
+    crowd_kind
+        Whether people hide in classes of identical rows or among rows that may differ.
+    needs_items, needs_sensitive
+        Whether the table needs a column of items, or a sensitive column.
+    title, explanation
+        Its card: what it does in five words, and what that means for a person in the table.
+    for_comparison
+        Whether it is there to compare with rather than to publish.
+    usual
+        Whether it is the model of tables for which none is named.
+    """
+
+    name: ClassVar[str]
+    crowd_kind: ClassVar[CrowdKind] = "rows"
+    needs_items: ClassVar[bool] = False
+    needs_sensitive: ClassVar[bool] = False
+    title: ClassVar[str]
+    explanation: ClassVar[str]
+    for_comparison: ClassVar[bool] = False
+    usual: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" in vars(cls):
+            MODELS[cls.name] = cls
+
+    def __post_init__(self) -> None:
+        for name, declared, each in declarations(type(self)):
+            value = getattr(self, name)
+            if declared.type is not None and not (value is None and each.default is None):
+                object.__setattr__(self, name, declared.checked(name, value))
+
+    @property
+    @abstractmethod
+    def crowd(self) -> int:
+        """The minimum number of rows that a record hides among."""
+
+    @property
+    def records_per_row(self) -> int:
+        """The minimum number of records that each released row covers."""
+        return self.crowd
+
+    @property
+    def diversity(self) -> Diversity | None:
+        """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
+        return None
+
+    @property
+    def guards_sensitive(self) -> bool:
+        """Whether anything is guaranteed about sensitive values."""
+        return self.needs_sensitive or self.diversity is not None
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether a release may have fewer rows than the table has records."""
+        return False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that are set, by name, as plain data."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """Return the guarantee in one sentence, without a full stop."""
+
+    def limits(self, concealment: int) -> Sequence[str]:  # noqa: ARG002 - for those that speak of it
+        """Return what the guarantee does not say, as sentences for the report.
+
+        Parameters
+        ----------
+        concealment
+            The minimum number of matches of a record that the audit found.
+        """
+        return ()
+
+    def blocks_must_not_overlap(self, schema: Schema) -> bool:  # noqa: ARG002 - for those that ask
+        """Return whether, in a table cut into blocks, rows of one must not cover records of another.
+
+        Rows of other blocks that cover a record only add to its crowd: that cannot harm its size or the
+        number of different sensitive values, but it can harm shares and entropies.
+
+        Raises
+        ------
+        InputError
+            If cutting the table could break the guarantee, however it is cut.
+        """
+        return False
+
+
+MODELS: dict[str, type[Model]] = {}
+"""Every model by name; see `models.in_order` for the order in which people see them."""
+
+
+def declarations(model: type[Model]) -> list[tuple[str, Parameter, Field[Any]]]:
+    """Return the parameters of a model: names, declarations and dataclass fields."""
+    return [(f.name, f.metadata["parameter"], f) for f in fields(model)]
+
+
+def is_required(declared: Field[Any]) -> bool:
+    """Return whether a parameter must be given."""
+    return declared.default is MISSING and declared.default_factory is MISSING
+
+
+def model_named(name: str) -> type[Model]:
+    """Return the model of a name.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message lists those there are.
+    """
+    if name not in MODELS:
+        raise InputError(
+            f"model {name!r} is unknown{did_you_mean(name, MODELS)}; there is {listing(MODELS)}",
+            reason=Reason.PARAMETER,
+            parameter="model",
+        )
+    return MODELS[name]
+
+
+def uncuttable(why: str) -> InputError:
+    """Return the error for a guarantee that could break if the table is cut into blocks."""
+    return InputError(
+        f"the guarantee could break if the table is cut into blocks: {why}; or anonymize the whole table in "
+        "memory",
+        reason=Reason.PARAMETER,
+    )

@@ -1,0 +1,354 @@
+"""What role and kind each column of an unknown table probably has, and why."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import polars as pl
+
+from shoal.errors import InputError, unknown_column
+from shoal.kinds.encoding import to_polars
+from shoal.schema import Kind, Role, Schema, as_frame, infer_kind
+
+OFTEN_UNIQUE = 0.5
+"""A column looks identifying if more than this share of the records have a value that nobody else has."""
+NEARLY_ALL = 0.95
+"""Whole numbers that are unique in more than this share of the records are taken for numbers of records."""
+FEW = 12
+"""At most this many different numbers are taken for codes where the name of the column suggests codes."""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What one column probably is.
+
+    Parameters
+    ----------
+    name
+        Its name in the table.
+    role, kind
+        What it probably means for privacy and what values it holds.
+    reason
+        Why, in words; never with a value of the table.
+    distinct
+        How many different values it has, missing ones aside.
+    missing
+        How many cells are null, empty or not a number.
+    unique_share
+        Share of the records whose value nobody else has; "missing" is a value here.
+    """
+
+    name: str
+    role: Role
+    kind: Kind
+    reason: str
+    distinct: int
+    missing: int
+    unique_share: float
+
+
+def suggest(frame: Any) -> tuple[Suggestion, ...]:
+    """Suggest a role and a kind for each column of any eager frame that narwhals supports.
+
+    Judged by names and values; O(records x columns) expected, plus O(records) for each pair of a column of no
+    known role and a quasi-identifier that could single out records together.
+    """
+    table = _read(frame)
+    facts = {name: _facts(table[name]) for name in table.columns}
+    found = [_suggestion(name, facts[name], last=name == table.columns[-1]) for name in table.columns]
+    quasi = [each.name for each in found if each.role is Role.QUASI]
+    partners = {Role.OTHER: quasi, Role.SENSITIVE: []}  # the roles that are released as they are
+    return tuple(
+        replace(each, reason=f"{each.reason}; looks identifying: {why}")
+        if each.role in partners and (why := _singled_out(each.name, facts, table, partners[each.role]))
+        else each
+        for each in found
+    )
+
+
+def warnings(frame: Any, schema: Schema) -> list[str]:
+    """Return one line for each column that would be released unchanged although it looks identifying.
+
+    A line says why and what to do, never with a value of the table. A column that the schema does not mention
+    would be released, too. Complexity as for `suggest`.
+
+    Raises
+    ------
+    InputError
+        If the schema has a column that the frame lacks.
+    """
+    table = _read(frame)
+    for name in schema.names:
+        if name not in table.columns:
+            raise unknown_column(name, table.columns)
+    quasi = [column.name for column in schema.quasi]
+    carried = [name for name in table.columns if name not in schema.names or schema[name].role is Role.OTHER]
+    facts = {name: _facts(table[name]) for name in (*carried, *quasi)}
+    lines = []
+    for name in carried:
+        role, why, _ = _role(name, facts[name], last=False)
+        advice = _ADVICE.get(role)
+        if advice is None and (singled := _singled_out(name, facts, table, quasi)):
+            why, advice = f"looks identifying: {singled}", ", or ".join(_ADVICE.values())
+        if advice is not None:
+            lines.append(f"column {name!r} would be released as it is, but {why}; {advice}")
+    return lines
+
+
+_ADVICE = {
+    Role.IDENTIFIER: "make it an identifier (--drop), so that it is left out",
+    Role.QUASI: "make it a quasi-identifier (--quasi), so that it is generalized",
+}
+
+
+class _Rule(NamedTuple):
+    role: Role
+    meaning: str
+    codes: float  # up to how many different numbers are codes, not quantities
+    words: str
+
+
+_I, _Q, _S, _O = Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.OTHER
+_ANY = float("inf")
+# What a name says that has one of these words (a plural in -s is understood), or two in a row (first-name).
+# The last one in a name decides: a "patient age" is an age.
+# fmt: off
+_RULES = (
+    _Rule(_I, "a person's name", 0, """surname firstname lastname fullname username first-name last-name
+        full-name given-name family-name maiden-name user-name vorname nachname geburtsname prenom
+        apellido"""),
+    _Rule(_I, "a number of one person", 0, """ssn social-security passport license mrn medical-record
+        record-number case-number insurance-number account iban credit-card card-number patient-id person-id
+        user-id customer-id client-id subject-id member-id record-id employee-id student-id case-id tax-id dni
+        nif nie nir ausweis steuernummer versichertennummer patientennummer fallnummer konto pasaporte"""),
+    _Rule(_I, "a way to reach a person", 0, """email e-mail mail phone telephone tel mobile fax address street
+        ip mac-address imei url website uuid guid photo lat latitude lon longitude gps strasse hausnummer
+        anschrift adresse telefon handy kennzeichen rue courriel direccion calle telefono correo"""),
+    _Rule(_I, "free text", 0, """comment remark note narrative free-text freitext kommentar bemerkung
+        comentario"""),
+    _Rule(_Q, "age or birth", 0, """age agep birth birthdate birthday birthyear born dob yob alter geburt
+        geburtsdatum geburtstag geburtsjahr naissance edad nacimiento"""),
+    _Rule(_Q, "sex or gender", FEW, "sex gender geschlecht sexe genre sexo genero"),
+    _Rule(_Q, "a postal or area code", _ANY, "zip zipcode postal postcode plz postleitzahl puma fips tract"),
+    _Rule(_Q, "a place", FEW, """city town village county state province region district country residence
+        location stadt ort wohnort kreis landkreis gemeinde bundesland land ville commune departement pays
+        ciudad municipio provincia pais"""),
+    _Rule(_Q, "origin or religion", FEW, """race rac ethnic ethnicity hisp hispanic nationality citizenship
+        ancestry language native religion faith herkunft nationalitat staatsangehorigkeit sprache konfession
+        nationalite langue origine raza etnia nacionalidad idioma"""),
+    _Rule(_Q, "marital status or family", FEW, """marital married msp relationship spouse family household
+        familienstand haushalt etat-civil situation-familiale estado-civil"""),
+    _Rule(_Q, "the size of a family", 0, """family-size household-size child children sibling noc npf kinder
+        enfant hijo"""),
+    _Rule(_Q, "education", 0, """education edu school degree bildung ausbildung schulabschluss diplome
+        educacion"""),
+    _Rule(_Q, "work", FEW, """occupation job profession employment employer employed working workclass
+        work-class company beruf arbeitgeber metier emploi ocupacion profesion empleo trabajo"""),
+    _Rule(_Q, "an industry", _ANY, "industry indp naics branche"),
+    _Rule(_Q, "housing", FEW, "housing tenure own-rent dwelling wohnung logement vivienda"),
+    _Rule(_Q, "a stay or a visit", 0, """admission admitted admit discharge discharged visit appointment
+        hospital clinic ward death died deceased aufnahme entlassung sortie admision alta fecha-ingreso"""),
+    _Rule(_Q, "the looks of a person", 0, "height weight bmi grosse gewicht taille poids altura peso"),
+    _Rule(_S, "health", FEW, """diagnosis diagnoses diagnostic dx icd disease illness condition symptom health
+        medical drug medication medicine prescription dose therapy treatment surgery procedure allergy hiv
+        cancer pregnant pregnancy contraceptive disability dvet drem dphy deye dear smoker smoking alcohol
+        blood result outcome diagnose krankheit medikament therapie befund behandlung ergebnis maladie
+        medicament traitement resultat diagnostico enfermedad medicamento tratamiento resultado"""),
+    _Rule(_S, "money", 0, """income salary wage pay earnings pincp povpip poverty capital wealth debt loan
+        balance credit finance einkommen gehalt lohn schulden salaire revenu dette salario sueldo ingreso
+        renta deuda"""),
+    _Rule(_S, "a rating", 0, "score grade gpa rating iq"),
+    _Rule(_S, "beliefs or conduct", FEW, "political vote sexual-orientation criminal conviction arrest"),
+    _Rule(_O, "a survey weight", 0, """fnlwgt pwgtp wgtp sample-weight sampling-weight survey-weight
+        person-weight"""),
+)
+# Only where nothing else was found ("drug name" is about a drug), and only for the last column.
+_WEAK_RULES = (
+    _Rule(_I, "an identifier", 0, "id identifier kennung identifiant identificador patient paciente"),
+    _Rule(_I, "a name", 0, "name nom nombre"),
+)
+_LABEL_RULES = (_Rule(_S, "a class label", FEW, "class label target klasse classe clase"),)
+# fmt: on
+_OF = {"of", "at", "in", "on", "for", "per", "de", "du", "des", "del", "von", "bei"}
+_YEAR = {"year", "years", "jahr", "annee", "ano"}
+
+_IDENTIFIERS = {  # told by their form, whatever the name of the column
+    "e-mail addresses": r"^\S+@\S+\.\S+$",
+    "addresses of pages": r"^(https?://|www\.)\S+$",
+    "addresses of computers": r"^\d{1,3}(\.\d{1,3}){3}$",
+    "official numbers": r"^\d{3}-\d{2}-\d{4}$|^[A-Z]{2}\d{2}[ 0-9A-Z]{11,36}$",
+}
+_ODD_DATES = r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|^\s*\d{4}[./]\d{1,2}[./]\d{1,2}\b"
+_ENOUGH = 10_000  # texts that show which form most of a column have
+_NUMBERS = r"^\s*-?\d+(\.\d+)?\s*$"
+
+
+class _Facts(NamedTuple):
+    """What the values of a column say."""
+
+    kind: Kind
+    distinct: int
+    missing: int
+    records: int
+    unique: int
+    text: bool  # neither numbers nor ISO dates
+    whole: bool  # whole numbers only
+    form: str | None  # what its texts are, if they are identifiers
+    odd_dates: bool  # dates in another form
+    odd_one_out: bool  # numbers but for one text
+
+
+def _read(frame: Any) -> pl.DataFrame:
+    """Return a frame with null wherever a value is missing."""
+    data = as_frame(frame)
+    return pl.DataFrame({name: _cells(data[name]) for name in data.columns})
+
+
+def _cells(series: nw.Series[Any]) -> pl.Series:
+    try:
+        cells = to_polars(series)
+    except InputError:
+        cells = pl.Series(dtype=pl.Object)
+    if cells.dtype == pl.Object:  # values of several types: to judge them, their texts will do
+        pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
+        cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
+    if isinstance(cells.dtype, pl.Categorical | pl.Enum):
+        cells = cells.cast(pl.String)
+    if cells.dtype == pl.String:
+        return cells.set(cells == "", None)
+    return cells.fill_nan(None) if cells.dtype.is_float() else cells
+
+
+def _facts(cells: pl.Series) -> _Facts:
+    counts = pl.DataFrame({"value": cells}).group_by("value").agg(pl.len().alias("records"))
+    values = counts["value"].drop_nulls()
+    kind = _kind(values)
+    written = cells.dtype == pl.String
+    texts = values if written and kind is Kind.CATEGORICAL else values.clear().cast(pl.String)
+    some = cells.drop_nulls().gather_every(len(cells) // _ENOUGH + 1) if len(texts) else texts
+    return _Facts(
+        kind=kind,
+        distinct=len(values),
+        missing=cells.null_count(),
+        records=len(cells),
+        unique=int((counts["records"] == 1).sum()),
+        text=len(texts) > 0,
+        whole=kind is Kind.NUMERIC and not (_matches(values, "[.eE]") if written else cells.dtype.is_float()),
+        form=next((form for form, pattern in _IDENTIFIERS.items() if _mostly(some, pattern)), None),
+        odd_dates=_mostly(some, _ODD_DATES),
+        odd_one_out=_mostly(some, _NUMBERS) and 2 < len(texts) == _matches(texts, _NUMBERS) + 1,
+    )
+
+
+def _kind(values: pl.Series) -> Kind:
+    # If some texts are neither numbers nor dates, the others need not be looked at.
+    some = infer_kind(nw.from_native(values.head(_ENOUGH), series_only=True))
+    return some if some is Kind.CATEGORICAL else infer_kind(nw.from_native(values, series_only=True))
+
+
+def _matches(texts: pl.Series, pattern: str) -> int:
+    return int(texts.str.contains(pattern).sum())
+
+
+def _mostly(texts: pl.Series, pattern: str) -> bool:
+    return 2 * _matches(texts, pattern) > len(texts)
+
+
+def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
+    role, why, rule = _role(name, facts, last=last)
+    kind, share = facts.kind, facts.unique / max(facts.records, 1)
+    years = any(_YEAR.intersection(words) for words in _readings(name))
+    codes = rule is not None and facts.distinct <= rule.codes and not years
+    if codes and kind is Kind.NUMERIC:
+        kind = Kind.CATEGORICAL
+        why += "; its numbers are codes, not quantities, so it is categorical"
+    elif facts.odd_dates:
+        why += "; its dates are not written YYYY-MM-DD: set date_format to make it a date"
+    elif facts.odd_one_out and not codes:
+        why += "; numbers but for one text: if that means missing, declare it as a missing mark"
+    return Suggestion(name, role, kind, why, facts.distinct, facts.missing, share)
+
+
+def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Rule | None]:
+    rule = _named(name, last)
+    if facts.form is not None:
+        return Role.IDENTIFIER, f"its values look like {facts.form}", rule
+    if (facts.kind is Kind.DATE or facts.odd_dates) and (rule is None or rule.role not in _ADVICE):
+        return Role.QUASI, "looks identifying: others may know the day of an event", None
+    if rule is not None:
+        return rule.role, f"its name suggests {rule.meaning}", rule
+    if facts.kind is Kind.ITEMS:
+        return Role.QUASI, "looks identifying: others may know some of a person's items", None
+    enough = OFTEN_UNIQUE if facts.text else NEARLY_ALL
+    if (facts.text or facts.whole) and facts.unique > enough * facts.records:
+        return Role.IDENTIFIER, f"looks identifying: {_alone(facts)}", None
+    return Role.OTHER, "neither its name nor its form says more", None
+
+
+def _named(name: str, last: bool) -> _Rule | None:
+    """Return the rule that fits the name of a column."""
+    for rules in (_BY_WORDS, _BY_WEAK_WORDS, _BY_LABEL_WORDS if last else {}):
+        for words in _readings(name):
+            # What stands before "of" or "at" decides: an "age at diagnosis" is an age.
+            head = next((place for place, word in enumerate(words) if word in _OF), 0)
+            rule = _last_match(words[:head], rules) or _last_match(words, rules)
+            if rule is not None:
+                return rule
+    return None
+
+
+def _readings(name: str) -> Iterator[list[str]]:
+    """Yield the words of a name without accents: split also at capitals, then only at what is no letter."""
+    letters = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    for word in ("[A-Z]+(?![a-z])|[A-Z]?[a-z]+", "[A-Za-z]+"):
+        yield [found.lower() for found in re.findall(word, plain)]
+
+
+def _last_match(words: Sequence[str], rules: Mapping[str, _Rule]) -> _Rule | None:
+    for end in range(len(words), 0, -1):
+        for run in ("-".join(words[max(end - 2, 0) : end]), words[end - 1]):
+            if rule := rules.get(run) or rules.get(run.removesuffix("s")):
+                return rule
+    return None
+
+
+_BY_WORDS, _BY_WEAK_WORDS, _BY_LABEL_WORDS = (
+    {word: rule for rule in rules for word in rule.words.split()}
+    for rules in (_RULES, _WEAK_RULES, _LABEL_RULES)
+)
+
+
+def _singled_out(
+    name: str, facts: Mapping[str, _Facts], table: pl.DataFrame, quasi: Sequence[str]
+) -> str | None:
+    """Return how a column singles out records, alone or with a quasi-identifier; None if it does not."""
+    own = facts[name]
+    if own.unique > OFTEN_UNIQUE * own.records:
+        return _alone(own)
+    for other in sorted(quasi, key=lambda each: -facts[each].distinct):
+        theirs = facts[other]
+        # With few records for each value, those equal here could be equal there by chance.
+        if 1 < theirs.distinct <= own.distinct <= own.records / 5 and _decides(table.select(name, other)):
+            return f"it gives away {other!r}, as records equal in one are equal in the other"
+        # No more records can be unique than there are pairs of values.
+        pairs = (own.distinct + 1) * (theirs.distinct + 1)
+        if own.distinct > 1 and theirs.unique <= own.records / 4 and pairs > OFTEN_UNIQUE * own.records:
+            unique = int(table.select(name, other).is_unique().sum())
+            if unique > OFTEN_UNIQUE * own.records:
+                return f"together with {other!r} it is unique in {unique / own.records:.0%} of the records"
+    return None
+
+
+def _alone(facts: _Facts) -> str:
+    return f"{facts.unique / facts.records:.0%} of the records have a value that nobody else has"
+
+
+def _decides(pair: pl.DataFrame) -> bool:
+    """Return whether records equal in the first column are equal in the second; most often a few show it."""
+    return all(part.n_unique() == part.to_series(0).n_unique() for part in (pair.head(5_000), pair))
