@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/*)
+NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/*/*)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NAME   ?=
 SEED   ?=
@@ -26,7 +26,7 @@ campaign: setup
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run -Werror native/*
+	$(BIN)/clang-format --dry-run -Werror native/*/*
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -54,5 +54,5 @@ $(VENV)/core: $(VENV)/bin/python $(NATIVE)
 
 # The developers' install contains the core, so `make demo` finds it there.
 $(VENV)/dev: $(VENV)/bin/python $(NATIVE)
-	$(PIP) --editable ".[dev]"
+	$(PIP) --editable ".[dev]" --config-settings=cmake.define.SHOAL_WERROR=ON
 	touch $(VENV)/core $@

@@ -13,7 +13,7 @@ compiler=${CXX:-g++}
 build() {  # folder, sanitizers
   local generator=()
   if [[ ! -e $1/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
-  cmake -S "$root" -B "$1" "${generator[@]}" -DSHOAL_SANITIZE="$2" -DCMAKE_BUILD_TYPE=Debug \
+  cmake -S "$root" -B "$1" "${generator[@]}" -DSHOAL_SANITIZE="$2" -DSHOAL_WERROR=ON -DCMAKE_BUILD_TYPE=Debug \
     -DCMAKE_CXX_COMPILER="$compiler" -DPython_EXECUTABLE="$python" \
     -Dnanobind_DIR="$("$python" -m nanobind --cmake_dir)" >"$1.log" || { cat "$1.log"; return 1; }
   cmake --build "$1" --parallel
@@ -27,8 +27,7 @@ run() {  # folder, runtime of the sanitizer, arguments for pytest
   # Python's own allocator would hide reads beyond the end of an array; full capture, what the runtime says.
   (cd "$root" && SHOAL_NATIVE=$core PYTHONMALLOC=malloc LD_PRELOAD="$runtime $standard" \
     "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --capture=sys --hypothesis-profile=few \
-    tests/property/test_{kernels,box_tree,clustering_kernels,match_laws,link_laws,refinement,ring_kernels,sparse_assignment,worlds,itemset_kernels,itemset_graphs,own_rows,pattern_kernels,coloring}.py \
-    tests/unit/test_assignment.py "${@:3}")
+    "${tests[@]}" "${@:3}")
 }
 
 export ASAN_OPTIONS=detect_leaks=0
@@ -37,6 +36,9 @@ export TSAN_OPTIONS=halt_on_error=1:exitcode=66
 export _RJEM_MALLOC_CONF=background_thread:false  # Polars' allocator would start a thread the runtime cannot follow
 unrandomized=()
 mkdir -p "$root/build"
+# The kernels' tests are those that import them.
+mapfile -t tests < <(cd "$root" && grep -rlE --include='test_*.py' \
+  '^(from|import) shoal\.kernels|^from shoal import .*\bkernels\b' tests | sort)
 what=both
 case ${1-} in addresses | races) what=$1; shift ;; esac
 

@@ -12,7 +12,7 @@ from shoal.kernels import RANGE, SET, TREE, Component, Geometry, Intervals, Subs
 
 Row = tuple[int, ...]
 PATIENCE = 64
-"""After this many cuts in a row, Mondrian considers only even ones; see native/mondrian.cpp."""
+"""After this many cuts in a row, Mondrian considers only even ones; see native/classes/mondrian.cpp."""
 
 
 def group_rows(rows: Sequence[Row]) -> tuple[list[int], list[int]]:

@@ -174,7 +174,7 @@ def component(tree: Tree, start: int, without: int | None = None) -> set[int]:
 
 
 def decomposed(tree: Tree, start: int, k: int, stand_ins: Iterator[int]) -> list[set[int]]:
-    """Cut a tree into parts of at least k records, the heaviest edge first; see native/forest.cpp."""
+    """Cut a tree into parts of at least k records, the heaviest edge first; see native/classes/forest.cpp."""
 
     def size(vertices: set[int]) -> int:
         return sum(vertex >= 0 for vertex in vertices)

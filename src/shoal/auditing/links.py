@@ -78,11 +78,11 @@ def links_of(
 
     Components do not depend on each other. In one where every row fits every record, all links are equally
     likely. In a small one the perfect matchings are counted. In any other, chains of closed walks through the
-    matchings (see native/matching_chains.hpp) run until they are worth `draws` independent draws, or until
-    time is up; each round makes up to twice as many walks as the one before, and only the last one counts. A
-    component whose chains disagree is refused. So are single records for which they do, as far as that can be
-    seen: chains that all miss the same matchings agree. The largest components are refused without a try if
-    there would be no memory for what chains see.
+    matchings (see native/attacks/matching_chains.hpp) run until they are worth `draws` independent draws, or
+    until time is up; each round makes up to twice as many walks as the one before, and only the last one
+    counts. A component whose chains disagree is refused. So are single records for which they do, as far as
+    that can be seen: chains that all miss the same matchings agree. The largest components are refused
+    without a try if there would be no memory for what chains see.
 
     Parameters
     ----------

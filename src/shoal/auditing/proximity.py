@@ -14,10 +14,9 @@ from shoal.auditing.classes import Classes
 from shoal.auditing.crowds import Histograms, crowds_of_classes, crowds_of_records, stretches
 from shoal.auditing.reading import ReleasedColumn
 from shoal.errors import InputError, Reason
+from shoal.kernels import ROUNDING
 from shoal.measures.distances import Distance, LinearDistance
 from shoal.table import Table
-
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ class Proximity:
         """The share of crowds that are breached; None without a delta."""
         if self.delta is None:
             return None
-        breached = self.risks > (1 - self.delta) * (1 + _ROUNDING) + _ROUNDING
+        breached = self.risks > (1 - self.delta) * (1 + ROUNDING) + ROUNDING
         return float(self.weights[breached].sum() / max(self.weights.sum(), 1))
 
     def as_dict(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from shoal.auditing.classes import Diversity
 from shoal.auditing.outcome import Audit
 from shoal.errors import InputError, Reason, listing
+from shoal.kernels import ROUNDING
 from shoal.models import (
     KK,
     Concealment,
@@ -31,8 +32,6 @@ from shoal.models import (
     SetDiversity,
 )
 from shoal.schema import Schema
-
-_ROUNDING = 1e-9
 
 COVERING = "among the rows that cover some record"
 MATCHING = "among the matches of some record"
@@ -278,7 +277,7 @@ def undiverse(model: Model, schema: Schema, places: Mapping[str, tuple[Diversity
                 ("p", required.p, column.p),
                 ("entropy_l", required.entropy_l, column.entropy_l),
             ):
-                if asked is None or found >= asked * (1 - _ROUNDING) or (column.column, name, found) in named:
+                if asked is None or found >= asked * (1 - ROUNDING) or (column.column, name, found) in named:
                     continue
                 named.add((column.column, name, found))
                 yield f"{column.column!r} has only {name} = {found:.4g} instead of {asked:g} {where}"

@@ -27,7 +27,17 @@ from shoal.kernels.consistency import (
     exact_links,
     sets_among_worlds,
 )
-from shoal.kernels.geometry import RANGE, SET, TREE, Arrays, Geometry, Intervals, Subsets, group_rows
+from shoal.kernels.geometry import (
+    RANGE,
+    ROUNDING,
+    SET,
+    TREE,
+    Arrays,
+    Geometry,
+    Intervals,
+    Subsets,
+    group_rows,
+)
 from shoal.kernels.graphs import (
     BoxTree,
     Diversification,
@@ -38,13 +48,13 @@ from shoal.kernels.graphs import (
     Walked,
     chain,
     cheapest_assignment,
-    random_assignment,
     walk,
 )
 from shoal.kernels.own_rows import OwnRows
 
 __all__ = [
     "RANGE",
+    "ROUNDING",
     "SET",
     "TREE",
     "Agglomeration",
@@ -83,7 +93,6 @@ __all__ = [
     "forest",
     "group_rows",
     "mondrian",
-    "random_assignment",
     "sets_among_worlds",
     "unify",
     "walk",

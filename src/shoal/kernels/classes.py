@@ -34,9 +34,7 @@ class Classes:
         class_of: NDArray[np.integer[Any]],
         k: int,
     ) -> None:
-        self._classes = _native.Classes(
-            np.ascontiguousarray(codes), specs(attributes), class_of.astype(np.int32), k
-        )
+        self._classes = _native.Classes(codes, specs(attributes), class_of.astype(np.int32), k)
 
     @property
     def cost(self) -> float:
@@ -83,7 +81,7 @@ class Agglomeration:
         counts: Sequence[NDArray[np.integer[Any]]] = (),
     ) -> None:
         self._agglomeration = _native.Agglomeration(
-            np.ascontiguousarray(codes), copies.astype(np.int32), specs(attributes), floats(counts), k
+            codes, copies.astype(np.int32), specs(attributes), floats(counts), k
         )
 
     def advance(self, pairs: int) -> int:
@@ -119,9 +117,7 @@ def forest(
         The class of each copy of the first record, then of the second, ... Classes have k to
         max(2k - 1, 3k - 5) records, or rarely up to 3k - 3.
     """
-    return _native.forest(
-        np.ascontiguousarray(codes), copies.astype(np.int32), specs(attributes), floats(counts), k
-    )
+    return _native.forest(codes, copies.astype(np.int32), specs(attributes), floats(counts), k)
 
 
 def unify(
@@ -157,14 +153,11 @@ def unify(
     NDArray
         The class of each record, numbered 0, 1, 2, ...; all are one class if nothing less is diverse.
     """
-    columns = [(np.ascontiguousarray(values), size) for values, size in sensitive]
-    return _native.unify(
-        np.ascontiguousarray(codes), class_of, specs(attributes), floats(counts), columns, diversity, weight
-    )
+    return _native.unify(codes, class_of, specs(attributes), floats(counts), sensitive, diversity, weight)
 
 
 class Closeness:
-    """Which values are close to each other, without a table of all pairs; see native/closeness.hpp."""
+    """Which values are close, without a table of all pairs; see native/classes/closeness.hpp."""
 
     def __init__(self, native: _native.Closeness, size: int) -> None:
         self._native = native
@@ -189,16 +182,13 @@ class Closeness:
     @classmethod
     def norm(cls, components: Sequence[Component], power: float, limit: float) -> Closeness:
         """Return the closeness of values whose weighted norm is at most the limit."""
-        specs = [
-            (c.kind, c.weight, c.diameter, np.ascontiguousarray(c.numbers), np.ascontiguousarray(c.steps))
-            for c in components
-        ]
+        specs = [(c.kind, c.weight, c.diameter, c.numbers, c.steps) for c in components]
         return cls(_native.Closeness(specs, power, limit), len(components[0].numbers))
 
     @classmethod
     def listed(cls, close: NDArray[np.uint8], size: int) -> Closeness:
         """Return the closeness that a matrix of bits lists; each row has whole bytes, low bits first."""
-        return cls(_native.Closeness(np.ascontiguousarray(close).ravel(), size), size)
+        return cls(_native.Closeness(close.ravel(), size), size)
 
     def degrees(self, counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Return how many others are close to one of each value, if so many have each. On all cores.
@@ -266,7 +256,7 @@ class Coloring:
     """
 
     LOSS, POTENTIAL, CAREFUL, EXCESS = range(4)
-    """What exchanges are made for, as native/coloring.hpp numbers it."""
+    """What exchanges are made for, as native/classes/coloring.hpp numbers it."""
 
     def __init__(
         self,
@@ -278,11 +268,11 @@ class Coloring:
         allowed: NDArray[np.integer[Any]],
     ) -> None:
         self._coloring = _native.Coloring(
-            np.ascontiguousarray(codes),
+            codes,
             specs(attributes),
             class_of.astype(np.int32),
             closeness._native,
-            np.ascontiguousarray(values, dtype=np.int32),
+            values,
             allowed.astype(np.int32),
         )
 
@@ -401,7 +391,7 @@ def cover(codes: NDArray[np.int32], kept: NDArray[np.uint64], k: int, *, shared:
         O(patterns x rows x columns) at worst; rows that are too rare for a pattern on some of its columns
         are not counted for it.
     """
-    return Cover(*_native.cover(np.ascontiguousarray(codes), kept, k, shared))
+    return Cover(*_native.cover(codes, kept, k, shared))
 
 
 class PatternSearch:
@@ -430,7 +420,7 @@ class PatternSearch:
         k: int,
         pattern_of: NDArray[np.int32],
     ) -> None:
-        self._search = _native.PatternSearch(np.ascontiguousarray(codes), kept, costs, beyond, k, pattern_of)
+        self._search = _native.PatternSearch(codes, kept, costs, beyond, k, pattern_of)
         self._patterns = len(kept)
 
     @property
@@ -469,7 +459,7 @@ def cut(codes: NDArray[np.int32], attributes: Sequence[Geometry], k: int) -> NDA
     NDArray
         Where each class begins. No other cuts of this order cost less; O(records x k).
     """
-    return _native.cut(np.ascontiguousarray(codes), specs(attributes), k)
+    return _native.cut(codes, specs(attributes), k)
 
 
 def mondrian(
@@ -504,5 +494,4 @@ def mondrian(
     NDArray
         The class of each record, numbered 0, 1, 2, ...
     """
-    columns = [(np.ascontiguousarray(values), size) for values, size in sensitive]
-    return _native.mondrian(codes, specs(attributes), columns, k, frequency_l, distinct, entropy, relaxed)
+    return _native.mondrian(codes, specs(attributes), sensitive, k, frequency_l, distinct, entropy, relaxed)

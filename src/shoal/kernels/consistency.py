@@ -62,19 +62,19 @@ class ConsistencyGraph:
     ) -> None:
         none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
         specs = [
-            (False, a.size, np.ascontiguousarray(a.low), np.ascontiguousarray(a.high), none64, none32)
+            (False, a.size, a.low, a.high, none64, none32)
             if isinstance(a, Intervals)
             else (
                 *(True, a.size, none32, none32),
-                *(np.ascontiguousarray(a.starts), np.ascontiguousarray(a.members)),
+                *(a.starts, a.members),
             )
             for a in attributes
         ]
         self._graph = _native.ConsistencyGraph(
-            np.ascontiguousarray(records),
-            np.ascontiguousarray(record_copies),
-            np.ascontiguousarray(boxes),
-            np.ascontiguousarray(box_copies),
+            records,
+            record_copies,
+            boxes,
+            box_copies,
             specs,
         )
 
@@ -84,7 +84,7 @@ class ConsistencyGraph:
 
     def count_labels(self, labels: NDArray[np.int32], size: int) -> LabelCounts:
         """Count the labels of the boxes around each record, see the function of that name; on all cores."""
-        return LabelCounts(*self._graph.count_labels(np.ascontiguousarray(labels), size))
+        return LabelCounts(*self._graph.count_labels(labels, size))
 
     def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the boxes that contain each of some records, in no particular order; on all cores.
@@ -94,7 +94,7 @@ class ConsistencyGraph:
         tuple
             The boxes around the i-th record are ``boxes[starts[i]:starts[i + 1]]``: `starts` and `boxes`.
         """
-        return self._graph.boxes_around(np.ascontiguousarray(records, dtype=np.int32))
+        return self._graph.boxes_around(records)
 
     def maximum_matching(self, start: Matched | None = None) -> Matched:
         """Match as many copies of records with copies of boxes around them as possible.

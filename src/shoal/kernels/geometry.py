@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from shoal.kernels import _native
 
+ROUNDING = _native.ROUNDING
+"""By what share a value may miss its limit in the audit; methods allow themselves half of it."""
+
 RANGE, SET, TREE = 0, 1, 2
-"""Kinds of attribute, as native/space.hpp numbers them."""
+"""Kinds of attribute, as native/base/space.hpp numbers them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """What it costs to cover several codes of one attribute; see native/space.hpp.
+    """What it costs to cover several codes of one attribute; see native/base/space.hpp.
 
     Parameters
     ----------
@@ -75,7 +78,7 @@ def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.
         The group of each row, numbered in order of first appearance, and the first row of each group.
         O(rows x columns) expected.
     """
-    return _native.group_rows(np.ascontiguousarray(codes, dtype=np.int32))
+    return _native.group_rows(codes)
 
 
 Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
@@ -84,7 +87,7 @@ Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 def specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:
     """Return attributes as native code takes them."""
-    return [(a.kind, a.weight, a.size, np.ascontiguousarray(a.table)) for a in attributes]
+    return [(a.kind, a.weight, a.size, a.table) for a in attributes]
 
 
 def floats(arrays: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.float64]]:

@@ -66,11 +66,11 @@ class BoxTree:
 
     def set_members(self, members: NDArray[np.int32]) -> None:
         """Give each box other members, one row for each; the places of boxes and records stay."""
-        self._tree.set_members(np.ascontiguousarray(members, dtype=np.int32))
+        self._tree.set_members(members)
 
     def set_limits(self, limits: NDArray[np.float64]) -> None:
         """Set below which extra cost each box may be found; infinite at first, a negative one hides it."""
-        self._tree.set_limits(np.ascontiguousarray(limits))
+        self._tree.set_limits(limits)
 
     def nearest_boxes(
         self, records: NDArray[np.integer[Any]]
@@ -223,16 +223,15 @@ class Diversification:
         entropy: float = 0.0,
         widest: int,
     ) -> None:
-        columns = [(np.ascontiguousarray(values), size) for values, size in sensitive]
         self._native = _native.Diversification(
             codes,
             specs(attributes),
-            np.ascontiguousarray(graph, dtype=np.int32),
-            columns,
+            graph,
+            sensitive,
             frequency_l,
             distinct,
             entropy,
-            np.ascontiguousarray(assignment, dtype=np.int32),
+            assignment,
             widest,
         )
 
@@ -263,9 +262,7 @@ class Diversification:
 
     def grow(self, rows: NDArray[np.int32], records: NDArray[np.int32]) -> None:
         """Let each of some rows grow around a record."""
-        self._native.grow(
-            np.ascontiguousarray(rows, dtype=np.int32), np.ascontiguousarray(records, dtype=np.int32)
-        )
+        self._native.grow(rows, records)
 
     @property
     def assignment(self) -> NDArray[np.int32]:
@@ -336,7 +333,7 @@ class Refinement(Reassignable):
         graph: NDArray[np.int32],
         key: NDArray[np.uint64],
     ) -> None:
-        self._refinement = _native.Refinement(codes, specs(attributes), np.ascontiguousarray(graph), key)
+        self._refinement = _native.Refinement(codes, specs(attributes), graph, key)
         super().__init__(self._refinement, graph.shape)
 
     def exchange(self, foresight: float = 0.0) -> int:
@@ -373,7 +370,7 @@ class Ring:
         attributes: Sequence[Geometry],
         k: int,
     ) -> None:
-        self._ring = _native.Ring(np.ascontiguousarray(codes), copies.astype(np.int32), specs(attributes), k)
+        self._ring = _native.Ring(codes, copies.astype(np.int32), specs(attributes), k)
 
     @property
     def cost(self) -> float:
@@ -422,9 +419,9 @@ def chain(
         The numbers of the records, in order.
     """
     return _native.chain(
-        np.ascontiguousarray(codes),
+        codes,
         copies.astype(np.int32),
-        np.ascontiguousarray(elsewhere),
+        elsewhere,
         specs(attributes),
         k,
     )
@@ -450,31 +447,11 @@ def cheapest_assignment(
         The column of each row. If not all can have one, as many as possible do, at any cost; -1 for others.
     """
     return _native.cheapest_assignment(
-        np.ascontiguousarray(starts, dtype=np.int64),
-        np.ascontiguousarray(columns, dtype=np.int32),
-        np.ascontiguousarray(costs, dtype=np.float64),
+        starts,
+        columns,
+        costs,
         count,
     )
-
-
-def random_assignment(members: NDArray[np.int32], which: int, key: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return one of the disjoint assignments that random walks decompose a regular graph into.
-
-    Parameters
-    ----------
-    members
-        The records of each box, one row for each; every record lies in as many boxes as boxes have records.
-    which
-        The number of the assignment, from 0.
-    key
-        Four random words that all random choices follow from.
-
-    Returns
-    -------
-    NDArray
-        The record that each box gets. O(n log n) expected for each assignment.
-    """
-    return walk(members, which, key).assignment
 
 
 @dataclass(frozen=True, eq=False)
@@ -504,15 +481,21 @@ def walk(
     backtracking: bool = False,
     seconds: float = 0.0,
 ) -> Walked:
-    """Return what `random_assignment` does, with the work it took, or what walks do that backtrack.
+    """Return one of the disjoint assignments that random walks decompose a regular graph into.
+
+    O(n log n) expected for each assignment.
 
     Parameters
     ----------
-    members, which, key
-        As for `random_assignment`.
+    members
+        The records of each box, one row for each; every record lies in as many boxes as boxes have records.
+    which
+        The number of the assignment, from 0.
+    key
+        Four random words that all random choices follow from.
     backtracking
         Whether a walk must not come twice to a record and takes steps back instead, O(k n^2) at worst.
     seconds
         After how long to give up, if backtracking; 0 is never.
     """
-    return Walked(*_native.walk(np.ascontiguousarray(members), which, key, backtracking, seconds))
+    return Walked(*_native.walk(members, which, key, backtracking, seconds))

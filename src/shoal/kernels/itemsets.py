@@ -37,7 +37,7 @@ def breakpoints(steps: NDArray[np.int32], shortest: int, longest: int) -> NDArra
     NDArray
         Empty if there are no such segments. O(n (longest - shortest)).
     """
-    return _native.breakpoints(np.ascontiguousarray(steps, dtype=np.int32), shortest, longest)
+    return _native.breakpoints(steps, shortest, longest)
 
 
 def shorten(
@@ -61,7 +61,7 @@ def shorten(
     kicks
         How often, for each record, a piece of the way is put in disorder and improved again.
     """
-    return _native.shorten(_spec(sets), weights, order.astype(np.int32), np.ascontiguousarray(starts), kicks)
+    return _native.shorten(_spec(sets), weights, order.astype(np.int32), starts, kicks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +94,7 @@ def vote(sets: Subsets, starts: NDArray[np.int64], records: NDArray[np.int32]) -
     starts, records
         The records of row i are ``records[starts[i]:starts[i + 1]]``, at least one.
     """
-    base_starts, base, uncertain_starts, uncertain, distances = _native.vote(
-        _spec(sets), np.ascontiguousarray(starts), np.ascontiguousarray(records)
-    )
+    base_starts, base, uncertain_starts, uncertain, distances = _native.vote(_spec(sets), starts, records)
     return Voted(
         Subsets(sets.size, base_starts, base), Subsets(sets.size, uncertain_starts, uncertain), distances
     )
@@ -155,7 +153,7 @@ class SetGraph(Reassignable):
         labels: NDArray[np.integer[Any]] | None = None,
     ) -> None:
         carried = np.empty(0, np.int32) if labels is None else labels.astype(np.int32)
-        rows, near = np.ascontiguousarray(graph), np.ascontiguousarray(neighbours)
+        rows, near = graph, neighbours
         super().__init__(_native.SetGraph(_spec(sets), weights, rows, near, carried, key), graph.shape)
 
 
@@ -239,8 +237,8 @@ def mix(
     key
         Four random words that all random choices follow from.
     """
-    return _native.mix(np.ascontiguousarray(graph), assignment, labels.astype(np.int32), steps, key)
+    return _native.mix(graph, assignment, labels.astype(np.int32), steps, key)
 
 
 def _spec(sets: Subsets) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
-    return np.ascontiguousarray(sets.starts), np.ascontiguousarray(sets.members), sets.size
+    return sets.starts, sets.members, sets.size

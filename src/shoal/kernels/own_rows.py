@@ -39,10 +39,9 @@ class OwnRows:
         entropies: Sequence[NDArray[np.float64]] = (),
         withheld: NDArray[np.integer[Any]] | None = None,
     ) -> None:
-        tables = [np.ascontiguousarray(table, dtype=np.float64) for table in entropies]
         without = np.empty(0, np.int32) if withheld is None else withheld.astype(np.int32)
         # Rows that have once been drawn at random may have to be made larger by one record.
-        self._rows = _native.OwnRows(codes, specs(attributes), tables, without, room + 1)
+        self._rows = _native.OwnRows(codes, specs(attributes), entropies, without, room + 1)
         self._order = self._rows.order()
         self._place = np.empty_like(self._order)
         self._place[self._order] = np.arange(len(self._order), dtype=np.int32)
@@ -73,7 +72,7 @@ class OwnRows:
         keys
             Four random words for each row: they decide which of the two, and which records.
         """
-        self._rows.expand_at_random(k, np.ascontiguousarray(keys))
+        self._rows.expand_at_random(k, keys)
 
     def expand_from_several(self, k: int, starts: int, keys: NDArray[np.uint64] | None = None) -> None:
         """Let rows take in records as `expand` does, but several times, and keep what costs least.
@@ -88,7 +87,7 @@ class OwnRows:
             Four random words for each row, if a coin decides for each whether it is the best or one of the
             next best.
         """
-        words = np.empty(0, np.uint64) if keys is None else np.ascontiguousarray(keys)
+        words = np.empty(0, np.uint64) if keys is None else keys
         self._rows.expand_from_several(k, starts, words)
 
     def cover(self, order: NDArray[np.integer[Any]], k: int) -> int:
@@ -192,5 +191,5 @@ class OwnRows:
         int
             How many pairs of rows grew, or, if all rows that cover a record count, how many rows.
         """
-        columns = [np.ascontiguousarray(column[self._order], dtype=np.int32) for column in labels]
+        columns = [column[self._order] for column in labels]
         return self._rows.vary(self._place[order], columns, frequency_l, distinct, entropy)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import Diversification
+from shoal.kernels import ROUNDING, Diversification
 from shoal.measures.geometry import geometry
 from shoal.methods.method import Circumstances
 from shoal.methods.refinement import order_of_records, rows_in_order
@@ -26,8 +26,8 @@ from shoal.table import Table
 WORTHWHILE = 0.01
 """Rows grow only when a sweep of swaps found fewer than this share of the violated records."""
 
-SLACK = 5e-10
-"""Half of what the audit forgives to rounding."""
+SLACK = ROUNDING / 2
+"""Half of the rounding that the audit accepts."""
 
 WIDEST = 8
 """Rows around so many times k records grow no further, and none grows beyond, while another move helps.

@@ -27,7 +27,7 @@ def random_assignment(graph: NDArray[np.int32], randomness: Randomness) -> NDArr
     """
     degree = graph.shape[1]
     which = randomness.below(degree)
-    return kernels.random_assignment(graph, which, randomness.words(4))
+    return kernels.walk(graph, which, randomness.words(4)).assignment
 
 
 def backtracking_assignment(graph: NDArray[np.int32], randomness: Randomness) -> NDArray[np.int32]:

@@ -1,0 +1,35 @@
+// How varied the labels of a class or a crowd are, against what is asked.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+// What labels are asked to be, in every column; 0 asks for nothing. The labels are the sensitive values of a
+// class, or those on the rows that cover a record.
+//
+// Example: the labels a, a, b, c satisfy frequency_l = 2 (the share of `a` is 1/2), distinct = 3 and
+// entropy = 1.03 (their entropy is 1.04 nats).
+struct Variety {
+  double frequency_l;     // no label has a share above 1 / frequency_l
+  std::int64_t distinct;  // different labels
+  double entropy;         // of the labels, in nats
+
+  bool any() const { return frequency_l > 0 || distinct > 0 || entropy > 0; }
+  // With half of the rounding that the audit accepts.
+  Variety eased() const;
+};
+
+using Crowd = std::vector<std::pair<std::int32_t, std::int32_t>>;  // label, how often; ascending
+
+constexpr std::int32_t kNobody = -1;
+
+void change(Crowd& crowd, std::int32_t label, std::int32_t by);
+
+// By how much the labels of a number of rows miss what is asked if one label is taken away and one is added;
+// the rows are counted after that.
+double miss(const Variety& asked, const Crowd& crowd, std::int32_t without, std::int32_t with, double rows);
+
+}  // namespace shoal

@@ -1,0 +1,97 @@
+// Classes in which no record may have too many neighbours, records whose sensitive values are close to its
+// own, and exchanges between classes that lead there and keep what is lost low.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/numbers.hpp"
+#include "classes/classes.hpp"
+#include "classes/closeness.hpp"
+
+namespace shoal {
+
+class Coloring {
+ public:
+  // What an exchange is made for.
+  enum class Goal : std::uint8_t {
+    loss = 0,       // classes lose less, and records that have too many neighbours do not get more of them
+    potential = 1,  // fewer pairs of neighbours; the record goes where it does not have too many
+    careful = 2,    // the same, but it may take a neighbour\'s place; and fewer neighbours too many
+    excess = 3,     // fewer neighbours too many
+  };
+
+  // `values` has the sensitive value of each record, `allowed` how many neighbours a record of each class may
+  // have there. Classes and closeness must stay.
+  Coloring(Classes& classes, const Closeness& close, std::span<const std::int32_t> values,
+           std::span<const std::int32_t> allowed);
+
+  // Exchanges records that have too many neighbours, first the one whose class saves most without it, each in
+  // the way that loses least; at most that often. Looks at the few classes that fit a record best, at more
+  // if there is nobody, at last at all, unless that was in vain many times in a row. With `cycles`, also at
+  // cycles of three. In a large table, several records look at the same time, on all cores. Returns how many
+  // exchanges were made.
+  std::int64_t mend(Goal goal, std::size_t few, bool cycles, std::int64_t most);
+
+  // Goes once through all records and makes the exchanges that lower the loss. On all cores.
+  std::int64_t sweep(std::size_t few, bool cycles);
+
+  // Makes each of these classes show more than it does, by the exchange that loses least; returns how many
+  // do.
+  std::int64_t part(std::span<const std::int32_t> classes, std::size_t few);
+
+  std::int64_t potential() const { return potential_; }  // pairs of neighbours in the same class
+  std::int64_t excess() const { return excess_; }        // neighbours too many, over all records
+  const std::vector<std::int32_t>& neighbours() const { return neighbours_; }  // of each record in its class
+
+ private:
+  struct Effect {
+    std::int64_t pairs = 0, excess = 0;
+  };
+  struct Change {
+    double cost;
+    std::array<std::int32_t, 3> records{-1, -1,
+                                        -1};  // each takes the place of the next, the last of the first
+    bool found() const { return records[1] >= 0; }
+    std::size_t size() const { return records[2] < 0 ? 2 : 3; }
+  };
+  struct Candidates {
+    UnionTree::Nearby nearby, further;
+    std::vector<std::pair<double, std::int32_t>> ways;
+  };
+
+  // How far to look for an exchange.
+  struct Scope {
+    std::size_t few;
+    bool cycles, everywhere;
+  };
+
+  Change best_exchange(std::int32_t record, Goal goal, Scope scope, Candidates& own) const;
+  void try_pairs(std::int32_t record, std::int32_t to, Goal goal, Change& best) const;
+  void try_cycles(std::int32_t record, std::int32_t to, Goal goal, std::size_t few, Candidates& own,
+                  Change& best) const;
+  bool accepts(Goal goal, const Change& change) const;
+  std::int64_t pairs(std::int32_t record, std::int32_t other, std::int32_t near_there) const;
+  Effect effect(std::int32_t number, std::int32_t out, std::int32_t in) const;
+  double growth(std::int32_t number, std::int32_t out, std::int32_t in) const;
+  std::int32_t neighbours_in(std::int32_t number, std::int32_t record) const;
+  void alike(std::int32_t number, std::vector<std::vector<std::int32_t>>& groups) const;
+  std::pair<std::int32_t, std::int32_t> harmless(const std::vector<std::int32_t>& some,
+                                                 const std::vector<std::int32_t>& others) const;
+  void make(const Change& change);
+  void count(std::int32_t number);
+  std::int32_t class_of(std::int32_t record) const { return classes_.class_of()[at(record)]; }
+  bool violates(std::int32_t record) const;
+
+  Classes& classes_;
+  const Closeness& close_;
+  std::span<const std::int32_t> values_, allowed_;
+  std::vector<std::int32_t> neighbours_;
+  std::vector<std::int64_t> changed_;  // per class, when it changed last
+  std::int64_t now_ = 0, potential_ = 0, excess_ = 0;
+};
+
+}  // namespace shoal

@@ -1,0 +1,26 @@
+// Mondrian: cutting a table into classes of neighbouring records, each with at least k of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/space.hpp"
+#include "base/variety.hpp"
+
+namespace shoal {
+
+struct Sensitive {
+  std::span<const std::int32_t> codes;
+  std::int32_t size;  // codes are 0 .. size - 1
+};
+
+// Returns the class of each record, numbered 0, 1, 2, ... Each class has at least k records, and the
+// sensitive values in it are as varied as asked. `codes` is row-major, rows x attributes. Strict cuts keep
+// equal values together; relaxed ones may also divide the records of one value.
+std::vector<std::int32_t> mondrian(std::span<const std::int32_t> codes, std::int64_t rows,
+                                   const std::vector<Attribute>& attributes,
+                                   const std::vector<Sensitive>& sensitive, std::int64_t k,
+                                   const Variety& asked, bool relaxed);
+
+}  // namespace shoal

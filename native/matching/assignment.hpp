@@ -1,0 +1,32 @@
+// Random assignments: perfect matchings of a regular bipartite graph, found by random walks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/random_words.hpp"
+
+namespace shoal {
+
+struct Walked {
+  std::vector<std::int32_t> assignment;  // for each box, the record it gets; empty if that was given up
+  std::int64_t steps = 0;                // edges looked at and steps back, for the assignments before as well
+  std::int64_t assigned = 0;             // records that got a box, in all these assignments together
+};
+
+// Decomposes a graph in which each of n boxes has `degree` records, and each record lies in `degree` boxes,
+// into disjoint assignments one after the other, and returns the one with number `which`. `members` is
+// row-major, boxes x degree. Every assignment is completed by random walks from one free record after the
+// other (Goel, Kapralov and Khanna 2013; Xue et al. 2012, Section 4.2): O(n log n) expected.
+Walked random_assignment(std::span<const std::int32_t> members, std::int32_t degree, std::int32_t which,
+                         RandomWords& random);
+
+// The same by walks that never come twice to a record: each goes on until it is back where it began, and
+// takes its last step back where it cannot go on (Wong, Mamoulis and Cheung 2010, as Xue et al. 2012 describe
+// it in Section 4.2). O(degree n^2) at worst for each assignment; for comparison only. Gives up after so many
+// seconds; 0 is never.
+Walked backtracking_assignment(std::span<const std::int32_t> members, std::int32_t degree, std::int32_t which,
+                               RandomWords& random, double seconds);
+
+}  // namespace shoal

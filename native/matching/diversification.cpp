@@ -1,0 +1,292 @@
+#include "matching/diversification.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+#include "base/grouping.hpp"
+#include "base/numbers.hpp"
+#include "base/workers.hpp"
+
+namespace shoal {
+namespace {
+
+constexpr std::int64_t kPartners = 2000;  // so many partners are looked at for one record
+constexpr std::size_t kMoves = 8;         // so many moves are compared
+
+std::vector<std::int32_t> only_in(const std::vector<std::int32_t>& these,
+                                  const std::vector<std::int32_t>& not_these) {
+  std::vector<std::int32_t> rest;
+  std::set_difference(these.begin(), these.end(), not_these.begin(), not_these.end(),
+                      std::back_inserter(rest));
+  return rest;
+}
+
+}  // namespace
+
+Diversification::Diversification(BoxTree& tree, std::vector<std::vector<std::int32_t>> columns,
+                                 const Variety& asked, std::vector<std::int32_t> record_of,
+                                 std::int64_t widest)
+    : tree_(tree), columns_(std::move(columns)), asked_(asked.eased()), widest_(widest),
+      record_of_(std::move(record_of)), row_of_(record_of_.size()), width_(record_of_.size()),
+      type_of_(record_of_.size()), marked_(record_of_.size(), 0) {
+  const std::int32_t n = tree.rows();
+  for (std::int32_t row = 0; row < n; ++row) row_of_[at(record_of_[at(row)])] = row;
+  const auto first =
+      group_rows(tree.codes(0), n, static_cast<std::int64_t>(tree.attributes()), type_of_.data());
+  place_of_.assign(first.begin(), first.end());
+  places_of_.resize(first.size());
+  for (std::int32_t place = 0; place < n; ++place) {
+    places_of_[at(type_of_[at(place)])].push_back(place);
+    if (place_of_[at(type_of_[at(place)])] != place) tree_.delete_record(place);
+  }
+  std::vector<std::vector<std::int32_t>> inside(at(n));
+  share(at(n), 64, [&] {
+    return [&, search = BoxTree::Search{}](std::size_t row) mutable {
+      inside[row] = tree_.records_in(static_cast<std::int32_t>(row), search);
+    };
+  });
+  crowds_.assign(columns_.size(), std::vector<Crowd>(first.size()));
+  rows_around_.assign(first.size(), 0);
+  misses_.assign(first.size(), 0.0);
+  for (std::int32_t row = 0; row < n; ++row) {
+    const auto types = types_of(std::move(inside[at(row)]));
+    for (const std::int32_t type : types) change(type, kNobody, record_of_[at(row)]);
+    width_[at(row)] = records(types);
+  }
+  for (std::size_t type = 0; type < first.size(); ++type) renew(static_cast<std::int32_t>(type));
+}
+
+std::int64_t Diversification::violated() const {
+  std::int64_t count = 0;
+  for (std::size_t type = 0; type < misses_.size(); ++type)
+    if (misses_[type] > 0.0) count += static_cast<std::int64_t>(places_of_[type].size());
+  return count;
+}
+
+double Diversification::shortfall() const {
+  return std::accumulate(misses_.begin(), misses_.end(), 0.0);
+}
+
+double Diversification::miss(std::int32_t type, std::int32_t without, std::int32_t with) const {
+  const double rows = rows_around_[at(type)] - (without != kNobody) + (with != kNobody);
+  double sum = 0.0;
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    const auto label = [&](std::int32_t record) {
+      return record == kNobody ? kNobody : columns_[column][at(record)];
+    };
+    sum += shoal::miss(asked_, crowds_[column][at(type)], label(without), label(with), rows);
+  }
+  return sum;
+}
+
+// A change of one row that covers the type: it has the label of another record now, or covers it only now.
+void Diversification::change(std::int32_t type, std::int32_t without, std::int32_t with) {
+  const auto count = [&](std::size_t column, std::int32_t record, std::int32_t by) {
+    if (record != kNobody) shoal::change(crowds_[column][at(type)], columns_[column][at(record)], by);
+  };
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    count(column, without, -1);
+    count(column, with, 1);
+  }
+  rows_around_[at(type)] += (with != kNobody) - (without != kNobody);
+}
+
+void Diversification::renew(std::int32_t type) {
+  misses_[at(type)] = miss(type, kNobody, kNobody);
+}
+
+// By how much less these types miss what is asked after a change of one row that covers them.
+double Diversification::gain(const std::vector<std::int32_t>& types, std::int32_t without,
+                             std::int32_t with) const {
+  double sum = 0.0;
+  for (const std::int32_t type : types) sum += misses_[at(type)] - miss(type, without, with);
+  return sum;
+}
+
+// Holds the cost of a move against what it mends around everybody.
+void Diversification::weigh(Move& move) {
+  const std::int32_t carried = record_of_[at(move.row)];
+  const auto before = types_in(move.row);
+  const auto after = types_of(tree_.records_in_grown(move.row, move.record, search_));
+  const auto added = only_in(after, before);
+  double mended = 0.0;
+  if (move.other < 0) {
+    mended = gain(added, kNobody, carried);
+  } else {
+    const auto others = types_in(move.other), lost = only_in(others, after);
+    mended = gain(only_in(before, others), carried, move.record) +
+             gain(only_in(added, others), kNobody, move.record) + gain(lost, move.record, carried) +
+             gain(only_in(only_in(others, before), lost), kNobody, carried);
+  }
+  move.ratio = mended > kWorthwhile ? move.cost / mended : kUnlimited;
+  const std::int64_t width = records(after);
+  move.beyond = width > widest_ ? width : 0;
+}
+
+std::int64_t Diversification::records(const std::vector<std::int32_t>& types) const {
+  std::int64_t count = 0;
+  for (const std::int32_t type : types) count += static_cast<std::int64_t>(places_of_[at(type)].size());
+  return count;
+}
+
+std::vector<std::int32_t> Diversification::types_in(std::int32_t row) {
+  return types_of(tree_.records_in(row, search_));
+}
+
+// Types are numbered by their first places, so they ascend as these do.
+std::vector<std::int32_t> Diversification::types_of(std::vector<std::int32_t> places) const {
+  for (std::int32_t& place : places) place = type_of_[at(place)];
+  return places;
+}
+
+std::vector<std::int32_t> Diversification::mark_rows_around(std::int32_t type) {
+  auto around = tree_.boxes_around(place_of_[at(type)], search_);
+  ++turn_;
+  for (const std::int32_t row : around) marked_[at(row)] = turn_;
+  return around;
+}
+
+bool Diversification::alike(std::int32_t record, std::int32_t other) const {
+  return std::all_of(columns_.begin(), columns_.end(),
+                     [&](const auto& column) { return column[at(record)] == column[at(other)]; });
+}
+
+// Calls visit(row, types in it, other row, what is mended) for rows around the type and rows elsewhere whose
+// records they cover, as long as it returns true, if the labels around the type would be more varied after a
+// swap.
+template <typename Visit>
+void Diversification::visit_partners(std::int32_t type, const std::vector<std::int32_t>& around,
+                                     const Visit& visit) {
+  std::int64_t looked_at = 0;
+  for (std::size_t i = 0; i < around.size(); ++i) {
+    const std::int32_t row = around[(i + at(turn_)) % around.size()];  // each time others come first
+    const std::int32_t record = record_of_[at(row)];
+    const auto types = types_in(row);
+    for (const std::int32_t near : types)
+      for (const std::int32_t partner : places_of_[at(near)]) {
+        if (++looked_at > kPartners) return;
+        const std::int32_t other = row_of_[at(partner)];
+        if (marked_[at(other)] == turn_ || alike(record, partner)) continue;
+        const double mended = misses_[at(type)] - miss(type, record, partner);
+        if (mended > kWorthwhile && !visit(row, types, other, mended)) return;
+      }
+  }
+}
+
+std::int64_t Diversification::swap() {
+  std::int64_t swaps = 0;
+  for (std::int32_t type = 0; at(type) < misses_.size(); ++type)
+    while (misses_[at(type)] > 0.0 && swap_for(type)) ++swaps;
+  return swaps;
+}
+
+bool Diversification::swap_for(std::int32_t type) {
+  std::pair<std::int32_t, std::int32_t> found(-1, -1);
+  visit_partners(
+      type, mark_rows_around(type), [&](std::int32_t row, const auto& types, std::int32_t other, double) {
+        const std::int32_t record = record_of_[at(row)], partner = record_of_[at(other)];
+        if (!tree_.covers(other, tree_.codes(record))) return true;
+        const auto others = types_in(other);
+        if (gain(only_in(types, others), record, partner) + gain(only_in(others, types), partner, record) <=
+            kWorthwhile)
+          return true;
+        found = {row, other};
+        return false;
+      });
+  if (found.first < 0) return false;
+  exchange(found.first, found.second);
+  return true;
+}
+
+std::int64_t Diversification::widen() {
+  std::int64_t times = 0;
+  for (std::int32_t type = 0; at(type) < misses_.size(); ++type)
+    while (misses_[at(type)] > 0.0 && widen_for(type)) ++times;
+  return times;
+}
+
+bool Diversification::widen_for(std::int32_t type) {
+  auto moves = moves_for(type);
+  if (moves.empty()) return false;
+  // What is mended around this record decides which moves are considered, what is mended or spoiled around
+  // all of them which one is made; if each spoils more than it mends, the first of them.
+  for (Move& move : moves) weigh(move);
+  const Move best = *std::min_element(moves.begin(), moves.end());
+  grow(best.row, best.record);
+  if (best.other >= 0) exchange(best.row, best.other);
+  return true;
+}
+
+// The moves that mend something around a type at the least cost for that.
+std::vector<Diversification::Move> Diversification::moves_for(std::int32_t type) {
+  const std::int32_t place = place_of_[at(type)];
+  const auto around = mark_rows_around(type);
+  std::vector<Move> moves;  // a heap, the worst first
+  const auto propose = [&](double cost, double mended, std::int32_t row, std::int32_t record,
+                           std::int32_t other) {
+    if (moves.size() == kMoves && cost / mended >= moves.front().ratio) return;
+    if (moves.size() == kMoves) {
+      std::pop_heap(moves.begin(), moves.end());
+      moves.pop_back();
+    }
+    moves.push_back({cost / mended, cost, row, record, other});
+    std::push_heap(moves.begin(), moves.end());
+  };
+  const auto mended = [&](std::int32_t row) {
+    return misses_[at(type)] - miss(type, kNobody, record_of_[at(row)]);
+  };
+  const auto outside = [&](std::int32_t row) { return marked_[at(row)] != turn_; };
+  for (const auto& [cost, row] : tree_.nearest_boxes(
+           place, kMoves,
+           [&](std::int32_t row) {
+             return outside(row) && width_[at(row)] < widest_ && mended(row) > kWorthwhile;
+           },
+           search_))
+    propose(cost, mended(row), row, place, -1);
+  visit_partners(type, around, [&](std::int32_t row, const auto&, std::int32_t other, double mended) {
+    const std::int32_t record = record_of_[at(row)];
+    const double cost = tree_.extra_cost(other, tree_.codes(record));
+    // What costs nothing was left alone for a reason: it harms others.
+    if (cost > 0.0 && width_[at(other)] < widest_) propose(cost, mended, other, record, row);
+    return true;
+  });
+  if (moves.empty())  // none of the narrow rows mends anything: any row, as all together do
+    for (const auto& [cost, row] : tree_.nearest_boxes(place, kMoves, outside, search_))
+      moves.push_back({cost, cost, row, place});
+  std::sort(moves.begin(), moves.end());
+  return moves;
+}
+
+void Diversification::exchange(std::int32_t row, std::int32_t other) {
+  const std::int32_t record = record_of_[at(row)], partner = record_of_[at(other)];
+  const auto here = types_in(row), there = types_in(other);
+  for (const std::int32_t type : only_in(here, there)) {
+    change(type, record, partner);
+    renew(type);
+  }
+  for (const std::int32_t type : only_in(there, here)) {
+    change(type, partner, record);
+    renew(type);
+  }
+  record_of_[at(row)] = partner;
+  record_of_[at(other)] = record;
+  row_of_[at(partner)] = row;
+  row_of_[at(record)] = other;
+}
+
+void Diversification::grow(std::int32_t row, std::int32_t record) {
+  const auto before = types_in(row);
+  tree_.grow(row, record);
+  grown_.emplace_back(row, record);
+  const auto after = types_in(row);
+  width_[at(row)] = records(after);
+  for (const std::int32_t type : only_in(after, before)) {
+    change(type, kNobody, record_of_[at(row)]);
+    renew(type);
+  }
+}
+
+}  // namespace shoal

@@ -1,0 +1,96 @@
+// Rows that cover records and carry the labels of others: how varied the labels around each record are, and
+// changes that make them more varied.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/variety.hpp"
+#include "trees/box_tree.hpp"
+
+namespace shoal {
+
+// Rows are the boxes of a tree; `record_of` is the record that each of them carries the labels of, and
+// covers. Everything is numbered by place in the tree.
+class Diversification {
+ public:
+  // `columns` are the labels of each record. No row grows beyond `widest` records, unless nothing else helps:
+  // a row that covers all records adds to every crowd, but an attacker gives it little weight.
+  Diversification(BoxTree& tree, std::vector<std::vector<std::int32_t>> columns, const Variety& asked,
+                  std::vector<std::int32_t> record_of, std::int64_t widest);
+
+  // How many records are surrounded by labels that are less varied than asked.
+  std::int64_t violated() const;
+  // By how much in all: how many rows should have another label, or so.
+  double shortfall() const;
+
+  // Lets pairs of rows that cover both their records swap these, where that lowers the shortfall, once for
+  // each violated record; returns how many did.
+  std::int64_t swap();
+
+  // Lets rows grow until no violated record is left that was violated at first, each time by what costs least
+  // for what it mends: a row with another label grows around the record, or one of its rows swaps its record
+  // with a row that grows for that. Others may be violated afterwards. Returns how many rows grew.
+  std::int64_t widen();
+
+  // Lets a row grow around a record.
+  void grow(std::int32_t row, std::int32_t record);
+
+  const std::vector<std::int32_t>& record_of() const { return record_of_; }
+  // Which rows grew around which records.
+  const std::vector<std::pair<std::int32_t, std::int32_t>>& grown() const { return grown_; }
+
+ private:
+  // A row grows around a record; if that is the record of another row, the two swap theirs afterwards.
+  struct Move {
+    double ratio;  // of the cost to what it mends
+    double cost;
+    std::int32_t row, record;
+    std::int32_t other = -1;  // no swap
+    std::int64_t beyond = 0;  // how many records the row would cover, if that is too many
+    bool operator<(const Move& move) const {
+      return std::pair(beyond, ratio) < std::pair(move.beyond, move.ratio);
+    }
+  };
+
+  // By how much the labels around a record miss what is asked, if the label of one record were taken away and
+  // that of another were added.
+  double miss(std::int32_t type, std::int32_t without, std::int32_t with) const;
+  void change(std::int32_t type, std::int32_t without, std::int32_t with);
+  void renew(std::int32_t type);
+  double gain(const std::vector<std::int32_t>& types, std::int32_t without, std::int32_t with) const;
+  void weigh(Move& move);
+  std::int64_t records(const std::vector<std::int32_t>& types) const;
+  std::vector<std::int32_t> types_in(std::int32_t row);
+  std::vector<std::int32_t> types_of(std::vector<std::int32_t> places) const;
+  std::vector<std::int32_t> mark_rows_around(std::int32_t type);
+  bool alike(std::int32_t record, std::int32_t other) const;
+
+  template <typename Visit>
+  void visit_partners(std::int32_t type, const std::vector<std::int32_t>& around, const Visit& visit);
+  bool swap_for(std::int32_t type);
+  bool widen_for(std::int32_t type);
+  std::vector<Move> moves_for(std::int32_t type);
+  void exchange(std::int32_t row, std::int32_t other);
+
+  BoxTree& tree_;
+  std::vector<std::vector<std::int32_t>> columns_;
+  Variety asked_;
+  std::int64_t widest_;
+  std::vector<std::int32_t> record_of_, row_of_;
+  std::vector<std::int64_t> width_;  // per row: how many records it covers
+  // Equal records are one type, known by its first place in the tree.
+  std::vector<std::int32_t> type_of_, place_of_;
+  std::vector<std::vector<std::int32_t>> places_of_;
+  std::vector<std::vector<Crowd>> crowds_;  // per column and type
+  std::vector<std::int32_t> rows_around_;   // per type
+  std::vector<double> misses_;              // per type
+  std::vector<std::int32_t> marked_;        // per row: the last turn in which it was marked
+  std::int32_t turn_ = 0;
+  std::vector<std::pair<std::int32_t, std::int32_t>> grown_;
+  BoxTree::Search search_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,212 @@
+#include "matching/neighbourhood.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "base/numbers.hpp"
+
+namespace shoal {
+namespace {
+
+constexpr std::int32_t kBits = 64;     // codes that fit into one word
+constexpr std::int32_t kNowhere = -1;  // the place of a record that is under way
+
+std::uint64_t bit(std::int32_t code) {
+  return std::uint64_t{1} << static_cast<std::uint32_t>(code);
+}
+
+}  // namespace
+
+Neighbourhood::Neighbourhood(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
+                             std::span<const std::int32_t> members, std::size_t degree,
+                             std::span<const std::int32_t> rows, double foresight)
+    : attributes_(attributes), degree_(degree), foresight_(foresight) {
+  members_.reserve(rows.size() * degree);
+  for (const std::int32_t row : rows)
+    members_.insert(members_.end(), members.begin() + static_cast<std::ptrdiff_t>(at(row) * degree),
+                    members.begin() + static_cast<std::ptrdiff_t>((at(row) + 1) * degree));
+  records_ = members_;
+  std::sort(records_.begin(), records_.end());
+  records_.erase(std::unique(records_.begin(), records_.end()), records_.end());
+  for (std::int32_t& member : members_)
+    member = static_cast<std::int32_t>(std::lower_bound(records_.begin(), records_.end(), member) -
+                                       records_.begin());
+  const std::size_t d = attributes.size();
+  codes_.reserve(records_.size() * d);
+  for (const std::int32_t record : records_)
+    codes_.insert(codes_.end(), codes.begin() + static_cast<std::ptrdiff_t>(at(record) * d),
+                  codes.begin() + static_cast<std::ptrdiff_t>((at(record) + 1) * d));
+  starts_.assign(records_.size() + 1, 0);
+  for (const std::int32_t member : members_) ++starts_[at(member) + 1];
+  for (std::size_t r = 0; r < records_.size(); ++r) starts_[r + 1] += starts_[r];
+  places_of_.resize(members_.size());
+  std::vector<std::size_t> filled(starts_.begin(), starts_.end() - 1);
+  for (std::size_t place = 0; place < members_.size(); ++place)
+    places_of_[filled[at(members_[place])]++] = static_cast<std::int32_t>(place);
+  spans_.resize(rows.size() * d);
+  costs_.resize(rows.size());
+  savings_.resize(members_.size());
+  for (std::int32_t row = 0; row < this->rows(); ++row) renew(row);
+}
+
+bool Neighbourhood::has(std::int32_t row, std::int32_t record) const {
+  return slot_of(row, record) < degree_;
+}
+
+std::size_t Neighbourhood::slot_of(std::int32_t row, std::int32_t record) const {
+  const std::int32_t* first = members_.data() + at(row) * degree_;
+  return at(std::find(first, first + degree_, record) - first);
+}
+
+std::int64_t Neighbourhood::count(std::int32_t row, std::size_t attribute, std::int32_t code) const {
+  const std::int32_t* first = members_.data() + at(row) * degree_;
+  return std::count_if(first, first + degree_,
+                       [&](std::int32_t record) { return codes(record)[attribute] == code; });
+}
+
+double Neighbourhood::change(std::int32_t row, std::size_t slot, std::int32_t record) const {
+  return change(row, codes(member(row, slot)), codes(record));
+}
+
+double Neighbourhood::interval_cost(const Attribute& attribute, const Interval& interval) const {
+  const auto& [low, high] = interval;
+  const double outer = attribute.interval_cost(low[0], high[0]);
+  return low[1] < high[1] ? outer + foresight_ * attribute.interval_cost(low[1], high[1]) : outer;
+}
+
+double Neighbourhood::interval_change(const Attribute& attribute, const Interval& now, std::int32_t leaving,
+                                      const std::int32_t* coming) const {
+  Interval then = now;
+  auto& [low, high] = then;
+  if (leaving == low[0])
+    low = {low[1], low[2], low[2]};
+  else if (leaving == low[1])
+    low[1] = low[2];
+  if (leaving == high[0])
+    high = {high[1], high[2], high[2]};
+  else if (leaving == high[1])
+    high[1] = high[2];
+  if (coming) {
+    low[1] = std::min(low[1], std::max(low[0], *coming));
+    low[0] = std::min(low[0], *coming);
+    high[1] = std::max(high[1], std::min(high[0], *coming));
+    high[0] = std::max(high[0], *coming);
+  }
+  return attribute.weight * (interval_cost(attribute, then) - interval_cost(attribute, now));
+}
+
+// A code of one member counts whole, that of two members a share more.
+double Neighbourhood::set_change(std::int32_t row, std::size_t a, std::int32_t leaving,
+                                 const std::int32_t* coming) const {
+  const auto& attribute = attributes_[a];
+  const Bits& now = spans_[at(row) * attributes_.size() + a].bits;
+  const auto members = [&](std::int32_t code) -> std::int64_t {  // 3 for more
+    if (attribute.size > kBits) return count(row, a, code);
+    return now.once & bit(code) ? 1 : now.twice & bit(code) ? 2 : now.any & bit(code) ? 3 : 0;
+  };
+  double values = 0.0;
+  const std::int64_t before = members(leaving);
+  if (before <= 2) values -= before == 1 ? 1.0 : foresight_;
+  if (coming) {
+    const std::int64_t there = members(*coming);
+    if (there <= 1) values += there == 0 ? 1.0 : foresight_;
+  }
+  return attribute.weight * attribute.set_cost(2) * values;
+}
+
+// Without a coming record, what the row loses less when one leaves.
+double Neighbourhood::change(std::int32_t row, const std::int32_t* leaving,
+                             const std::int32_t* coming) const {
+  const std::size_t d = attributes_.size();
+  const Span* spans = spans_.data() + at(row) * d;
+  double sum = 0.0;
+  for (std::size_t a = 0; a < d; ++a) {
+    const std::int32_t* in = coming ? coming + a : nullptr;
+    if (in && *in == leaving[a]) continue;
+    sum += attributes_[a].kind == Kind::set
+               ? set_change(row, a, leaving[a], in)
+               : interval_change(attributes_[a], spans[a].interval, leaving[a], in);
+  }
+  return sum;
+}
+
+void Neighbourhood::leave(std::int32_t row, std::size_t slot) {
+  const std::size_t place = at(row) * degree_ + slot, record = at(members_[place]);
+  *std::find(places_of_.data() + starts_[record], places_of_.data() + starts_[record + 1],
+             static_cast<std::int32_t>(place)) = kNowhere;
+}
+
+void Neighbourhood::put(std::int32_t row, std::size_t slot, std::int32_t record) {
+  const std::size_t place = at(row) * degree_ + slot;
+  members_[place] = record;
+  *std::find(places_of_.data() + starts_[at(record)], places_of_.data() + starts_[at(record) + 1], kNowhere) =
+      static_cast<std::int32_t>(place);
+}
+
+void Neighbourhood::renew(std::int32_t row) {
+  const std::size_t d = attributes_.size();
+  const std::int32_t* first = members_.data() + at(row) * degree_;
+  double sum = 0.0;
+  for (std::size_t a = 0; a < d; ++a) {
+    const auto& attribute = attributes_[a];
+    Span& span = spans_[at(row) * d + a];
+    if (attribute.kind != Kind::set) {
+      constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
+      Interval now{{kMost, kMost, kMost}, {-1, -1, -1}};
+      for (std::size_t slot = 0; slot < degree_; ++slot) {
+        const std::int32_t code = codes(first[slot])[a];
+        now.low[2] = std::min(now.low[2], std::max(now.low[1], code));
+        now.low[1] = std::min(now.low[1], std::max(now.low[0], code));
+        now.low[0] = std::min(now.low[0], code);
+        now.high[2] = std::max(now.high[2], std::min(now.high[1], code));
+        now.high[1] = std::max(now.high[1], std::min(now.high[0], code));
+        now.high[0] = std::max(now.high[0], code);
+      }
+      span.interval = now;
+      sum += attribute.weight * attribute.interval_cost(now.low[0], now.high[0]);
+    } else if (attribute.size <= kBits) {
+      std::uint64_t any = 0, twice = 0, often = 0;
+      for (std::size_t slot = 0; slot < degree_; ++slot) {
+        const std::uint64_t code = bit(codes(first[slot])[a]);
+        often |= twice & code;
+        twice |= any & code;
+        any |= code;
+      }
+      span.bits = {any, any & ~twice, twice & ~often};
+      sum += attribute.weight * attribute.set_cost(std::popcount(any));
+    } else {
+      std::int64_t distinct = 0;
+      for (std::size_t slot = 0; slot < degree_; ++slot) {
+        const std::int32_t code = codes(first[slot])[a];
+        distinct += std::none_of(first, first + slot, [&](std::int32_t r) { return codes(r)[a] == code; });
+      }
+      sum += attribute.weight * attribute.set_cost(distinct);
+    }
+  }
+  costs_[at(row)] = sum;
+  for (std::size_t slot = 0; slot < degree_; ++slot)
+    savings_[at(row) * degree_ + slot] = degree_ > 1 ? -change(row, codes(first[slot]), nullptr) : 0.0;
+}
+
+std::int32_t Neighbourhood::near(std::int32_t row, QuickRandom& random) const {
+  const auto choice = random.below(4);
+  if (choice == 3) {
+    // Rows without a record in common: as often one step away in order as up to two, four, eight, ...
+    const auto octaves = static_cast<std::uint32_t>(std::bit_width(at(rows()))) - 1U;
+    const auto reach = std::int64_t{1} << random.below(std::max(1U, octaves));
+    const auto step = 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(reach)));
+    const std::int64_t other = row + (random.below(2) ? step : -step);
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(other, 0, rows() - 1));
+  }
+  for (std::uint32_t step = 0; step <= choice / 2; ++step) {
+    const std::int32_t record = member(row, random.below(static_cast<std::uint32_t>(degree_)));
+    const auto places = places_of(record);
+    row =
+        places[random.below(static_cast<std::uint32_t>(places.size()))] / static_cast<std::int32_t>(degree_);
+  }
+  return row;
+}
+
+}  // namespace shoal

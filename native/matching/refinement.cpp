@@ -1,0 +1,219 @@
+#include "matching/refinement.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/workers.hpp"
+#include "matching/neighbourhood.hpp"
+#include "matching/parts.hpp"
+#include "matching/sparse_assignment.hpp"
+
+namespace shoal {
+namespace {
+
+constexpr std::size_t kPart = 4096;  // rows
+constexpr int kExchanges = 64;       // other rows looked at to exchange one record
+constexpr int kLooks = 48;           // other rows looked at to find records that a row might take
+constexpr std::size_t kOffers = 12;  // the best of them
+
+// Every row in turn gives away its members, dearest first.
+class Exchanges {
+ public:
+  Exchanges(Neighbourhood& here, QuickRandom& random) : here_(here), random_(random) {}
+
+  std::int64_t run() {
+    std::int64_t made = 0;
+    std::vector<std::pair<double, std::int32_t>> dearest;
+    for (std::int32_t row = 0; row < here_.rows(); ++row) {
+      dearest.clear();
+      for (std::size_t slot = 0; slot < here_.degree(); ++slot)
+        if (here_.saving(row, slot) > kWorthwhileAlone)
+          dearest.emplace_back(-here_.saving(row, slot), here_.member(row, slot));
+      std::sort(dearest.begin(), dearest.end());
+      for (const auto& [_, record] : dearest) {
+        const std::size_t slot = here_.slot_of(row, record);
+        if (slot < here_.degree() && here_.saving(row, slot) > kWorthwhileAlone) made += give_away(row, slot);
+      }
+    }
+    return made;
+  }
+
+ private:
+  // Looks at records of near rows, and at all rows that have them.
+  bool give_away(std::int32_t row, std::size_t slot) {
+    const std::int32_t given = here_.member(row, slot);
+    const auto degree = static_cast<std::int32_t>(here_.degree());
+    double best = -kWorthwhileAlone;
+    std::int32_t chosen = -1;
+    for (int look = 0; look < kExchanges; ++look) {
+      const std::int32_t record =
+          here_.member(here_.near(row, random_), random_.below(static_cast<std::uint32_t>(degree)));
+      const double mine = here_.change(row, slot, record);
+      if (mine >= 0.0 || here_.has(row, record)) continue;  // who can gain by a record that came from afar?
+      for (const std::int32_t place : here_.places_of(record)) {
+        const std::int32_t other = place / degree;
+        const auto other_slot = at(place % degree);
+        if (mine - here_.saving(other, other_slot) >= best)
+          continue;  // even if it takes the other for nothing
+        const double both = mine + here_.change(other, other_slot, given);
+        if (both >= best || here_.has(other, given)) continue;
+        best = both;
+        chosen = place;
+      }
+    }
+    if (chosen < 0) return false;
+    const std::int32_t other = chosen / degree;
+    const auto other_slot = at(chosen % degree);
+    const std::int32_t taken = here_.member(other, other_slot);
+    here_.leave(row, slot);
+    here_.leave(other, other_slot);
+    here_.put(row, slot, taken);
+    here_.put(other, other_slot, given);
+    here_.renew(row);
+    here_.renew(other);
+    return true;
+  }
+
+  Neighbourhood& here_;
+  QuickRandom& random_;
+};
+
+// Every row gives away one member, and all of them are assigned anew.
+class Reassignment {
+ public:
+  Reassignment(Neighbourhood& here, QuickRandom& random)
+      : here_(here), random_(random), given_(at(here.rows())), seen_(at(here.rows()), -1) {}
+
+  std::int64_t run(double temperature) {
+    for (std::int32_t row = 0; row < here_.rows(); ++row) given_[at(row)] = choose(row);
+    starts_.assign(1, 0);
+    edges_.clear();
+    for (std::int32_t row = 0; row < here_.rows(); ++row) {
+      offer(row);
+      starts_.push_back(static_cast<std::int64_t>(edges_.size()));
+    }
+    if (temperature > 0.0)
+      for (Edge& edge : edges_) edge.cost -= temperature * std::log(random_.unit());
+    return take(solver_.solve(starts_, edges_, here_.rows()));
+  }
+
+ private:
+  // A member that costs something, if there is one, ten times as likely as one that does not.
+  std::size_t choose(std::int32_t row) {
+    const auto weight = [&](std::size_t slot) {
+      return here_.saving(row, slot) > kWorthwhileAlone ? 10U : 1U;
+    };
+    std::uint32_t sum = 0;
+    for (std::size_t slot = 0; slot < here_.degree(); ++slot) sum += weight(slot);
+    std::uint32_t left = random_.below(sum);
+    std::size_t slot = 0;
+    while (left >= weight(slot)) left -= weight(slot++);
+    return slot;
+  }
+
+  // The cheapest records that the row might take, among those that near rows give away; its own first.
+  void offer(std::int32_t row) {
+    const std::size_t begin = edges_.size(), slot = given_[at(row)];
+    edges_.push_back({row, 0.0});
+    seen_[at(row)] = row;
+    for (int look = 0; look < kLooks; ++look) {
+      const std::int32_t other = here_.near(row, random_);
+      if (seen_[at(other)] == row) continue;
+      seen_[at(other)] = row;
+      const std::int32_t record = here_.member(other, given_[at(other)]);
+      const double cost = here_.change(row, slot, record);
+      const bool full = edges_.size() - begin > kOffers;
+      if (full && cost >= edges_.back().cost) continue;
+      const std::size_t present = here_.slot_of(row, record);
+      if (present < here_.degree() && present != slot) continue;
+      if (!full) edges_.emplace_back();
+      std::size_t place = edges_.size() - 1;
+      for (; place > begin + 1 && edges_[place - 1].cost > cost; --place) edges_[place] = edges_[place - 1];
+      edges_[place] = {other, cost};
+    }
+  }
+
+  std::int64_t take(const std::vector<std::int32_t>& from) {
+    std::vector<std::pair<std::int32_t, std::int32_t>> taken;  // row, record
+    for (std::int32_t row = 0; row < here_.rows(); ++row) {
+      const std::int32_t other = from[at(row)];
+      const std::int32_t record = here_.member(other, given_[at(other)]);
+      if (record != here_.member(row, given_[at(row)])) taken.emplace_back(row, record);
+    }
+    for (const auto& [row, _] : taken) here_.leave(row, given_[at(row)]);
+    for (const auto& [row, record] : taken) here_.put(row, given_[at(row)], record);
+    for (const auto& [row, _] : taken) here_.renew(row);
+    return static_cast<std::int64_t>(taken.size());
+  }
+
+  Neighbourhood& here_;
+  QuickRandom& random_;
+  std::vector<std::size_t> given_;  // per row, the slot
+  std::vector<std::int32_t> seen_;  // per row: the last that looked at it
+  std::vector<std::int64_t> starts_;
+  std::vector<Edge> edges_;
+  SparseAssignment solver_;
+};
+
+}  // namespace
+
+Refinement::Refinement(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
+                       std::vector<std::int32_t> members, std::int32_t degree)
+    : codes_(codes), attributes_(attributes), members_(std::move(members)), degree_(at(degree)),
+      costs_(members_.size() / degree_) {
+  std::vector<std::int32_t> rows(costs_.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  const std::span<const std::int32_t> all(rows);
+  for (std::size_t begin = 0; begin < rows.size(); begin += kPart) {
+    const auto some = all.subspan(begin, std::min(kPart, rows.size() - begin));
+    const Neighbourhood here(codes_, attributes_, members_, degree_, some, 0.0);
+    for (std::int32_t row = 0; row < here.rows(); ++row) costs_[begin + at(row)] = here.cost(row);
+  }
+}
+
+double Refinement::cost() const {
+  return std::accumulate(costs_.begin(), costs_.end(), 0.0);
+}
+
+std::int64_t Refinement::exchange(double foresight, RandomWords& random) {
+  return refine_parts(foresight, random,
+                      [](Neighbourhood& here, QuickRandom& quick) { return Exchanges(here, quick).run(); });
+}
+
+std::int64_t Refinement::reassign(std::int32_t times, double temperature, RandomWords& random) {
+  return refine_parts(0.0, random, [&](Neighbourhood& here, QuickRandom& quick) {
+    Reassignment reassignment(here, quick);
+    std::int64_t moved = 0;
+    for (std::int32_t i = 0; i < times; ++i) moved += reassignment.run(temperature);
+    return moved;
+  });
+}
+
+template <typename Work>
+std::int64_t Refinement::refine_parts(double foresight, RandomWords& random, const Work& work) {
+  const auto cut = parts(members_, degree_, kPart, random);
+  std::vector<std::uint64_t> seeds;
+  for (std::size_t i = 0; i < cut.size(); ++i)
+    seeds.push_back(std::uint64_t{random.below(0xffffffffU)} << 32U | random.below(0xffffffffU));
+  std::atomic<std::int64_t> sum{0};
+  share(cut.size(), 1, [&] {
+    return [&](std::size_t i) {
+      Neighbourhood here(codes_, attributes_, members_, degree_, cut[i], foresight);
+      QuickRandom quick(seeds[i]);
+      sum += work(here, quick);
+      for (std::int32_t row = 0; row < here.rows(); ++row) {
+        const std::size_t outer = at(cut[i][at(row)]);
+        costs_[outer] = here.cost(row);
+        for (std::size_t slot = 0; slot < degree_; ++slot)
+          members_[outer * degree_ + slot] = here.outer_member(row, slot);
+      }
+    };
+  });
+  return sum;
+}
+
+}  // namespace shoal

@@ -1,0 +1,56 @@
+// From rows that cover enough records to rows with enough matches, for an attacker who knows all records.
+//
+// A row that covers a record is a match of it if some way to give each record a row of its own pairs the two.
+// That is so if both are in the same component of the graph in which each record leads to the records whose
+// rows cover it (Tassa, Mazza and Gionis 2012, Section 6.2).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/variety.hpp"
+#include "rows/bonds.hpp"
+#include "rows/own_rows.hpp"
+
+namespace shoal {
+
+class Concealing {
+ public:
+  // With the component of each record, only matches count; without, all rows that cover it.
+  Concealing(OwnRows& rows, std::span<const std::int32_t> components);
+
+  // As it is now; only with components.
+  std::int32_t component(std::int32_t record) { return bonds_->component(record); }
+
+  // Rows grow around a record that they hide in, until every record has k matches (Algorithm 5), or every row
+  // is a match of k records. Records and rows take their turns in the given order; returns how many rows
+  // grew.
+  std::int64_t conceal_records(std::span<const std::int32_t> order, std::int64_t k);
+  std::int64_t conceal_rows(std::span<const std::int32_t> order, std::int64_t k);
+
+  // The same for records, but whichever match costs least is made first: one may bring others many more.
+  std::int64_t conceal_cheapest_first(std::span<const std::int32_t> records, std::int64_t k);
+
+  // Pairs of rows grow around each other's record, or, if all rows count, one of them, until the labels in
+  // the crowd of every record are as varied as asked (Algorithm 7 and Section 8.2). `columns` are the labels
+  // of each record, which its own row carries. Returns how many pairs did.
+  std::int64_t vary(std::span<const std::int32_t> order,
+                    const std::vector<std::vector<std::int32_t>>& columns, const Variety& asked);
+
+ private:
+  // The rows that count for a record.
+  std::vector<std::int32_t> crowd_of(std::int32_t record);
+  void grow(std::int32_t row, std::int32_t record);
+  // The row around a record that costs the record's own row least to become a match; none if there are k.
+  Nearest cheapest_match(std::int32_t record, std::int64_t k);
+  template <typename Fits, typename Tie>
+  std::int64_t conceal(std::span<const std::int32_t> order, std::int64_t k, const Fits& fits, const Tie& tie);
+
+  OwnRows& rows_;
+  std::optional<Bonds> bonds_;
+  Prices::Search search_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,226 @@
+#include "rows/tightening.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "base/numbers.hpp"
+
+namespace shoal {
+namespace {}  // namespace
+
+Tightening::Tightening(OwnRows& rows, std::int64_t k, bool keep_cores)
+    : rows_(rows), k_(k), keep_cores_(keep_cores), core_tree_(rows.tree()), rows_around_(at(rows.count()), 0),
+      width_(at(rows.count()), 0) {
+  for (std::int32_t row = 0; row < rows.count(); ++row) {
+    cores_.push_back(rows.members(row));
+    core_sizes_.push_back(static_cast<std::ptrdiff_t>(cores_.back().size()));
+    core_costs_.push_back(rows.prices().cost(row));
+    if (!rows.withheld(row)) put_back(row);
+  }
+}
+
+std::vector<std::int32_t> Tightening::records_in(std::int32_t row) {
+  auto inside = rows_.tree().records_in(row, search_.tree);
+  if (!components_.empty()) std::erase_if(inside, [&](std::int32_t r) { return !counts(row, r); });
+  return inside;
+}
+
+void Tightening::take_away(std::int32_t row) {
+  for (const std::int32_t record : records_in(row)) --rows_around_[at(record)];
+}
+
+void Tightening::put_back(std::int32_t row) {
+  const auto inside = records_in(row);
+  for (const std::int32_t record : inside) ++rows_around_[at(record)];
+  width_[at(row)] = static_cast<std::int32_t>(inside.size());
+}
+
+void Tightening::reshape(std::int32_t row, std::vector<std::int32_t> members) {
+  take_away(row);
+  rows_.reshape(row, std::move(members));
+  put_back(row);
+}
+
+void Tightening::grow(std::int32_t row, std::int32_t record) {
+  changes_.push_back({row, rows_.members(row)});
+  take_away(row);
+  rows_.grow(row, record);
+  put_back(row);
+}
+
+// Lets the cheapest rows take in a record until enough of them cover it; returns what that cost.
+double Tightening::cover(std::int32_t record, std::int64_t widest) {
+  double spent = 0.0;
+  while (rows_around_[at(record)] < k_) {
+    const auto near = [&](bool any) {
+      return rows_.prices().nearest_boxes(
+          record, at(k_ - rows_around_[at(record)]),
+          [&](std::int32_t row) {
+            return (any || width_[at(row)] < widest) && !rows_.withheld(row) && counts(row, record) &&
+                   !rows_.covers(row, record);
+          },
+          search_);
+    };
+    auto found = near(false);
+    if (found.empty()) found = near(true);
+    for (const NearBox& each : found) {
+      grow(each.box, record);
+      spent += each.cost;
+    }
+  }
+  return spent;
+}
+
+void Tightening::cover(std::int64_t widest) {
+  std::vector<std::pair<double, std::int32_t>> lacking;
+  for (std::int32_t record = 0; record < rows_.count(); ++record)
+    if (rows_around_[at(record)] < k_) lacking.emplace_back(-core_costs_[at(record)], record);
+  std::sort(lacking.begin(), lacking.end());
+  for (const auto& [cost, record] : lacking) cover(record, widest);
+  changes_.clear();
+}
+
+double Tightening::relieve(std::span<const std::int32_t> order, std::int32_t together, std::int64_t widest) {
+  double saved = 0.0;
+  std::vector<std::int32_t> some;
+  for (const std::int32_t first : order) {
+    some.clear();
+    for (std::int32_t row = first; row < std::min(first + together, rows_.count()); ++row)
+      if (!rows_.withheld(row) && rows_.prices().cost(row) > core_costs_[at(row)] + kWorthwhileAlone)
+        some.push_back(row);
+    if (some.empty() || (together > 1 && some.size() == 1)) continue;
+    saved += leave_to_others(some, widest);
+    if (together == 1) saved += shrink(first);
+  }
+  return saved;
+}
+
+// Lets some rows give up all that they grew around, and whoever takes it for least take what lacks a row
+// then.
+double Tightening::leave_to_others(const std::vector<std::int32_t>& some, std::int64_t widest) {
+  double cost = 0.0, spent = 0.0;
+  std::vector<std::int32_t> needed;
+  changes_.clear();
+  for (const std::int32_t row : some) {
+    cost += rows_.prices().cost(row);
+    spent += core_costs_[at(row)];
+    const auto inside = records_in(row);
+    needed.insert(needed.end(), inside.begin(), inside.end());
+    changes_.push_back({row, rows_.members(row)});
+    reshape(row, cores_[at(row)]);
+  }
+  std::sort(needed.begin(), needed.end());
+  needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+  std::vector<std::pair<double, std::int32_t>> lacking;
+  for (const std::int32_t record : needed)
+    if (rows_around_[at(record)] < k_) {
+      double least = kUnlimited;
+      for (const std::int32_t row : some) least = std::min(least, rows_.prices().extra(row, record));
+      lacking.emplace_back(-least, record);
+    }
+  std::sort(lacking.begin(), lacking.end());
+  for (const auto& [extra, record] : lacking) {
+    if (spent >= cost - kWorthwhileAlone) break;
+    spent += cover(record, widest);
+  }
+  if (spent < cost - kWorthwhileAlone) return cost - spent;
+  for (; !changes_.empty(); changes_.pop_back())
+    reshape(changes_.back().row, std::move(changes_.back().members));
+  return 0.0;
+}
+
+// Makes a row anew around its own record and those that need it, if that is smaller.
+double Tightening::shrink(std::int32_t row) {
+  auto members = rows_.members(row);
+  const double cost = rows_.prices().cost(row);
+  const auto inside = records_in(row);
+  const auto& core = cores_[at(row)];
+  std::vector<std::int32_t> kept(core.begin(), core.begin() + (keep_cores_ ? core_sizes_[at(row)] : 1));
+  kept.insert(kept.end(), core.begin() + core_sizes_[at(row)], core.end());
+  for (const std::int32_t record : inside)
+    if (rows_around_[at(record)] <= k_) kept.push_back(record);
+  take_away(row);
+  rows_.expand_anew(row, kept, k_);
+  const double saved = cost - rows_.prices().cost(row);
+  if (saved <= kWorthwhileAlone) rows_.reshape(row, std::move(members));
+  put_back(row);
+  return saved <= kWorthwhileAlone ? 0.0 : saved;
+}
+
+void Tightening::hold_together(std::span<const std::int32_t> components) {
+  std::fill(rows_around_.begin(), rows_around_.end(), 0);  // rows have grown since
+  components_.assign(components.begin(), components.end());
+  for (std::int32_t row = 0; row < rows_.count(); ++row) put_back(row);
+  // From one record of each component, edges lead to all the others, and back again.
+  std::vector<std::uint8_t> onward(at(rows_.count()), 0), backward(onward);
+  for (std::int32_t root = 0; root < rows_.count(); ++root) {
+    connect(root, onward, [&](std::int32_t record, const auto& visit) {
+      for (const std::int32_t row : rows_.tree().boxes_around(record, search_.tree)) visit(row, row, record);
+    });
+    connect(root, backward, [&](std::int32_t row, const auto& visit) {
+      for (const std::int32_t record : records_in(row)) visit(record, row, record);
+    });
+  }
+  for (std::int32_t row = 0; row < rows_.count(); ++row) {
+    const auto now = rows_.members(row);
+    rows_.reshape(row, cores_[at(row)]);
+    core_costs_[at(row)] = rows_.prices().cost(row);
+    rows_.reshape(row, now);
+  }
+}
+
+// Reaches everybody in the component of the root along edges, the cheapest first, and lets those that are
+// taken stay: next(one, visit) calls visit(other, row, record) for each edge on, in the order of the others,
+// which is the record in the row. What an edge costs nothing to is reached at once. Equal records reach each
+// other for nothing, so that of edges to several of them the cheapest is enough.
+template <typename Next>
+void Tightening::connect(std::int32_t root, std::vector<std::uint8_t>& reached, const Next& next) {
+  using Edge = std::tuple<double, std::int32_t, std::int32_t, std::int32_t>;  // cost, leads to, row, record
+  if (reached[at(root)] != 0) return;
+  const std::size_t d = core_tree_.attributes();
+  const auto equal = [&](std::int32_t x, std::int32_t y) {
+    return !rows_.withheld(x) && !rows_.withheld(y) &&
+           std::equal(core_tree_.codes(x), core_tree_.codes(x) + d, core_tree_.codes(y));
+  };
+  std::priority_queue<Edge, std::vector<Edge>, std::greater<>> waiting;
+  std::vector<std::int32_t> arrived;
+  std::vector<Edge> onward;
+  const auto arrive = [&](std::int32_t other, std::int32_t row, std::int32_t record) {
+    const bool inside = core_tree_.covers(row, core_tree_.codes(record));
+    if (!inside) core_tree_.stretch(row, record);
+    // What lies in the core stays with it, if that stays.
+    if (!inside || !keep_cores_) cores_[at(row)].push_back(record);
+    reached[at(other)] = 1;
+    arrived.push_back(other);
+  };
+  reached[at(root)] = 1;
+  arrived.push_back(root);
+  while (true) {
+    while (!arrived.empty()) {
+      const std::int32_t one = arrived.back();
+      arrived.pop_back();
+      onward.clear();
+      next(one, [&](std::int32_t other, std::int32_t row, std::int32_t record) {
+        if (reached[at(other)] != 0 || !counts(row, record)) return;
+        const double cost = core_tree_.extra_cost(row, core_tree_.codes(record));
+        if (cost <= 0.0) return arrive(other, row, record);
+        const Edge edge{cost, other, row, record};
+        if (onward.empty() || !equal(std::get<1>(onward.back()), other))
+          onward.push_back(edge);
+        else
+          onward.back() = std::min(onward.back(), edge);
+      });
+      for (const Edge& edge : onward) waiting.push(edge);
+    }
+    if (waiting.empty()) return;
+    const auto [cost, other, row, record] = waiting.top();
+    waiting.pop();
+    if (reached[at(other)] == 0) arrive(other, row, record);
+  }
+}
+
+}  // namespace shoal

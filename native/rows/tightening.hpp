@@ -1,0 +1,68 @@
+// Rows that cover more than they have to are made smaller, or leave records to rows that take them for less.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/numbers.hpp"
+#include "rows/own_rows.hpp"
+
+namespace shoal {
+
+class Tightening {
+ public:
+  // Every record is to be covered by k rows, and every row to cover k records. The records that rows are made
+  // of now are their cores; if they keep these, they stay around them.
+  Tightening(OwnRows& rows, std::int64_t k, bool keep_cores);
+
+  // From now on only rows of the same component count for a record, and components stay connected: some
+  // records have to stay in some rows for that, those that cost the cores least. Every record has k such
+  // rows.
+  void hold_together(std::span<const std::int32_t> components);
+
+  // Lets rows grow until each record is covered by k of them: those first whose own rows cost most. Rows that
+  // cover more than `widest` records grow only if there is no other.
+  void cover(std::int64_t widest);
+
+  // One row after the other, or `together` neighbours at once, give up all that they grew around; what then
+  // lacks a row comes back to them or goes to the row that takes it for least. What costs more afterwards is
+  // undone. Returns what was saved.
+  double relieve(std::span<const std::int32_t> order, std::int32_t together, std::int64_t widest);
+
+ private:
+  struct Change {
+    std::int32_t row;
+    std::vector<std::int32_t> members;  // as they were
+  };
+  bool counts(std::int32_t row, std::int32_t record) const {
+    return components_.empty() || components_[at(row)] == components_[at(record)];
+  }
+  // The records in a row that it counts for.
+  std::vector<std::int32_t> records_in(std::int32_t row);
+  void take_away(std::int32_t row);
+  void put_back(std::int32_t row);
+  void reshape(std::int32_t row, std::vector<std::int32_t> members);
+  void grow(std::int32_t row, std::int32_t record);
+  double cover(std::int32_t record, std::int64_t widest);
+  double leave_to_others(const std::vector<std::int32_t>& some, std::int64_t widest);
+  double shrink(std::int32_t row);
+  template <typename Next>
+  void connect(std::int32_t root, std::vector<std::uint8_t>& reached, const Next& next);
+
+  OwnRows& rows_;
+  std::int64_t k_;
+  bool keep_cores_;
+  BoxTree core_tree_;
+  std::vector<std::vector<std::int32_t>> cores_;  // and after them what else has to stay in a row
+  std::vector<std::ptrdiff_t> core_sizes_;
+  std::vector<double> core_costs_;
+  std::vector<std::int32_t> components_, rows_around_, width_;
+  std::vector<Change> changes_;
+  Prices::Search search_;
+};
+
+}  // namespace shoal

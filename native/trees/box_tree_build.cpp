@@ -1,0 +1,131 @@
+// How a box tree is cut.
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "trees/box_tree.hpp"
+
+namespace shoal {
+namespace {
+
+constexpr std::int32_t kLeaf = 8;  // a leaf has at most this many boxes
+
+// Calls visit(value, count) for each stretch of equal values.
+template <typename Visit>
+void for_each_run(const std::vector<std::int32_t>& sorted, const Visit& visit) {
+  for (std::size_t begin = 0, end; begin < sorted.size(); begin = end) {
+    for (end = begin; end < sorted.size() && sorted[end] == sorted[begin];) ++end;
+    visit(sorted[begin], end - begin);
+  }
+}
+
+// What covering two of these codes, given in order, costs on average: for intervals, by pairing the lowest
+// with the highest, which is as good to compare attributes by.
+double expected_cost(const Attribute& attribute, const std::vector<std::int32_t>& codes) {
+  const auto n = static_cast<double>(codes.size());
+  double sum = 0.0;
+  if (attribute.kind == Kind::set) {
+    for_each_run(codes, [&](std::int32_t, std::size_t count) {
+      sum += static_cast<double>(count) / n * (1.0 - static_cast<double>(count) / n);
+    });
+    return sum * attribute.set_cost(2);
+  }
+  for (std::size_t i = 0; i < codes.size() / 2; ++i)
+    sum += attribute.interval_cost(codes[i], codes[codes.size() - 1 - i]);
+  return sum / n;
+}
+
+}  // namespace
+
+void BoxTree::build() {
+  nodes_.push_back({0, rows_});
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Node node = nodes_[i];
+    if (node.end - node.begin <= kLeaf) {
+      for (std::int32_t place = node.begin; place < node.end; ++place)
+        leaf_of_[at(place)] = static_cast<std::int32_t>(i);
+      continue;
+    }
+    const std::size_t a = attribute_to_cut(node);
+    nodes_[i].equal = a == attributes_.size();
+    const std::int32_t middle = nodes_[i].equal ? std::midpoint(node.begin, node.end) : divide(node, a);
+    nodes_[i].left = static_cast<std::int32_t>(nodes_.size());
+    nodes_.push_back({node.begin, middle, -1, static_cast<std::int32_t>(i)});
+    nodes_.push_back({middle, node.end, -1, static_cast<std::int32_t>(i)});
+  }
+}
+
+// Cuts a node in two; returns where the right part begins.
+std::int32_t BoxTree::divide(const Node& node, std::size_t a) {
+  return attributes_[a].kind == Kind::set ? divide_categories(node, a) : divide_in_order(node, a);
+}
+
+// The attribute in which two records of the node are expected to cost most together, estimated from a sample:
+// the tree only has to be good, not best. If the sample shows no difference, any attribute that has one;
+// their number if all records are equal.
+std::size_t BoxTree::attribute_to_cut(const Node& node) const {
+  constexpr std::int32_t kSample = 256;
+  const std::int32_t step = std::max(1, (node.end - node.begin) / kSample);
+  std::size_t best = attributes_.size();
+  double most = 0.0;
+  std::vector<std::int32_t> sample;
+  for (std::size_t a = 0; a < attributes_.size(); ++a) {
+    sample.clear();
+    for (std::int32_t place = node.begin; place < node.end; place += step)
+      sample.push_back(original(place, a));
+    std::sort(sample.begin(), sample.end());
+    const double expected = attributes_[a].weight * expected_cost(attributes_[a], sample);
+    if (expected > most) {
+      most = expected;
+      best = a;
+    }
+  }
+  for (std::size_t a = 0; a < attributes_.size() && best == attributes_.size(); ++a)
+    for (std::int32_t place = node.begin + 1; place < node.end; ++place)
+      if (original(place, a) != original(node.begin, a)) best = a;
+  return best;
+}
+
+// Puts the most frequent categories left, up to half of the records; no category is on both sides.
+std::int32_t BoxTree::divide_categories(const Node& node, std::size_t a) {
+  std::vector<std::int32_t> codes;
+  for (std::int32_t place = node.begin; place < node.end; ++place) codes.push_back(original(place, a));
+  std::sort(codes.begin(), codes.end());
+  std::vector<std::pair<std::int32_t, std::int32_t>> often;  // minus the count, code
+  for_each_run(codes, [&](std::int32_t code, std::size_t count) {
+    often.emplace_back(-static_cast<std::int32_t>(count), code);
+  });
+  std::sort(often.begin(), often.end());
+  std::vector<std::int32_t> left{often[0].second};
+  std::int32_t taken = -often[0].first;
+  for (std::size_t i = 1; i < often.size(); ++i) {
+    if (2 * (taken - often[i].first) > node.end - node.begin) continue;
+    left.push_back(often[i].second);
+    taken -= often[i].first;
+  }
+  std::sort(left.begin(), left.end());
+  const auto middle =
+      std::stable_partition(order_.begin() + node.begin, order_.begin() + node.end, [&](std::int32_t record) {
+        return std::binary_search(left.begin(), left.end(), original_[at(record) * attributes_.size() + a]);
+      });
+  return static_cast<std::int32_t>(middle - order_.begin());
+}
+
+// Sorts the records and cuts between two values, as near to the middle as possible.
+std::int32_t BoxTree::divide_in_order(const Node& node, std::size_t a) {
+  const std::size_t d = attributes_.size();
+  std::stable_sort(
+      order_.begin() + node.begin, order_.begin() + node.end,
+      [&](std::int32_t x, std::int32_t y) { return original_[at(x) * d + a] < original_[at(y) * d + a]; });
+  const std::int32_t half = node.begin + (node.end - node.begin) / 2;
+  std::int32_t lower = half, upper = half;
+  while (lower > node.begin && original(lower - 1, a) == original(half, a)) --lower;
+  while (upper < node.end && original(upper, a) == original(half, a)) ++upper;
+  if (lower == node.begin) return upper;
+  if (upper == node.end) return lower;
+  return half - lower <= upper - half ? lower : upper;
+}
+
+}  // namespace shoal
