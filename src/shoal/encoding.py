@@ -29,7 +29,8 @@ from shoal.domain import (
 from shoal.errors import InputError, Reason, listing
 from shoal.hierarchy import MISSING
 from shoal.lists import Lists, ascending_sets
-from shoal.marks import check_marks, without_marks
+from shoal.marks import check_marks
+from shoal.marks import without_marks as without_marks
 from shoal.schema import Column, Kind
 
 
@@ -262,9 +263,7 @@ def _no_number(text: str) -> tuple[str, Reason]:
     if near.is_infinite().any() or near.is_nan().any():
         return "is not a finite number; correct it or leave it empty", Reason.NOT_FINITE
     if exact.is_written_as_number(text):
-        problem = (
-            f"has digits more than {exact.MOST_PLACES} places behind the point; round it, or make"
-        )
+        problem = f"has digits more than {exact.MOST_PLACES} places behind the point; round it, or make"
         return f"{problem} the column categorical", Reason.BAD_VALUE
     problem = "is not a number; correct it, declare it as a missing mark, or make the column categorical"
     return problem, Reason.BAD_VALUE
