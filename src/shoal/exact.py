@@ -310,13 +310,20 @@ def texts_of_objects(cells: Iterable[Any]) -> list[str | None] | None:
     for cell in cells:
         if cell is None or _is_nan(cell):
             texts.append(None)
-        elif (isinstance(cell, Integral) and not isinstance(cell, bool)) or (isinstance(cell, float | np.floating) and abs(cell) <= WHOLE_FLOATS and cell == int(cell)):
+        elif _is_whole(cell):
             texts.append(str(int(cell)))
         elif isinstance(cell, float | np.floating | Decimal):
             texts.append(str(cell))
         else:
             return None
     return texts
+
+
+def _is_whole(cell: Any) -> bool:
+    """Return whether an object is a whole number that is known to be exact."""
+    if isinstance(cell, float | np.floating):
+        return bool(abs(cell) <= WHOLE_FLOATS and cell == int(cell))
+    return isinstance(cell, Integral) and not isinstance(cell, bool)
 
 
 def _is_nan(cell: Any) -> bool:
