@@ -1,4 +1,4 @@
-# make demo | test | check | setup | quick | bench [NAME=x] | docs | sanitize
+# make demo | test | check | setup | quick | campaign [SEED=n] | bench [NAME=x] | docs | sanitize
 # Everything runs in .venv, which the first command creates; a Python >= 3.11 and a C++20 compiler are enough.
 
 PYTHON ?= python3
@@ -7,8 +7,9 @@ BIN    := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/*)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NAME   ?=
+SEED   ?=
 
-.PHONY: demo test quick check setup bench docs sanitize clean
+.PHONY: demo test quick campaign check setup bench docs sanitize clean
 
 demo: $(VENV)/core
 	$(BIN)/shoal demo
@@ -18,6 +19,9 @@ test: setup
 
 quick: setup
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+
+campaign: setup
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow" --hypothesis-profile=campaign $(SEED:%=--hypothesis-seed=%)
 
 check: setup
 	$(BIN)/ruff check .

@@ -112,13 +112,13 @@ class LiveTree {
     }
   }
 
-  // Calls visit(begin, end) for stretches of places that together are all boxes that meet the wanted one,
-  // whatever their marks. Boxes within `inner` surely do; of others, is_met(place) says so if their extents
-  // meet. Many may search at the same time, each with its own list of nodes that wait.
+  // Calls visit(begin, end) for stretches of places, none empty, that together are all boxes that meet the
+  // wanted one, whatever their marks. Boxes within `inner` surely do; of others, is_met(place) says so if
+  // their extents meet. Many may search at the same time, each with its own list of nodes that wait.
   template <typename IsMet, typename Visit>
   void search_stretches(const Extent* wanted, const Extent* inner, std::vector<std::int32_t>& waiting,
                         const IsMet& is_met, const Visit& visit) const {
-    waiting.assign(1, 0);
+    waiting.assign(order_.empty() ? 0 : 1, 0);  // the root of an empty tree is no stretch
     while (!waiting.empty()) {
       const auto index = static_cast<std::size_t>(waiting.back());
       waiting.pop_back();

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <system_error>
 #include <thread>
@@ -26,6 +27,20 @@ inline std::size_t most_threads() {
     return asked > 0 ? static_cast<std::size_t>(asked) : std::thread::hardware_concurrency();
   }();
   return most;
+}
+
+// Starts `count` threads that call work(), which must not throw. If the system grants fewer, in threads or in
+// memory, those there are do the work.
+template <typename Work>
+std::vector<std::thread> start_threads(std::size_t count, const Work& work) {
+  std::vector<std::thread> threads;
+  try {
+    threads.reserve(count);
+    while (threads.size() < count) threads.emplace_back([&work] { work(); });
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return threads;
 }
 
 template <typename Task>
@@ -47,14 +62,9 @@ class WorkStack {
   template <typename MakeWorker>
   void run(const MakeWorker& make_worker, std::int64_t at_once) {
     const std::int64_t count = std::min(static_cast<std::int64_t>(most_threads()), at_once);
-    std::vector<std::thread> threads;
-    threads.reserve(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
-    try {
-      for (std::int64_t i = 1; i < count; ++i) threads.emplace_back([&] { work(make_worker); });
-    } catch (const std::system_error&) {
-      // The system grants no more threads: those there are do the work.
-    }
-    work(make_worker);
+    const auto mine = [&] { work(make_worker); };
+    auto threads = start_threads(static_cast<std::size_t>(std::max<std::int64_t>(count - 1, 0)), mine);
+    mine();
     for (auto& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -92,24 +102,29 @@ class WorkStack {
 };
 
 // Calls make_worker() once in each thread and hands the worker every number from 0 to count - 1 once, in
-// stretches of `grain`. Small jobs stay in the calling thread.
+// stretches of `grain`. Small jobs stay in the calling thread. The first exception a worker throws ends the
+// work and is thrown again here, after all threads have ended.
 template <typename MakeWorker>
 void share(std::size_t count, std::size_t grain, const MakeWorker& make_worker) {
   std::atomic<std::size_t> taken{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
   const auto work = [&] {
-    auto worker = make_worker();
-    for (std::size_t begin; (begin = taken.fetch_add(grain)) < count;)
-      for (std::size_t i = begin; i < std::min(begin + grain, count); ++i) worker(i);
+    try {
+      auto worker = make_worker();
+      for (std::size_t begin; (begin = taken.fetch_add(grain)) < count;)
+        for (std::size_t i = begin; i < std::min(begin + grain, count); ++i) worker(i);
+    } catch (...) {
+      taken = count;  // nothing more is handed out
+      std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
   };
-  std::vector<std::thread> threads;
-  try {
-    for (std::size_t t = 1; t < std::min(most_threads(), count / (4 * grain)); ++t)
-      threads.emplace_back(work);
-  } catch (const std::system_error&) {
-    // The system grants no more threads: those there are do the work.
-  }
+  const std::size_t most = std::min(most_threads(), count / (4 * grain));
+  auto threads = start_threads(most > 1 ? most - 1 : 0, work);
   work();
   for (auto& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
 }
 
 // Numbers 0 .. n - 1 in an order in which neighbours are far apart.

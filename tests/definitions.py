@@ -122,6 +122,7 @@ def _breaches(original: Original, rows: Sequence[Row], model: Model) -> Iterator
     quasi = _quasi_cells(original, rows)
     classes = list(_grouped(quasi).values())
     k = model.crowd
+    whole = [list(range(len(rows)))]
     match model:
         case KAnonymity():
             yield from _fewer(map(len, classes), k, "rows look the same")
@@ -136,20 +137,22 @@ def _breaches(original: Original, rows: Sequence[Row], model: Model) -> Iterator
                 asked = (None, model.l, None)
             elif isinstance(model, Freeform):
                 asked = (model.l, model.p, model.entropy_l)
-            yield from _undiverse(original, rows, around + matches, *asked)
+            yield from _undiverse(original, rows, around + matches + whole, *asked)
+            if isinstance(model, SetDiversity):
+                yield from _undiverse(original, rows, whole, model.l, None, None)
         case OneK() | KOne() | KK():
             if not isinstance(model, KOne):
                 yield from _fewer(map(len, crowds), k, "rows fit a record")
             if not isinstance(model, OneK):
                 yield from _fewer(persons, k, "records fit a row")
-            yield from _undiverse(original, rows, crowds, model.l, model.p, model.entropy_l)
+            yield from _undiverse(original, rows, crowds + whole, model.l, model.p, model.entropy_l)
         case Concealment():
             matches = _matches(fit)
             yield from _fewer(map(len, matches), k, "matches of a record")
             if model.two_sided:
                 of_row = Counter(row for rows_of in matches for row in rows_of)
                 yield from _fewer([of_row[j] for j in range(len(rows))], k, "matches of a row")
-            yield from _undiverse(original, rows, matches, model.l, model.p, model.entropy_l)
+            yield from _undiverse(original, rows, matches + whole, model.l, model.p, model.entropy_l)
         case Patterned():
             yield from _fewer(map(len, classes), k, "rows look the same")
             yield from _unpatterned(original, rows, model)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from browser import Browser, chromium
-from system.test_web import Server, Visitor, running
+from visitor import Server, Visitor, running
 
 from shoal.samples import hospital
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal import exact, kernels
+from shoal import exact, kernels, moments
 from shoal.domain import Sensitive
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.hierarchy import MISSING, Hierarchy
@@ -664,7 +664,7 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
         case Kind.NUMERIC:
             numbers = exact.read(values)
         case Kind.DATE:
-            numbers = _days(values, column).to_physical().cast(pl.Float64)
+            numbers = _days(values, column)
         case Kind.ORDINAL:
             places = {str(value): float(place) for place, value in enumerate(column.domain or ())}
             texts = values.cast(pl.String).to_list()
@@ -695,9 +695,11 @@ def _infinite(values: pl.Series) -> bool:
 
 
 def _days(values: pl.Series, column: Column) -> pl.Series:
-    if values.dtype == pl.String:
-        return values.str.strip_chars().str.to_date(column.date_format or "%Y-%m-%d", strict=False)
-    return values.cast(pl.Date, strict=False)
+    """Return dates in days, with a fraction for the time of day; of times with an offset, in UTC."""
+    found = moments.parts(values, column.date_format)
+    offset = pl.when(pl.col("offset") == moments.NO_OFFSET).then(0).otherwise("offset")
+    seconds = pl.col("clock") / 10**9 - offset
+    return found.select(pl.col("day") + seconds / 86_400).to_series()
 
 
 def _by_part(

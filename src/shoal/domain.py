@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.hierarchy import Hierarchy
 from shoal.lists import Lists
+from shoal.moments import Moment
 from shoal.schema import Column
 
 Codes = NDArray[np.int32]
@@ -62,6 +63,19 @@ class RangeDomain(Domain):
     """
 
     positions: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TimesDomain(RangeDomain):
+    """Dates of which some have a time of day, as an auditor tells them apart.
+
+    Parameters
+    ----------
+    moments
+        The moment that each code but the missing one stands for, ascending; `values` has their days.
+    """
+
+    moments: tuple[Moment, ...]
 
 
 @dataclass(frozen=True, eq=False)

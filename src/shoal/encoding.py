@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal import exact, written
+from shoal import exact, moments, written
 from shoal.domain import (
     Attribute,
     Codes,
@@ -23,14 +24,15 @@ from shoal.domain import (
     RangeDomain,
     Sensitive,
     SetDomain,
+    TimesDomain,
     TreeDomain,
     named_items,
 )
 from shoal.errors import InputError, Reason, listing
 from shoal.hierarchy import MISSING
 from shoal.lists import Lists, ascending_sets
-from shoal.marks import check_marks
-from shoal.marks import without_marks as without_marks
+from shoal.marks import check_marks, without_marks
+from shoal.normalization import normalized, normalized_text
 from shoal.schema import Column, Kind
 
 
@@ -39,6 +41,8 @@ def to_polars(series: nw.Series[Any]) -> pl.Series:
     native = series.to_native()
     if isinstance(native, pl.Series):
         return _of_objects(series) if native.dtype == pl.Object else native
+    if series.dtype == nw.Object:
+        _refuse_mixed_dates(series)
     try:
         if find_spec("pyarrow") is not None:
             return _of_arrow(series.name, series.to_arrow())
@@ -73,6 +77,24 @@ def _of_objects(series: nw.Series[Any]) -> pl.Series:
         else f"holds values that cannot be read ({''.join(types)}); convert them to text or numbers"
     )
     raise InputError(f"column {series.name!r} {problem}", reason=Reason.BAD_VALUE)
+
+
+def _refuse_mixed_dates(series: nw.Series[Any]) -> None:
+    """Refuse dates that PyArrow would make equal without a word: it cuts times, zones and nanoseconds."""
+    dates = [cell for cell in series.drop_nulls().to_list() if isinstance(cell, datetime.date)]
+    times = [cell for cell in dates if isinstance(cell, datetime.datetime)]
+    problem = None
+    if 0 < len(times) < len(dates):
+        problem = "mixes days and times"
+    elif len({time.tzinfo is None for time in times}) > 1:
+        problem = "mixes times with and without a time zone"
+    elif any(getattr(time, "nanosecond", 0) for time in times):
+        problem = "has times to the nanosecond as objects"
+    if problem is not None:
+        raise InputError(
+            f"column {series.name!r} {problem}; convert it to one type, such as datetime64",
+            reason=Reason.BAD_VALUE,
+        )
 
 
 def same_flavour(columns: Sequence[pl.Series], like: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
@@ -158,7 +180,12 @@ def _plain(cells: pl.Series) -> pl.Series:
 
 
 def attribute(
-    cells: pl.Series, column: Column, rows: NDArray[np.int64], known: Domain | None = None
+    cells: pl.Series,
+    column: Column,
+    rows: NDArray[np.int64],
+    known: Domain | None = None,
+    *,
+    times: bool = False,
 ) -> Attribute:
     """Return a quasi-identifier as codes into its domain.
 
@@ -173,6 +200,9 @@ def attribute(
     known
         The domain of the same column in a larger table that these cells are a part of; without it, the
         domain is that of the cells.
+    times
+        Whether different times of a day are different values, if the column has any. Methods generalize to
+        days, which their releases say; an auditor must see times that are shown.
 
     Raises
     ------
@@ -181,6 +211,16 @@ def attribute(
     """
     if column.kind is Kind.ITEMS:
         return _items_attribute(cells, column, rows)
+    _refuse_years(cells, column, rows)
+    if (
+        times
+        and column.kind is Kind.DATE
+        and column.hierarchy is None
+        and moments.has_time(column.date_format)
+    ):
+        timed = _times_attribute(cells, column, rows)
+        if timed is not None:
+            return timed
     read = _READERS[column.kind](cells, column, rows)
     values, codes = factorize(read, numeric=column.kind is Kind.NUMERIC)
     if known is not None:
@@ -192,7 +232,7 @@ def attribute(
 
 def _found_attribute(column: Column, values: pl.Series, codes: Codes, rows: NDArray[np.int64]) -> Attribute:
     """Return a quasi-identifier over the domain of the values that occur."""
-    labels = _texts(values, column)
+    labels = written_texts(values, column)
     if column.domain is not None and column.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
         values, labels, codes = _declared(column, values, labels, codes, rows)
     if column.hierarchy is not None:
@@ -214,7 +254,7 @@ def _codes_in(
     domain: Domain, values: pl.Series, column: Column, codes: Codes, rows: NDArray[np.int64]
 ) -> Codes:
     """Return codes into a given domain instead of into the values that occur."""
-    places = [domain.code_of.get(label, -2) for label in _texts(values, column)]
+    places = [domain.code_of.get(label, -2) for label in written_texts(values, column)]
     renumbered = np.array([*places, -2 if domain.missing is None else domain.missing], dtype=np.int32)[codes]
     if (renumbered == -2).any():
         first = int(rows[int((renumbered == -2).argmax())]) + 1
@@ -270,26 +310,62 @@ def _no_number(text: str) -> tuple[str, Reason]:
 
 
 def _read_dates(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
-    if cells.dtype == pl.String:
-        texts = cells.str.strip_chars()
-        if column.date_format is None:
-            days = texts.str.extract(_ISO_DAY).str.to_date("%Y-%m-%d", strict=False)
-        else:
-            days = texts.str.to_date(column.date_format, strict=False)
-    elif isinstance(cells.dtype, pl.Datetime | pl.Date):
-        days = cells.dt.date()
-    else:
-        days = pl.Series([None] * len(cells), dtype=pl.Date)
+    return _read_moments(cells, column, rows)["day"].cast(pl.Int32).cast(pl.Date).rename(column.name)
+
+
+def _read_moments(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.DataFrame:
+    """Return day, clock and offset of each cell, null where missing."""
+    found = moments.parts(cells, column.date_format)
     _refuse(
-        days.is_null() & cells.is_not_null(),
+        found["day"].is_null() & cells.is_not_null(),
         cells,
         column,
         rows,
         f"is not a date written as {column.date_format or 'YYYY-MM-DD'}; correct it or set the column's "
         "date_format",
     )
-    _check_bounds(days, cells, column, rows)
-    return days.rename(column.name)
+    _check_bounds(found["day"].cast(pl.Int32).cast(pl.Date), cells, column, rows)
+    return found
+
+
+def _refuse_years(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> None:
+    """Refuse typed dates that are beyond what calendars have."""
+    if (far := moments.beyond(cells)).any():
+        row = int(rows[int(far.arg_true()[0])]) + 1
+        raise InputError(
+            f"column {column.name!r}, row {row}: the date is before the year 1 or after the year 9999; "
+            "correct it or leave it empty",
+            reason=Reason.BAD_VALUE,
+        )
+
+
+def _times_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute | None:
+    """Return dates with every time of day as a value of its own; None if the column has no times."""
+    if not moments.has_time(column.date_format):
+        return None
+    found = _read_moments(cells, column, rows)
+    if not ((found["clock"] != 0) | (found["offset"] != moments.NO_OFFSET)).any():
+        return None
+    distinct = found.drop_nulls("day").unique().sort("day", "clock", "offset")
+    known = tuple(moments.Moment(*row) for row in distinct.iter_rows())
+    ranks = found.join(distinct.with_row_index("code"), on=found.columns, how="left", maintain_order="left")
+    missing = len(known) if found["day"].null_count() else None
+    codes = ranks["code"].cast(pl.Int32).fill_null(len(known)).to_numpy()
+    places = distinct["day"].to_numpy() + distinct["clock"].to_numpy() / (86_400 * 10**9)
+    ends = places[[0, -1]]
+    if column.domain is not None:
+        low, high = pl.Series(column.domain, dtype=pl.Date).to_physical().to_list()
+        ends = np.array([low, high + 1])
+    positions = (places - ends[0]) / max(ends[1] - ends[0], np.finfo(np.float64).tiny)
+    nothing = () if missing is None else (None,)
+    domain = TimesDomain(
+        (*(moment.text() for moment in known), *(MISSING for _ in nothing)),
+        pl.Series(column.name, [*distinct["day"], *nothing], dtype=pl.Int32).cast(pl.Date),
+        missing,
+        np.append(positions, [2.0] * len(nothing)),
+        known,
+    )
+    return Attribute(column, domain, codes)
 
 
 def _is_date(text: str, column: Column) -> bool:
@@ -297,9 +373,6 @@ def _is_date(text: str, column: Column) -> bool:
         _read_dates(pl.Series([text]), replace(column, domain=None), np.zeros(1, dtype=np.int64))
         return True
     return False
-
-
-_ISO_DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ][0-9:.,]+(?:Z|[+-][0-9:]+)?)?$"
 
 
 def _read_categories(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
@@ -323,7 +396,7 @@ def _check_bounds(values: pl.Series, cells: pl.Series, column: Column, rows: NDA
         _refuse(outside, cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
 
 
-def _texts(values: pl.Series, column: Column) -> tuple[str, ...]:
+def written_texts(values: pl.Series, column: Column) -> tuple[str, ...]:
     """Return how each value is written; whole numbers without a fraction, whatever their type."""
     if values.dtype == pl.Date and column.date_format is not None:
         return _formatted(values, column.name, column.date_format)
@@ -334,15 +407,14 @@ def _texts(values: pl.Series, column: Column) -> tuple[str, ...]:
 
 def _formatted(days: pl.Series, name: str, form: str) -> tuple[str, ...]:
     """Return how days are written, if they can be read back."""
-    with suppress(pl.exceptions.PolarsError):
-        texts = days.cast(pl.Datetime).dt.strftime(form)  # the format may speak of hours
-        if texts.str.to_date(form, strict=False).equals(days):
-            return tuple(texts.to_list())
-    raise InputError(
-        f"column {name!r}: days written as {form} cannot be read back; choose a date_format with year, month "
-        "and day",
-        reason=Reason.SCHEMA,
-    )
+    texts = moments.write_days(days, form)
+    if texts is None:
+        raise InputError(
+            f"column {name!r}: days written as {form} cannot be read back; choose a date_format with year, "
+            "month and day",
+            reason=Reason.SCHEMA,
+        )
+    return tuple(texts)
 
 
 def _positions(values: pl.Series, column: Column, missing: int | None) -> NDArray[np.float64]:
@@ -380,7 +452,7 @@ def _declared(
 ) -> tuple[pl.Series, tuple[str, ...], Codes]:
     """Renumber categories by the declared domain."""
     declared = {
-        value if isinstance(value, str) else _texts(pl.Series([value]), column)[0]: value
+        value if isinstance(value, str) else written_texts(pl.Series([value]), column)[0]: value
         for value in column.domain or ()
         if value not in (None, MISSING, *column.missing_marks)
     }
@@ -458,8 +530,32 @@ def _items_domain(column: str, names: tuple[str, ...], sets: Lists) -> ItemsDoma
     return ItemsDomain(labels, named_items(sets, names).rename(column), None, names, sets)
 
 
-def sensitive(series: nw.Series[Any], missing_marks: Sequence[str] = ()) -> Sensitive:
-    """Return a sensitive column as codes; empty cells and the marks are missing values."""
+def sensitive(series: nw.Series[Any], column: Column) -> Sensitive:
+    """Return a sensitive column as codes; empty cells and the marks are missing values.
+
+    Unless the column says otherwise, texts that look the same have the same code (see `normalized`). Of
+    several spellings, the first in alphabetical order stands for all.
+    """
+    cells, keys = _sensitive_cells(series, column)
+    distinct, codes = factorize(cells)
+    if keys is not None and len(distinct):
+        number: dict[str, int] = {}
+        place = np.array([number.setdefault(keys[text], len(number)) for text in distinct], dtype=np.int32)
+        distinct = distinct.gather(np.unique(place, return_index=True)[1])
+        codes = np.append(place, np.int32(-1))[codes]
+    if (codes < 0).any():
+        codes = np.where(codes < 0, np.int32(len(distinct)), codes)
+        distinct = pl.concat([distinct, pl.Series([None], dtype=distinct.dtype)])
+    return Sensitive(series.name, distinct, codes)
+
+
+def missing_in(series: nw.Series[Any], column: Column) -> NDArray[np.bool_]:
+    """Return which values of a sensitive column are missing."""
+    return _sensitive_cells(series, column)[0].is_null().to_numpy()
+
+
+def _sensitive_cells(series: nw.Series[Any], column: Column) -> tuple[pl.Series, dict[str, str] | None]:
+    """Return a sensitive column, null where missing, and for texts what each of them is compared by."""
     cells = _plain(to_polars(series))
     if cells.dtype == pl.Boolean:
         cells = cells.cast(pl.String)
@@ -468,8 +564,22 @@ def sensitive(series: nw.Series[Any], missing_marks: Sequence[str] = ()) -> Sens
             f"column {series.name!r} holds {cells.dtype}, which cannot be sensitive in this version",
             reason=Reason.BAD_VALUE,
         )
-    distinct, codes = factorize(without_marks(cells, missing_marks))
-    if (codes < 0).any():
-        codes = np.where(codes < 0, np.int32(len(distinct)), codes)
-        distinct = pl.concat([distinct, pl.Series([None], dtype=distinct.dtype)])
-    return Sensitive(series.name, distinct, codes)
+    cells = without_marks(cells, column.missing_marks)
+    if not column.normalize or cells.dtype != pl.String:
+        return cells, None
+    texts = cells.drop_nulls().unique()
+    keys = dict(zip(texts, comparable(texts, column), strict=True))
+    marks = {normalized_text(mark) for mark in (MISSING, *column.missing_marks)}
+    unknown = [text for text, key in keys.items() if key in marks]
+    return (without_marks(cells, unknown) if unknown else cells), keys
+
+
+def comparable(texts: pl.Series, column: Column) -> pl.Series:
+    """Return what different texts of a sensitive column are compared by: numbers by their value."""
+    if not column.normalize:
+        return texts
+    keys = normalized(texts)
+    if column.kind is not Kind.NUMERIC:
+        return keys
+    numbers = keys.cast(pl.Float64, strict=False).cast(pl.String)
+    return pl.select(pl.coalesce(numbers, keys)).to_series()

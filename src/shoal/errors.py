@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any
 
 
 class Reason(StrEnum):
@@ -36,6 +37,7 @@ class Reason(StrEnum):
     INFEASIBLE = "infeasible"
     SPARK = "spark"
     PROMISE_BROKEN = "promise-broken"
+    CAUTION = "caution"  # the promise holds, but another column could identify
     BUG = "bug"
 
 
@@ -54,6 +56,18 @@ class ShoalError(Exception):
         super().__init__(message)
         self.reason = reason
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default calls the class with the message alone: that fails in the process that gets the error,
+        # and a pool of processes then waits forever.
+        return _restored, (type(self), self.args), vars(self)
+
+
+def _restored(kind: type[ShoalError], args: tuple[Any, ...]) -> ShoalError:
+    """Return an error as it was before it was pickled or copied, but for its attributes."""
+    error = kind.__new__(kind)
+    error.args = args
+    return error
+
 
 class InputError(ShoalError):
     """The call or the input is wrong; nothing was done."""
@@ -67,10 +81,10 @@ class InfeasibleError(ShoalError):
 
 
 class PromiseError(ShoalError):
-    """The audit found that a release does not keep its promise."""
+    """The audit found that a release does not keep its promise, or has a warning where none is accepted."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, reason=Reason.PROMISE_BROKEN)
+    def __init__(self, message: str, *, reason: Reason = Reason.PROMISE_BROKEN) -> None:
+        super().__init__(message, reason=reason)
 
 
 class InternalError(ShoalError):

@@ -9,7 +9,7 @@ import stat
 import tomllib
 import zlib
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO, TextIOWrapper
@@ -224,15 +224,21 @@ def write_csv(frame: pl.DataFrame, path: str | Path, *, header: bool = True) -> 
     Raises
     ------
     InputError
-        If the file cannot be written.
+        If the file cannot be written, or a date is too far away to be written as text.
     """
     # A lone empty cell would be a blank line, which readers skip.
     empty = '""' if frame.width == 1 else ""
-    try:
-        plain = frame.with_columns(pl.col(pl.String).replace("", None))
-        plain.write_csv(path, null_value=empty, include_header=header)
-    except OSError as error:
-        raise refusal(path, f"cannot be written: {_cause(error)}", Reason.OUTPUT_UNWRITABLE) from error
+    with writing(path):
+        try:
+            plain = frame.with_columns(pl.col(pl.String).replace("", None))
+            plain.write_csv(path, null_value=empty, include_header=header)
+        except pl.exceptions.PanicException:
+            dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+            raise InputError(
+                f"a date in {listing(dates)} is too far away to be written as text; correct it or leave it "
+                "empty",
+                reason=Reason.BAD_VALUE,
+            ) from None
 
 
 def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:
@@ -250,10 +256,23 @@ def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:
     InputError
         If the file cannot be written.
     """
-    try:
+    with writing(path):
         frame.write_parquet(path)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Turn what the operating system refuses while a file is written into an error that names the file."""
+    try:
+        yield
     except OSError as error:
         raise refusal(path, f"cannot be written: {_cause(error)}", Reason.OUTPUT_UNWRITABLE) from error
+    except pl.exceptions.ComputeError as error:
+        _, found, cause = str(error).rpartition("IO error: ")
+        if not found:
+            raise
+        # Polars tells of a full disk in this way when it writes Parquet.
+        raise refusal(path, f"cannot be written: {cause.lower()}", Reason.OUTPUT_UNWRITABLE) from error
 
 
 def _load_text(

@@ -84,11 +84,13 @@ class DiverseModel(CrowdModel):
     k
         Nobody can be singled out among fewer than `k` records. At least 2.
     l
-        No sensitive value is more frequent than 1/l among the rows a person hides in.
+        No sensitive value is more frequent than 1/l among the rows a person hides in, nor in the release as a
+        whole.
     p
         At least `p` different sensitive values among them.
     entropy_l
-        The entropy of the sensitive values among them is at least log(entropy_l).
+        The entropy of the sensitive values among them, and in the release as a whole, is at least
+        log(entropy_l).
     """
 
     l: float | None = None  # noqa: E741 - the letter the literature knows it by
@@ -196,7 +198,9 @@ class SetDiversity(Model):
     """l-diversity of sets of items (Xue et al. 2012, Definition 1), for the labels as they are published.
 
     Each record fits at least l released rows that carry l different labels, in every sensitive column, even
-    after everybody must have a row; and each released row fits at least l records.
+    after everybody must have a row; each released row fits at least l records; and in the release as a whole,
+    no label is more frequent than 1/l, without which no release could bound every record's chance to have a
+    label by 1/l.
 
     Parameters
     ----------
@@ -227,8 +231,9 @@ class SetDiversity(Model):
     def sentence(self) -> str:
         """Return the promise in plain words."""
         return (
-            f"each person's items fit released rows with at least {self.l} different sensitive values, and "
-            f"each released row fits at least {self.l} persons"
+            f"each person's items fit released rows with at least {self.l} different sensitive values, "
+            f"each released row fits at least {self.l} persons, and in the release as a whole no sensitive "
+            f"value is more frequent than 1 in {self.l}"
         )
 
 
@@ -247,7 +252,8 @@ class ConsistentModel(DiverseModel):
         that a person fits.
     withhold
         The share of the records that are left out of the release, chosen at random; below 1. They may fit no
-        row at all, but whoever fits some fits as many as everybody else.
+        row at all, but whoever fits some fits as many as everybody else. They count among the records that a
+        row fits.
     """
 
     withhold: float = 0.0

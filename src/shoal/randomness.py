@@ -2,10 +2,59 @@
 
 from __future__ import annotations
 
+import operator
 import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shoal.errors import InputError, Reason
+
+SEED_BITS = 128
+"""The number of bits that a seed can have; more would add nothing."""
+
+
+def checked_seed(seed: Any) -> int | None:
+    """Return a seed as a plain whole number, or None if there is none.
+
+    Parameters
+    ----------
+    seed
+        What the user gave: None, or a whole number from 0 to 2^128 - 1 of any type.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+    """
+    if seed is None:
+        return None
+    try:
+        number = None if isinstance(seed, bool) else operator.index(seed)
+    except TypeError:
+        number = None
+    if number is None:
+        plain = isinstance(seed, str | float | bool)
+        raise _impossible(
+            repr(seed) if plain else f"a value of type {type(seed).__name__}", "not a whole number"
+        )
+    # A number of thousands of digits cannot even be written.
+    shown = (
+        str(number) if number.bit_length() <= 2 * SEED_BITS else f"a number of {number.bit_length():,} bits"
+    )
+    if number < 0:
+        raise _impossible(shown, "below 0")
+    if number.bit_length() > SEED_BITS:
+        raise _impossible(shown, "too large")
+    return number
+
+
+def _impossible(shown: str, what: str) -> InputError:
+    return InputError(
+        f"seed = {shown:.80} is {what}; give a whole number from 0 to 2^{SEED_BITS} - 1, or none",
+        reason=Reason.PARAMETER,
+    )
 
 
 class Randomness:
@@ -16,9 +65,15 @@ class Randomness:
     seed
         None draws every bit from the operating system, which is what a release for others needs. A number
         makes the run repeatable, for experiments: whoever knows the seed can undo the shuffle.
+
+    Raises
+    ------
+    InputError
+        If the seed is not possible; see `checked_seed`.
     """
 
     def __init__(self, seed: int | None = None) -> None:
+        seed = checked_seed(seed)
         self.seeded = seed is not None
         self._generator = np.random.default_rng(seed) if self.seeded else None
 

@@ -451,6 +451,9 @@ class Recoding:
     assignment: NDArray[np.int32] | None = None
     account: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"Recoding({len(self.box)} rows of {self.table!r})"
+
     @classmethod
     def of_classes(cls, table: Table, classes: NDArray[np.int32]) -> Self:
         """Return the recoding in which each class of records shows its closure; classes are 0, 1, 2, ..."""

@@ -8,29 +8,30 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import metadata
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal import carried
 from shoal.assignment import random_assignment
 from shoal.audit import Audit, audit_table
-from shoal.encoding import same_flavour, to_polars
+from shoal.encoding import to_polars
 from shoal.errors import InputError, InternalError, Reason, listing
 from shoal.io import read_table, write_csv, write_parquet
 from shoal.measures import Loss, measure
 from shoal.models import Model
 from shoal.randomness import Randomness
 from shoal.recoding import Recoding
-from shoal.schema import Role, Schema
+from shoal.schema import Role, Schema, is_index
 from shoal.staging import staged_folder
+from shoal.table import Table
 
 if TYPE_CHECKING:
     from shoal.report import Report
@@ -90,6 +91,18 @@ class Release:
             f"gcp={self.loss.gcp:.4f})"
         )
 
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "a Release is not pickled, as it holds the secret key and the original records; pickle "
+            "release.table and release.certificate instead, or write files with release.save"
+        )
+
+    def __copy__(self) -> Self:
+        return self  # it is frozen
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
     def _repr_html_(self) -> str:
         return self.report.summary()
 
@@ -97,7 +110,9 @@ class Release:
     def table(self) -> Any:
         """The table to publish, a frame of the flavour that went in.
 
-        Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values.
+        Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values. All columns
+        are built anew from the released values: categories are those that occur, in ascending order (in
+        Polars an `Enum` of them), and no index, metadata or attribute of the input is copied.
         """
         return self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
 
@@ -157,7 +172,7 @@ class Release:
     def written(self, form: Format) -> pl.DataFrame:
         """Return the table to publish as it stands in a file of a format."""
         columns = _columns(self._frame(typed=form == "parquet"))
-        frame = pl.DataFrame([to_polars(column) for column in columns])
+        frame = pl.DataFrame([carried.rebuilt(to_polars(column)) for column in columns])
         return _flat(frame) if form == "csv" else frame
 
     @property
@@ -265,8 +280,34 @@ def publish(
             assignment = random_assignment(recoding.graph, randomness)
         order = assignment[rows].astype(np.int64)
     found = _audited(recoding, published(recoding, rows, order), order, model)
+    if notes := [*circumstances.get("notes", ()), *_notes(recoding.table)]:
+        circumstances = {**circumstances, "notes": notes}
     loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
-    return Release(recoding, rows, order, model, loss, found, circumstances)
+    # Only the audit needs identifiers: what a release refers to has none.
+    kept = replace(recoding, table=recoding.table.without_identifiers())
+    return Release(kept, rows, order, model, loss, found, circumstances)
+
+
+def _notes(table: Table) -> list[str]:
+    """Return what a certificate says of columns that are released otherwise than one may expect."""
+    names = [column.name for column in table.schema if column.role in (Role.SENSITIVE, Role.OTHER)]
+    ordered = carried.orders_of_categories(table.frame, names)
+    return [*index_notes(table.schema), *(_ORDER_LEFT_OUT.format(name=repr(name)) for name in ordered)]
+
+
+def index_notes(schema: Schema) -> list[str]:
+    """Return what a certificate says of the index of a pandas frame among the columns of a table."""
+    return [
+        f"Column {column.name!r} is the index of a pandas frame and was left out."
+        for column in schema
+        if column.role is Role.IDENTIFIER and is_index(column.name)
+    ]
+
+
+_ORDER_LEFT_OUT = (
+    "The categories of column {name} are those that occur, in ascending order; the order that the input "
+    "declared was left out."
+)
 
 
 def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model) -> Audit:
@@ -294,26 +335,19 @@ def published(
         Whether generalized values are typed (structs, lists) instead of text.
     """
     table = recoding.table
-    kept = [column.name for column in table.schema if column.role is not Role.IDENTIFIER]
-    # Rows are gathered by position and any index is dropped: it would tell the original order.
-    carried = nw.maybe_reset_index(table.frame.select(kept)[order])
-    generalized = []
-    columns = {name: [name] for name in kept}
-    for attribute, values in zip(table.attributes, recoding.values, strict=True):
-        written = values.columns(attribute.column.name, typed=typed)
-        generalized += [_in_flavour(column.gather(recoding.box[rows]), carried) for column in written]
-        columns[attribute.column.name] = [column.name for column in written]
-    return carried.with_columns(*generalized).select(*chain.from_iterable(columns.values())).to_native()
-
-
-def _in_flavour(column: pl.Series, carried: nw.DataFrame[Any]) -> nw.Series[Any]:
-    """Return a column as a series of the flavour of the frame it goes into."""
-    if not carried.implementation.is_pyarrow():
-        return same_flavour([column], carried)[column.name]
-    import pyarrow as pa  # the caller's frame is PyArrow's, so it is there
-
-    table: nw.DataFrame[Any] = nw.from_native(pa.table({column.name: column.to_arrow()}), eager_only=True)
-    return table[column.name]
+    generalized = {
+        attribute.column.name: values.columns(attribute.column.name, typed=typed)
+        for attribute, values in zip(table.attributes, recoding.values, strict=True)
+    }
+    boxes = recoding.box[rows]
+    columns: dict[str, Any] = {}
+    for column in table.schema:
+        if column.role is Role.QUASI:
+            for written in generalized[column.name]:
+                columns[written.name] = carried.in_flavour(written.gather(boxes), table.frame)
+        elif column.role is not Role.IDENTIFIER:
+            columns[column.name] = carried.gathered(table.frame[column.name], order)
+    return carried.frame_of(columns, table.frame)
 
 
 def _columns(frame: Any) -> list[nw.Series[Any]]:

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, unknown_column
+from shoal.randomness import checked_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -159,7 +160,7 @@ def hospital(patients: int = 5_000, seed: int = 2026) -> pl.DataFrame:
         If `patients` is negative.
     """
     _check_count("patients", patients)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     age = _pick(rng, np.interp(range(_AGE_POINTS[-1] + 1), _AGE_POINTS, _AGE_WEIGHTS), patients)
     sex = _pick_by_age(rng, age, list(_SEX_BY_AGE), list(_SEX_BY_AGE.values()))
     diagnosis = _diagnoses(rng, age, sex)
@@ -222,7 +223,7 @@ def enlarge(frame: pl.DataFrame, rows: int, *, numeric: Mapping[str, int], seed:
         raise InputError(
             "cannot enlarge a table without rows; give one with at least one", reason=Reason.NO_ROWS
         )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     drawn = rng.integers(frame.height, size=rows) if rows else np.empty(0, dtype=np.int64)
     return pl.DataFrame(
         [

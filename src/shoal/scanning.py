@@ -39,7 +39,7 @@ def scan(frame: Any, *, up_to: int = 3) -> Scan:
     schema = Schema(tuple(Column(s.name, role=s.role, kind=s.kind) for s in suggestions))
     found: tuple[Combination, ...] = ()
     if schema.quasi:
-        found = combinations(Table.encode(frame, schema), up_to=up_to)
+        found = combinations(Table.encode(frame, schema, times=True), up_to=up_to)
     return Scan(len(frame), suggestions, schema, found)
 
 

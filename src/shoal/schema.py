@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -19,6 +20,7 @@ import polars as pl
 import tomli_w
 
 from shoal import exact
+from shoal.carried import readable
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
 from shoal.io import read_toml
@@ -39,7 +41,7 @@ class Kind(StrEnum):
     """What values a column holds, and so what a generalized value of it is."""
 
     NUMERIC = "numeric"  # an interval of numbers
-    DATE = "date"  # an interval of days
+    DATE = "date"  # an interval of days; times of day are generalized to their day
     CATEGORICAL = "categorical"  # a set of values, or a node of a hierarchy
     ORDINAL = "ordinal"  # an interval of values in a declared order
     ITEMS = "items"  # several items in one cell: a base, uncertain items, and how many of them are wrong
@@ -75,9 +77,13 @@ class Column:
     missing_marks
         Texts that mean "missing" besides the empty cell, such as ``?``.
     date_format
-        How dates are written (as in ``strptime``); None expects ISO dates.
+        How dates are written (as in ``strptime``); None expects ISO dates. Released days are written without
+        the time of day.
     separator
         What stands between the items of a text, such as ``;``; None expects white space.
+    normalize
+        Whether spellings that look the same are one value where different sensitive values are counted:
+        Unicode forms, capitals, white space and invisible characters. Values are released as they are.
     """
 
     name: str
@@ -90,6 +96,7 @@ class Column:
     missing_marks: tuple[str, ...] = ()
     date_format: str | None = None
     separator: str | None = None
+    normalize: bool = True
 
     def __post_init__(self) -> None:
         for attribute, options in (("role", Role), ("kind", Kind), ("missing", Missing)):
@@ -115,6 +122,8 @@ class Column:
         object.__setattr__(self, "missing_marks", tuple(str(mark) for mark in self.missing_marks))
         if not isinstance(self.date_format, str | None):
             raise self._error(f"date_format {self.date_format!r} must be a text such as %d.%m.%Y")
+        if not isinstance(self.normalize, bool):
+            raise self._error(f"normalize {self.normalize!r} must be true or false")
         self._check_domain()
         self._check_items()
 
@@ -246,7 +255,8 @@ class Schema:
     def completed(self, names: Iterable[str]) -> Schema:
         """Return this schema for a table with these columns, in their order.
 
-        A column that the schema does not mention is carried along (role `other`).
+        A column that the schema does not mention is carried along (role `other`), unless it is the index of a
+        pandas frame, as pandas writes it to files (``__index_level_0__``): that is left out.
 
         Raises
         ------
@@ -258,7 +268,7 @@ class Schema:
             if column.name not in names:
                 raise unknown_column(column.name, names)
         known = {column.name: column for column in self.columns}
-        completed = Schema(tuple(known.get(name, Column(name)) for name in names))
+        completed = Schema(tuple(known.get(name, Column(name, role=usual_role(name))) for name in names))
         if not completed.quasi:
             raise InputError(
                 "no column is a quasi-identifier, so there is nothing to protect; name those that others may "
@@ -291,7 +301,7 @@ class Schema:
             Any frame that narwhals supports (pandas, Polars, PyArrow, ...).
         quasi, sensitive, drop
             The names of the quasi-identifiers, the sensitive columns and the identifiers to leave out. All
-            others are carried along.
+            others are carried along, but for the index of a pandas frame (``__index_level_0__``).
         kinds, weights, hierarchies, domains, missing
             What is known better than inferred, by column name.
         missing_marks
@@ -329,7 +339,7 @@ class Schema:
             known = {key: mapping[name] for key, mapping in overrides if name in mapping}
             if "kind" not in known:
                 known["kind"] = Kind.ITEMS if "separator" in known else infer_kind(data[name], marks)
-            columns.append(Column(name, role=roles.get(name, Role.OTHER), missing_marks=marks, **known))
+            columns.append(Column(name, role=roles.get(name, usual_role(name)), missing_marks=marks, **known))
         return cls(tuple(columns))
 
     @classmethod
@@ -392,7 +402,17 @@ def as_frame(frame: Any) -> nw.DataFrame[Any]:
     for name in data.columns:
         if not isinstance(name, str):
             raise InputError(f"the name of column {name!r} is not a text; rename it", reason=Reason.SCHEMA)
-    return data
+    return readable(data)
+
+
+def is_index(name: str) -> bool:
+    """Return whether a column is the index of a pandas frame, by the name that pandas gives it in files."""
+    return re.fullmatch(r"__index_level_[0-9]+__", name) is not None
+
+
+def usual_role(name: str) -> Role:
+    """Return the role of a column that nothing is said about."""
+    return Role.IDENTIFIER if is_index(name) else Role.OTHER
 
 
 def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> Kind:

@@ -13,7 +13,7 @@ import polars as pl
 
 from shoal.encoding import to_polars
 from shoal.errors import InputError, unknown_column
-from shoal.schema import Kind, Role, Schema, as_frame, infer_kind
+from shoal.schema import Kind, Role, Schema, as_frame, infer_kind, usual_role
 
 OFTEN_UNIQUE = 0.5
 """A column looks identifying if more than this share of the records have a value that nobody else has."""
@@ -87,7 +87,8 @@ def warnings(frame: Any, schema: Schema) -> list[str]:
         if name not in table.columns:
             raise unknown_column(name, table.columns)
     quasi = [column.name for column in schema.quasi]
-    carried = [name for name in table.columns if name not in schema.names or schema[name].role is Role.OTHER]
+    roles = {name: schema[name].role for name in schema.names}
+    carried = [name for name in table.columns if roles.get(name, usual_role(name)) is Role.OTHER]
     facts = {name: _facts(table[name]) for name in (*carried, *quasi)}
     lines = []
     for name in carried:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal import encoding
 from shoal.domain import Attribute, Codes, Domain, Sensitive
 from shoal.errors import InputError, Reason, listing
-from shoal.schema import Kind, Missing, Schema, as_frame
+from shoal.schema import Kind, Missing, Role, Schema, as_frame
 from shoal.written import items_columns
 
 
@@ -46,9 +46,29 @@ class Table:
     rows: NDArray[np.int64]
     left_out: int
 
+    def __repr__(self) -> str:
+        return f"Table({len(self)} records, {len(self.schema)} columns)"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "a Table is not pickled, as it holds the original records, and neither is what refers to it; "
+            "pickle release.table, the table to publish"
+        )
+
+    def __copy__(self) -> Self:
+        return self  # it is frozen
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
     def __len__(self) -> int:
         """Return the number of records."""
         return len(self.rows)
+
+    def without_identifiers(self) -> Table:
+        """Return the same table without its identifying columns, for what outlives the audit."""
+        kept = [c.name for c in self.schema if c.role is not Role.IDENTIFIER and c.name in self.frame.columns]
+        return replace(self, frame=self.frame.select(kept))
 
     @cached_property
     def codes(self) -> Codes:
@@ -67,7 +87,13 @@ class Table:
 
     @classmethod
     def encode(
-        cls, frame: Any, schema: Schema, *, domains: Mapping[str, Domain] | None = None, first_row: int = 0
+        cls,
+        frame: Any,
+        schema: Schema,
+        *,
+        domains: Mapping[str, Domain] | None = None,
+        first_row: int = 0,
+        times: bool = False,
     ) -> Table:
         """Turn a frame into arrays.
 
@@ -81,13 +107,15 @@ class Table:
             Where the frame is a part of a larger table, the domains of some of its columns there.
         first_row
             The position of its first row there.
+        times
+            Whether different times of a day are different values, as for an auditor; methods know days.
 
         Raises
         ------
         InputError
             If the schema does not fit the frame, or a value does not fit its column.
         """
-        data = _gatherable(as_frame(frame))
+        data = as_frame(frame)
         schema = schema.completed(data.columns)
         if len(data) == 0:
             raise InputError("the table has no rows", reason=Reason.NO_ROWS)
@@ -102,26 +130,12 @@ class Table:
             series = {name: cells.gather(rows) for name, cells in series.items()}
         given = domains or {}
         attributes = tuple(
-            encoding.attribute(series[column.name], column, places, given.get(column.name))
+            encoding.attribute(series[column.name], column, places, given.get(column.name), times=times)
             for column in schema.quasi
         )
         kept_frame = data if kept is None else data[rows]
-        sensitive = tuple(
-            encoding.sensitive(kept_frame[column.name], column.missing_marks) for column in schema.sensitive
-        )
+        sensitive = tuple(encoding.sensitive(kept_frame[column.name], column) for column in schema.sensitive)
         return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows))
-
-
-def _gatherable(data: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Return a frame whose rows can be picked: PyArrow cannot pick from its views of text."""
-    if not data.implementation.is_pyarrow():
-        return data
-    import pyarrow as pa  # the frame is PyArrow's, so it is there
-
-    native = data.to_native()
-    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-    fields = [field.with_type(plain.get(field.type, field.type)) for field in native.schema]
-    return nw.from_native(native.cast(pa.schema(fields, native.schema.metadata)), eager_only=True)
 
 
 def _check_names(schema: Schema) -> None:
@@ -148,10 +162,11 @@ def _rows_to_keep(
             continue
         cells = series.get(column.name)
         if cells is None:
-            cells = encoding.without_marks(encoding.to_polars(data[column.name]), column.missing_marks)
-        if cells.null_count() == 0:
+            missing = encoding.missing_in(data[column.name], column)
+        else:
+            missing = cells.is_null().to_numpy()
+        if not missing.any():
             continue
-        missing = cells.is_null().to_numpy()
         if column.missing is Missing.ERROR:
             raise InputError(
                 f"column {column.name!r} must not have missing values, but {int(missing.sum())} are missing, "

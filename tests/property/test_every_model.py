@@ -234,7 +234,8 @@ def refused(original: Original, schema: Schema, model: Model, method: str) -> bo
     few = isinstance(model, KAnonymity) and model.p is None and model.entropy_l is None
     return (
         original.refused
-        or (not isinstance(model, SetDiversity) and model.crowd > n - withheld)
+        or (not isinstance(model, SetDiversity | KOne) and model.crowd > n - withheld)
+        or (isinstance(model, KOne) and (model.crowd > n or withheld == n))
         or (isinstance(model, Patterned) and contradicts_itself(model))
         or (diverse and (not schema.sensitive or method in ("chain", "exact", "subsets")))
         or (method in ("agglomerative", "forest") and not few)

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import twins
-from hypothesis import event, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -60,6 +60,8 @@ def graphs(draw: st.DrawFn, most: int) -> Graph:
 
 WIDTHS = ((0.0, 0.3, 0.9), (0.0, 0.0, 0.1, 0.5), (0.0, 0.0, 0.1, 1.0))
 """How far rows reach, how often a cell is suppressed, and how often a row does not cover its record."""
+
+NONE, ZERO = np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int32)
 
 
 def graph_of(
@@ -138,6 +140,8 @@ def by_permutations(edges: list[list[bool]], rows: int) -> list[list[bool]]:
 
 
 @given(graphs(most=40))
+@example(Graph(NONE.reshape(0, 0), NONE, NONE.reshape(1, 0), np.zeros(3, np.int32), ()))
+@example(Graph(NONE.reshape(0, 1), NONE, ZERO.reshape(1, 1), ZERO, (Intervals(2, ZERO, ZERO),)))
 def test_the_records_of_a_box_are_stretches_of_an_order(graph: Graph) -> None:
     copies = (np.bincount(types, minlength=1)[: len(of)] for types, of in sides(graph))
     records_copies, box_copies = copies

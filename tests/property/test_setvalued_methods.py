@@ -61,13 +61,13 @@ def test_published_labels_differ_around_everybody(
     n = len(sets)
     labels = np.array(data.draw(st.lists(st.integers(0, 8), min_size=n, max_size=n)))
     if max(Counter(labels.tolist()).values()) * different > n:
-        event("cannot be had")
+        event("not achievable")
         for method in (
             lambda: diverse(arrays, labels, different, circumstances()),
             lambda: literal(arrays, labels, different, Randomness(seed)),
             lambda: cahd(arrays, labels, different),
         ):
-            with pytest.raises(InfeasibleError, match="cannot be had"):
+            with pytest.raises(InfeasibleError, match="is not achievable"):
                 method()
         return
     found = diverse(arrays, labels, different, circumstances(seed), effort="fast")

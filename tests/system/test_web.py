@@ -3,87 +3,27 @@
 from __future__ import annotations
 
 import gzip
-import http.client
 import io
 import json
-import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import polars as pl
 import pytest
 from browser import Browser, chromium
+from visitor import PATIENCE, SHOAL, Server, Visitor, running, until
 
 from shoal.io import read_table
 from shoal.samples import enlarge, hospital
 
-SHOAL = [sys.executable, "-m", "shoal"]
 LIMIT = 4  # megabytes
-PATIENCE = 300  # seconds until something surely went wrong, also on a busy machine
-
-
-class Server:
-    """A running `shoal ui`."""
-
-    def __init__(self, process: subprocess.Popen[str], address: str, temporary: Path) -> None:
-        self.process = process
-        self.address = address
-        self.temporary = temporary
-        self.token = address.partition("token=")[2]
-        self.place = urlsplit(address).netloc
-
-    def ask(
-        self, path: str, *, method: str = "GET", token: bool = True, **options: object
-    ) -> tuple[int, str]:
-        """Return status and text of an answer, asked for without a browser."""
-        headers = {"Origin": f"http://{self.place}"}
-        if token:
-            headers["Cookie"] = f"shoal-{self.place.rpartition(':')[2]}={self.token}"
-        connection = http.client.HTTPConnection(self.place, timeout=PATIENCE)
-        try:
-            connection.request(method, path, headers=headers, **options)  # type: ignore[arg-type]
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode("utf-8", "replace")
-        finally:
-            connection.close()
-
-    def workers(self) -> list[int]:
-        """Return the processes that work for it."""
-        told = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-        return [int(number) for number in told.split()]
-
-
-@contextmanager
-def running(folder: Path, temporary: Path, *options: str) -> Iterator[Server]:
-    process = subprocess.Popen(
-        [*SHOAL, "ui", "--no-browser", "--folder", str(folder), *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(temporary)},
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
-        address = next(found[0] for line in process.stdout if (found := re.search(r"http://\S+", line)))
-        yield Server(process, address, temporary)
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
-        complaints = process.stderr.read()
-        process.stdout.close()
-        process.stderr.close()
-    assert "Traceback" not in complaints, complaints
-    assert list(temporary.iterdir()) == []  # nothing is left behind
 
 
 @pytest.fixture(scope="module")
@@ -103,73 +43,6 @@ def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 def browser() -> Iterator[Browser]:
     with chromium() as started:
         yield started
-
-
-class Visitor:
-    """Somebody in front of the page."""
-
-    def __init__(self, browser: Browser, server: Server, **look: object) -> None:
-        self.browser = browser
-        self.server = server
-        browser.driver.get("about:blank")  # what the page before says when it is left is not ours
-        browser.open(server.address, **look)  # type: ignore[arg-type]
-        self.wait("window.Shiny && Shiny.shinyapp && Shiny.shinyapp.isConnected()")
-
-    def wait(self, condition: str) -> None:
-        self.browser.wait(f"return {condition}", seconds=PATIENCE)
-
-    def press(self, name: str) -> None:
-        self.browser.run(f"document.getElementById({name!r}).click()")
-
-    def enter(self, name: str, value: object) -> None:
-        self.browser.run(
-            f"const entry = document.getElementById({name!r}); entry.value = {json.dumps(value)};"
-            "entry.dispatchEvent(new Event('change', {bubbles: true}));"
-        )
-
-    def upload(self, path: Path) -> None:
-        self.browser.driver.find_element("id", "upload").send_keys(str(path))
-
-    def choose(self, model: str) -> None:
-        self.browser.run(f"document.querySelector('input[name=model][value={json.dumps(model)}]').click()")
-
-    def text(self, selector: str) -> str:
-        return str(self.browser.run(f"return document.querySelector({selector!r}).textContent.trim()"))
-
-    def problem(self, name: str) -> str:
-        """Wait for something to be wrong with a field, and return what."""
-        self.wait(f"document.getElementById('problem-{name}').textContent")
-        return self.text(f"#problem-{name}")
-
-    def use_columns(self) -> None:
-        """Wait for a table, and take the suggestions."""
-        self.wait("document.getElementById('columns_done')")
-        self.press("columns_done")
-        self.wait("document.getElementById('k') && document.getElementById('go')")
-
-    def make(self, run: int = 1, **parameters: object) -> None:
-        """Set parameters, and wait for a release."""
-        for name, value in parameters.items():
-            self.enter(name, value)
-        self.press("go")
-        self.wait(
-            "document.getElementById('verdict') && document.getElementById('progress').hidden"
-            + (f" && document.querySelectorAll('input[name=shown_run]').length === {run}" if run > 1 else "")
-        )
-
-    def download(self, name: str) -> bytes:
-        """Return the file behind a link, asked for with all cookies of the browser."""
-        self.wait(f"document.getElementById({name!r}).getAttribute('href')")
-        path = self.browser.run(f"return document.getElementById({name!r}).getAttribute('href')")
-        cookies = "; ".join(f"{each['name']}={each['value']}" for each in self.browser.driver.get_cookies())
-        connection = http.client.HTTPConnection(self.server.place, timeout=PATIENCE)
-        try:
-            connection.request("GET", f"/{path}", headers={"Cookie": cookies})
-            answer = connection.getresponse()
-            assert answer.status == 200
-            return answer.read()
-        finally:
-            connection.close()
 
 
 def check(visitor: Visitor, tmp_path: Path, table: Path) -> None:
@@ -196,7 +69,12 @@ def check(visitor: Visitor, tmp_path: Path, table: Path) -> None:
     (again / table.name).write_bytes(table.read_bytes())
     (again / "schema.toml").write_bytes((given / "schema.toml").read_bytes())
     command = visitor.text("#command")
-    assert command == (given / "repeat.sh").read_text().strip()
+    # The seed is on the screen, and in no file.
+    public = re.sub(r" --seed \d+", "", command)
+    assert public != command
+    assert public == (given / "repeat.sh").read_text().splitlines()[-1]
+    assert "seed=" in visitor.text("#script")
+    assert "seed=" not in (given / "repeat.py").read_text().partition("import shoal")[2]
     done = subprocess.run([*SHOAL, *shlex.split(command)[1:]], cwd=again, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     repeated = json.loads((again / "release" / "certificate.json").read_text())
@@ -331,13 +209,13 @@ def test_cancel_and_a_closed_tab_end_the_work(browser: Browser, server: Server, 
     assert browser.run("return document.getElementById('verdict')") is None
     visitor.press("cancel")
     visitor.wait("document.getElementById('progress').hidden && !document.getElementById('go').disabled")
-    _until(lambda: server.workers() == [])
+    until(lambda: server.workers() == [])
     visitor.press("go")
     visitor.wait("document.getElementById('stage').textContent.includes('record')")
     browser.run("window.addEventListener('beforeunload', e => e.stopImmediatePropagation(), true)")
     browser.driver.get("about:blank")
-    _until(lambda: server.workers() == [])
-    _until(lambda: not any(server.temporary.glob("*/session-*")))
+    until(lambda: server.workers() == [])
+    until(lambda: not any(server.temporary.glob("*/session-*")))
 
 
 def test_html_in_names_and_values_is_text(browser: Browser, server: Server, tmp_path: Path) -> None:
@@ -474,23 +352,23 @@ def test_the_keyboard_is_enough(browser: Browser, server: Server) -> None:
 
     visitor = Visitor(browser, server)
 
-    def press_until(name: str, key: str = Keys.TAB, most: int = 120) -> None:
+    def pressuntil(name: str, key: str = Keys.TAB, most: int = 120) -> None:
         for _ in range(most):
             ActionChains(browser.driver).send_keys(key).perform()
             if browser.run("return document.activeElement.id") == name:
                 return
         raise AssertionError(f"{name} is never reached")
 
-    press_until("demo")
+    pressuntil("demo")
     ActionChains(browser.driver).send_keys(Keys.ENTER).perform()
     visitor.wait("document.getElementById('columns_done')")
-    press_until("columns_done")
+    pressuntil("columns_done")
     ActionChains(browser.driver).send_keys(Keys.SPACE).perform()
     visitor.wait("document.getElementById('k') && document.getElementById('go')")
     visitor.wait("document.activeElement.closest('#step-promise')")
     ActionChains(browser.driver).send_keys(Keys.TAB, Keys.ARROW_RIGHT).perform()
     assert browser.run("return document.querySelector('input[name=model]:checked').value") == "k-anonymity"
-    press_until("go")
+    pressuntil("go")
 
 
 def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
@@ -567,11 +445,3 @@ def _answers_while(visitor: Visitor, condition: str) -> list[float]:
 def _saved(folder: Path, content: bytes) -> Path:
     (folder / "release.csv").write_bytes(content)
     return folder / "release.csv"
-
-
-def _until(condition: object) -> None:
-    assert callable(condition)
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.1)

@@ -18,7 +18,8 @@ from shoal.web import export
 from shoal.web.columns import described
 from shoal.web.data import shown_name, tables_in
 from shoal.web.desk import Pace, Plan, Run
-from shoal.web.promise import CARDS, planned, suitable, usual_k
+from shoal.web.planning import CARDS, planned, suitable
+from shoal.web.promise import usual_k
 from shoal.web.tasks import Source
 from shoal.web.work import Job
 
@@ -45,8 +46,8 @@ def fields(**changes: Any) -> dict[str, Any]:
     return {**given, "kind_0": "numeric", **changes}
 
 
-def schema(**changes: Any) -> Schema:
-    found, problems = described(NAMES, fields(**changes).__getitem__)
+def schema(folder: Path = Path("nowhere"), **changes: Any) -> Schema:
+    found, problems = described(NAMES, fields(**changes).__getitem__, folder)
     assert problems == {}
     assert found is not None
     return found
@@ -92,17 +93,18 @@ def test_fields_describe_columns() -> None:
 
 
 def test_levels_are_read_from_small_text_files_only(tmp_path: Path) -> None:
-    levels = tmp_path / "0.csv"
+    (tmp_path / "fileupload-x" / "y").mkdir(parents=True)
+    levels = tmp_path / "fileupload-x" / "y" / "0.csv"
     levels.write_text("f;*\nm;*\n")
-    made = schema(hierarchy_1="file", levels_1=[{"datapath": str(levels)}])
+    made = schema(tmp_path, hierarchy_1="file", levels_1=[{"name": "x.csv", "datapath": str(levels)}])
     assert isinstance(made["sex"].hierarchy, shoal.Hierarchy)
-    packed = tmp_path / "0.gz"
+    packed = levels.with_name("0.gz")
     packed.write_bytes(b"")
     for given, words in (
         (None, "Choose a file"),
-        ([{"datapath": str(packed)}], "must be"),
+        ([{"name": "x.gz", "datapath": str(packed)}], "must be"),
     ):
-        _, problems = described(NAMES, fields(hierarchy_1="file", levels_1=given).__getitem__)
+        _, problems = described(NAMES, fields(hierarchy_1="file", levels_1=given).__getitem__, tmp_path)
         assert words in problems["hierarchy_1"]
 
 
@@ -117,7 +119,7 @@ def test_levels_are_read_from_small_text_files_only(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_stands_beside_its_field(changes: dict[str, Any], field: str) -> None:
-    found, problems = described(NAMES, fields(**changes).__getitem__)
+    found, problems = described(NAMES, fields(**changes).__getitem__, Path("nowhere"))
     assert found is None
     assert list(problems) == [field]
 
@@ -236,13 +238,19 @@ def test_command_and_script_make_the_same_release(
     release = shoal.anonymize(source.read(), made.schema, made.model, **made.choices)
     (tmp_path / name).write_bytes(source.path.read_bytes())
     export.write_beside(made, tmp_path)
-    run_command((tmp_path / export.COMMAND).read_text(), tmp_path)
+    # The seed is on the screen, and in no file.
+    run_command(export.command(made), tmp_path)
+    assert (tmp_path / export.COMMAND).read_text().splitlines()[-1] == export.command(made).replace(
+        " --seed 7", ""
+    )
+    script = (tmp_path / export.SCRIPT).read_text()
+    assert script.endswith(export.script(made).replace(", seed=7", ""))
     by_command = pl.read_csv(tmp_path / "release" / "release.csv", infer_schema=False)
     os.rename(tmp_path / "release", tmp_path / "by-command")
     before = Path.cwd()
     os.chdir(tmp_path)
     try:
-        exec(compile((tmp_path / export.SCRIPT).read_text(), export.SCRIPT, "exec"), {})
+        exec(compile(export.script(made), export.SCRIPT, "exec"), {})
     finally:
         os.chdir(before)
     by_script = pl.read_csv(tmp_path / "release" / "release.csv", infer_schema=False)

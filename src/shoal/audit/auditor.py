@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.audit.carried import carried_along
 from shoal.audit.classes import Classes, classes_of, diversity_of
 from shoal.audit.consistency import consistency_of, diversity_around, graph_of
 from shoal.audit.contribution import contributions_of
@@ -89,7 +90,7 @@ def audit(
     """
     if (delta is not None or distance is not None) and epsilon is None:
         raise InputError("delta and distance say nothing without an epsilon", reason=Reason.PARAMETER)
-    table = Table.encode(original, schema)
+    table = Table.encode(original, schema, times=True)
     found = audit_table(
         table,
         released,
@@ -137,6 +138,7 @@ def audit_table(
     matches = graph.matches(key)
     sensitive = [column for column in table.schema.sensitive if column.name in frame.columns]
     diversity = tuple(diversity_of(frame, column, classes) for column in sensitive)
+    whole = Classes(np.zeros_like(classes.of_row), np.array([len(frame)]))
     found = Audit(
         len(table),
         len(frame),
@@ -146,6 +148,7 @@ def audit_table(
         risks_of(classes, consistency),
         diversity,
         model,
+        diversity_overall=tuple(diversity_of(frame, column, whole) for column in sensitive),
         suppressions=suppressions_of(columns, table) if isinstance(model, Patterned) else (),
     )
     # Classes of equal rows say it already, unless somebody wants to know all.
@@ -185,7 +188,9 @@ def audit_table(
         *_strangers(columns, found, may_leave_out or (model is not None and model.may_leave_out)),
         *(() if model is None else broken(model, found, table.schema)),
     )
-    return replace(found, findings=findings)
+    carried = carried_along(frame, table, columns)
+    warnings = tuple(each.warning for each in carried)
+    return replace(found, findings=findings, carried=carried, warnings=warnings)
 
 
 def _with_proximity(
@@ -225,7 +230,7 @@ def _composite(
 ) -> tuple[str, NDArray[np.int32], Distance]:
     """Return the sensitive columns of a release as one: its name, the value of each row, and the distance."""
     columns = [column for column in schema.sensitive if column.name in frame.columns]
-    shown = [encode_sensitive(frame[column.name], column.missing_marks) for column in columns]
+    shown = [encode_sensitive(frame[column.name], column) for column in columns]
     return " and ".join(column.name for column in columns), *distance_over(shown, columns, distance)
 
 
@@ -235,7 +240,7 @@ def _principles(
     """Return what other principles say of sensitive columns, by the distance that suits each."""
     found = []
     for column in columns:
-        shown = encode_sensitive(frame[column.name], column.missing_marks)
+        shown = encode_sensitive(frame[column.name], column)
         distance: LinearDistance = Equality(len(shown))
         with suppress(InputError):  # a release may hold other values than its schema says
             distance = distance_of(shown.values, column)

@@ -96,7 +96,7 @@ def classes_of(columns: Sequence[ReleasedColumn]) -> Classes:
 
 def diversity_of(frame: nw.DataFrame[Any], sensitive: Column, classes: Classes) -> Diversity:
     """Return how varied a sensitive column of the release is in each class, O(n log n)."""
-    column = encode_sensitive(frame[sensitive.name], sensitive.missing_marks)
+    column = encode_sensitive(frame[sensitive.name], sensitive)
     values = len(column)
     pairs, often = np.unique(classes.of_row.astype(np.int64) * values + column.codes, return_counts=True)
     owner = pairs // values

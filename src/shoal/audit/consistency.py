@@ -125,7 +125,7 @@ def diversity_around(
     matches
         The matches of this graph, if only those count.
     """
-    values = encode_sensitive(frame[sensitive.name], sensitive.missing_marks)
+    values = encode_sensitive(frame[sensitive.name], sensitive)
     found = graph.count_labels(values.codes, len(values), matches)
     some = graph.record_type[found.boxes[graph.record_type] > 0]
     rows = found.boxes[some].astype(np.float64)

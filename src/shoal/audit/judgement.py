@@ -32,6 +32,8 @@ _ROUNDING = 1e-9
 
 FITTING = "among the rows that some record fits"
 MATCHING = "among the matches of some record"
+OVERALL = "in the release as a whole"
+"""Judged, too, where crowds overlap: few rows that cover everybody would make a frequent value look rare."""
 
 
 @singledispatch
@@ -66,6 +68,7 @@ def _(model: Freeform, found: Audit, schema: Schema) -> Iterator[str]:
     places = {
         FITTING: found.diversity_consistent,
         MATCHING: found.diversity_around,
+        OVERALL: found.diversity_overall,
     }
     yield from undiverse(model, schema, places)
 
@@ -78,20 +81,24 @@ def _(model: SetAnonymity, found: Audit, schema: Schema) -> Iterator[str]:
 @broken.register
 def _(model: SetDiversity, found: Audit, schema: Schema) -> Iterator[str]:
     yield from broken(Freeform(k=model.l, p=model.l), found, schema)
+    if found.diversity_overall:
+        yield from undiverse(Freeform(k=model.l, l=model.l), schema, {OVERALL: found.diversity_overall})
 
 
 @broken.register
 def _(model: OneK, found: Audit, schema: Schema) -> Iterator[str]:
     yield from left_out(model, found)
     yield from few_rows(found, model.k)
-    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+    places = {FITTING: found.diversity_consistent, OVERALL: found.diversity_overall}
+    yield from undiverse(model, schema, places)
 
 
 @broken.register
 def _(model: KOne, found: Audit, schema: Schema) -> Iterator[str]:
     yield from left_out(model, found)
     yield from few_records(found, model.k)
-    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+    places = {FITTING: found.diversity_consistent, OVERALL: found.diversity_overall}
+    yield from undiverse(model, schema, places)
 
 
 @broken.register
@@ -99,7 +106,8 @@ def _(model: KK, found: Audit, schema: Schema) -> Iterator[str]:
     yield from left_out(model, found)
     yield from few_rows(found, model.k)
     yield from few_records(found, model.k)
-    yield from undiverse(model, schema, {FITTING: found.diversity_consistent})
+    places = {FITTING: found.diversity_consistent, OVERALL: found.diversity_overall}
+    yield from undiverse(model, schema, places)
 
 
 @broken.register
@@ -114,7 +122,8 @@ def _(model: Concealment, found: Audit, schema: Schema) -> Iterator[str]:
                 f"{count} released rows have fewer than k = {model.k} persons left once everybody must have "
                 f"one; the worst has {least}"
             )
-    yield from undiverse(model, schema, {MATCHING: found.diversity_around})
+    places = {MATCHING: found.diversity_around, OVERALL: found.diversity_overall}
+    yield from undiverse(model, schema, places)
 
 
 def left_out(model: ConsistentModel, found: Audit) -> Iterator[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from shoal.audit.carried import Carried, worded
 from shoal.audit.classes import Classes, Diversity
 from shoal.audit.consistency import Consistency
 from shoal.audit.contribution import Contribution
@@ -14,10 +16,13 @@ from shoal.audit.proximity import Proximity
 from shoal.audit.risks import Risks
 from shoal.audit.suppression import Suppression
 from shoal.audit.uniqueness import Combination
-from shoal.errors import PromiseError
+from shoal.errors import PromiseError, Reason
 from shoal.markup import facts_html
 from shoal.matches import Matches
 from shoal.models import Dissimilarity, Model
+
+Status = Literal["holds", "caution", "broken"]
+"""Whether a guarantee holds; holds, but another column could identify records; or does not hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,8 @@ class Audit:
         How varied each sensitive column is among the matches of each record; empty if nobody asked.
     diversity_consistent
         The same among all rows that each record is consistent with.
+    diversity_overall
+        How varied each sensitive column is in the release as a whole.
     contributions
         What each quasi-identifier adds to the risk; empty if nobody asked.
     uniqueness
@@ -65,6 +72,10 @@ class Audit:
     principles
         What other principles of the literature say of each sensitive column; empty if nobody asked, or if
         some class has a single row.
+    carried
+        Columns beside the quasi-identifiers that could identify records.
+    warnings
+        The same in plain words: no part of the guarantee is broken, but its reader should know.
     """
 
     records: int
@@ -78,6 +89,7 @@ class Audit:
     findings: tuple[str, ...] = ()
     diversity_around: tuple[Diversity, ...] = ()
     diversity_consistent: tuple[Diversity, ...] = ()
+    diversity_overall: tuple[Diversity, ...] = ()
     contributions: tuple[Contribution, ...] = ()
     uniqueness: tuple[Combination, ...] = ()
     posterior: Posterior | None = None
@@ -85,6 +97,8 @@ class Audit:
     proximity_around: tuple[Proximity, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     principles: tuple[Principles, ...] = ()
+    carried: tuple[Carried, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def k(self) -> int:
@@ -103,13 +117,19 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """The outcome in one sentence."""
+        """The outcome in words."""
         if self.findings:
             return "The release does not hold: " + "; ".join(self.findings) + "."
         if self.promise is None:
             crowd = f"at least {self.concealment} released rows"
-            return f"Each person hides among {crowd}; no promise was asked for."
-        return f"The promise holds: {self.promise.sentence()}."
+            but = f", but {worded(self.warnings)}" if self.warnings else ""
+            return f"Each person hides among {crowd}{but}; no promise was asked for."
+        return verdict_of(self.promise.sentence(), self.warnings)
+
+    @property
+    def status(self) -> Status:
+        """Whether the guarantee holds, holds with a caution (see `warnings`), or is broken."""
+        return "broken" if self.findings else "caution" if self.warnings else "holds"
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the levels that were found: names, and what there is to say about them."""
@@ -153,8 +173,13 @@ class Audit:
     def _repr_html_(self) -> str:
         return facts_html(self.verdict, self.facts())
 
-    def require(self) -> None:
+    def require(self, *, strict: bool = False) -> None:
         """Raise an error if anything was found, for pipelines that must stop there.
+
+        Parameters
+        ----------
+        strict
+            Whether to raise it also if the guarantee holds, but there are warnings.
 
         Raises
         ------
@@ -163,14 +188,18 @@ class Audit:
         """
         if not self.holds:
             raise PromiseError(self.verdict)
+        if strict:
+            require_no_warnings(self.verdict, self.warnings)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, for JSON."""
         promise = self.promise
         return {
             "holds": self.holds,
+            "status": self.status,
             "verdict": self.verdict,
             "findings": list(self.findings),
+            "warnings": list(self.warnings),
             "promise": None if promise is None else {"model": promise.name, **promise.parameters},
             "records": self.records,
             "rows": self.rows,
@@ -190,4 +219,26 @@ class Audit:
             "proximity_around": [each.as_dict() for each in self.proximity_around],
             "suppressions": [each.as_dict() for each in self.suppressions],
             "principles": [each.as_dict() for each in self.principles],
+            "carried": [each.as_dict() for each in self.carried],
         }
+
+
+def require_no_warnings(verdict: str, warnings: Sequence[str]) -> None:
+    """Raise an error with the verdict if there are warnings."""
+    if warnings:
+        raise PromiseError(verdict, reason=Reason.CAUTION)
+
+
+def verdict_of(promise: str, warnings: Sequence[str]) -> str:
+    """Return the verdict on a release that keeps its promise, with what its reader should know.
+
+    Parameters
+    ----------
+    promise
+        What was promised, as a sentence.
+    warnings
+        What other columns could tell.
+    """
+    if not warnings:
+        return f"The promise holds: {promise}."
+    return f"The guarantee holds for the quasi-identifiers, but {worded(warnings)}. Promised: {promise}."

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.audit.links import Links, links_of
+from shoal.encoding import comparable
 from shoal.encoding import sensitive as encode_sensitive
 from shoal.matches import Graph, Matches
 from shoal.randomness import Randomness
@@ -257,16 +258,20 @@ def posterior(
 
 
 def labels_of(table: Table, released: nw.DataFrame[Any]) -> tuple[Labels, ...]:
-    """Return the sensitive columns that a table and its release share; values are compared as text."""
+    """Return the sensitive columns that a table and its release share; values are compared as texts."""
     found = []
     for column, original in zip(table.schema.sensitive, table.sensitive, strict=True):
         if column.name not in released.columns:
             continue
-        shown = encode_sensitive(released[column.name], column.missing_marks)
+        shown = encode_sensitive(released[column.name], column)
         numbers: dict[str | None, int] = {}
         of_record, of_row = (
             np.array(
-                [numbers.setdefault(value, len(numbers)) for value in each.values.cast(pl.String)], np.int32
+                [
+                    numbers.setdefault(value, len(numbers))
+                    for value in comparable(each.values.cast(pl.String), column)
+                ],
+                np.int32,
             )[each.codes]
             for each in (original, shown)
         )

@@ -166,5 +166,5 @@ def consistency_with_population(released: Any, population: Any, schema: Schema) 
         If the tables do not fit the schema.
     """
     quasi = (replace(column, missing=Missing.CATEGORY) for column in schema.having(Role.QUASI))
-    table = Table.encode(population, Schema(tuple(quasi)))
+    table = Table.encode(population, Schema(tuple(quasi)), times=True)
     return consistency_of(read_release(as_frame(released), table), table)

@@ -76,7 +76,7 @@ def _shown(column: ReleasedColumn, size: int) -> NDArray[np.int32]:
     values = column.values
     if isinstance(values, Ranges | Nodes):
         # A node above a single leaf that occurs is not exact: its label says less than that value.
-        exact, nothing = values.low == values.high, values.high - values.low == size - 1
+        exact, nothing = (values.low == values.high) | column.days, values.high - values.low == size - 1
     else:
         exact, nothing = values.sizes() == 1, values.sizes() == size
     states = np.where(exact, np.where(nothing, EITHER, EXACT), np.where(nothing, SUPPRESSED, BLURRED))

@@ -13,11 +13,12 @@ import typer
 
 from shoal import commands, engines
 from shoal.cli import options
-from shoal.cli.output import progress, show_facts, show_json, warn
+from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.large import BlockedRelease, anonymize_blocks
 from shoal.engines.session import spark_session
 from shoal.engines.spark import anonymize_spark
+from shoal.engines.workspace import left_beside
 from shoal.errors import InputError, Reason
 from shoal.measures import Loss
 from shoal.release import RELEASE_FILES, Format, Release
@@ -114,6 +115,7 @@ def anonymize(
     work: options.Work = None,
     fresh: options.Fresh = False,
     overwrite: options.Overwrite = False,
+    strict: options.Strict = False,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Repeatable; for experiments only, never to publish.")
     ] = None,
@@ -151,6 +153,7 @@ def anonymize(
             "block_rows": block_rows,
             "work": work,
             "overwrite": overwrite,
+            "strict": strict,
             **choices,
         }
         blocked: BlockedRelease
@@ -170,7 +173,7 @@ def anonymize(
                 promise = promised(model or commands.default_model(described))
                 call |= {"form": file_format or "csv", "jobs": jobs, "fresh": fresh}
                 blocked = anonymize_blocks(source, described, promise, output, progress=report, **call)
-        _warn(blocked.certificate, seed, randomized)
+        _warn(blocked.certificate, seed, randomized, output)
         if as_json:
             show_json(blocked.certificate)
         elif not quiet:
@@ -191,8 +194,10 @@ def anonymize(
                 progress=report,
                 **choices,
             )
+        if strict:
+            release.audit.require(strict=True)
         release.write_files(staging, form=file_format or "csv", keep_key=keep_key)
-    _warn(release.circumstances, seed, randomized)
+    _warn(release.circumstances, seed, randomized, output)
     if keep_key:
         warn(f"{output / 'key.csv'} tells who is who; keep it apart from the release, or delete it")
     if as_json:
@@ -201,8 +206,14 @@ def anonymize(
         show_release(release, output)
 
 
-def _warn(made: Mapping[str, Any], seed: int | None, randomized: bool | None) -> None:
-    """Show what the method has to say, and what must not be published."""
+def _warn(made: Mapping[str, Any], seed: int | None, randomized: bool | None, output: Path) -> None:
+    """Show what the method has to say, what must not be published, and what an earlier run left."""
+    left = left_beside(output)
+    if left is not None:
+        warn(
+            f"{left} holds personal data that an interrupted run in blocks left; repeat its call to finish "
+            "it, or remove the folder"
+        )
     for note in made.get("notes", ()):
         warn(note)
     if seed is not None:
@@ -220,7 +231,7 @@ def show_blocked(release: BlockedRelease, folder: Path) -> None:
         "Release",
         [
             ("promised", release.model.sentence()),
-            ("audit found", found["verdict"]),
+            ("audit found", verdict(found["verdict"], found["status"])),
             (
                 "each person fits",
                 f"at least {found['consistency']['rows_per_record']} of {found['rows']} rows",
@@ -249,7 +260,7 @@ def show_release(release: Release, folder: Path) -> None:
         "Release",
         [
             ("promised", release.model.sentence()),
-            ("audit found", found.verdict),
+            ("audit found", verdict(found.verdict, found.status)),
             *_crowd(release),
             *_suppressed(release),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),

@@ -16,7 +16,7 @@ from shoal.cli.anonymize import anonymize
 from shoal.cli.audit import audit
 from shoal.cli.compare import compare
 from shoal.cli.demo import demo
-from shoal.cli.output import fail
+from shoal.cli.output import fail, warn
 from shoal.cli.scan import scan
 from shoal.cli.ui import ui
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
@@ -51,12 +51,18 @@ def _options(
 
 
 def main() -> NoReturn:
-    """Run the command line and exit with one of the four codes (130 and 143 when interrupted)."""
+    """Run the command line and exit with one of the four codes (128 + the signal when interrupted)."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under nohup
+        signal.signal(signal.SIGHUP, _interrupt)
     as_json = "--json" in sys.argv
     try:
         app(standalone_mode=True)
+    except SystemExit as error:
+        for note in getattr(error, "__notes__", ()):  # what an interrupted run leaves, and why
+            warn(note)
+        raise
     except InfeasibleError as error:
         sys.exit(fail(error, BROKEN, as_json))
     except PromiseError as error:

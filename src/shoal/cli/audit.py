@@ -10,7 +10,7 @@ import typer
 from shoal import Audit, commands
 from shoal import audit as auditor
 from shoal.cli import options
-from shoal.cli.output import out, show_facts, show_json
+from shoal.cli.output import out, show_facts, show_json, verdict
 from shoal.errors import InputError, Reason
 from shoal.io import read_table
 from shoal.models import Dissimilarity, SetDiversity
@@ -65,6 +65,7 @@ def audit(
             rich_help_panel="Files",
         ),
     ] = None,
+    strict: options.Strict = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -108,8 +109,8 @@ def audit(
     elif not quiet:
         show_facts("Audit", found.facts())
         show_facts("Adversary", _adversary(found))
-        out.print(found.verdict, style="green" if found.holds else "bold red", markup=False, highlight=False)
-    if not found.holds:
+        out.print(verdict(found.verdict, found.status), highlight=False)
+    if found.status == "broken" or (strict and found.status == "caution"):
         raise typer.Exit(1)
 
 

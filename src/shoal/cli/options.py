@@ -212,6 +212,14 @@ Fresh = Annotated[
         "--fresh", help="blocks: do not go on with what was broken off, remove it.", rich_help_panel=_ENGINE
     ),
 ]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Exit with code 1 also if the promise holds, but another column could identify records.",
+        rich_help_panel="The promise",
+    ),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=_FILES)
 ]

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from shoal.errors import ShoalError
 from shoal.methods import Progress as Report
@@ -49,11 +50,16 @@ def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]
     out.print(table)
 
 
+def verdict(text: str, status: str) -> Text:
+    """Return a verdict in the colour of its status."""
+    return Text(text, style={"holds": "green", "caution": "yellow"}.get(status, "bold red"))
+
+
 def show_facts(title: str, facts: Sequence[tuple[str, object]]) -> None:
     """Print names and what there is to say about them."""
     table = Table.grid(padding=(0, 2))
     for name, fact in facts:
-        table.add_row(f"[bold]{escape(name)}[/]", escape(str(fact)))
+        table.add_row(f"[bold]{escape(name)}[/]", fact if isinstance(fact, Text) else escape(str(fact)))
     out.print(f"\n[bold]{escape(title)}[/]")
     out.print(table)
 

@@ -13,14 +13,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal import carried
 from shoal.domain import RangeDomain, SetDomain
 from shoal.engines.cuts import CutTree, cut_tree
 from shoal.engines.local import anonymize_table
+from shoal.engines.own_values import OwnValues, judged
 from shoal.engines.statistics import Reference, Summary
 from shoal.errors import InputError, InternalError, Reason
 from shoal.hierarchy import Hierarchy
 from shoal.models import ConsistentModel, Dissimilarity, DiverseModel, KAnonymity, Model
-from shoal.release import Format, Release, described_columns
+from shoal.randomness import checked_seed
+from shoal.release import Format, Release, described_columns, index_notes
 from shoal.schema import Kind, Role, Schema
 from shoal.table import Table
 from shoal.written import items_columns
@@ -171,11 +174,11 @@ def call_for(
     Raises
     ------
     InputError
-        If the schema or the size of blocks is wrong, or cutting the table could break the promise.
+        If the schema, the seed or the size of blocks is wrong, or cutting the table could break the promise.
     """
     completed = schema.completed(columns)
     must_lie_apart(model, completed)
-    return Call(completed, model, method, options, seed, block_size(block_rows, model))
+    return Call(completed, model, method, options, checked_seed(seed), block_size(block_rows, model))
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +280,7 @@ def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.Da
 
 
 def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl.Schema:
-    """Return the columns of a release and their data types.
+    """Return the columns of a release and their data types; categories are text until all are known.
 
     Parameters
     ----------
@@ -295,7 +298,7 @@ def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl
         if column.role is Role.IDENTIFIER:
             continue
         if column.role is not Role.QUASI:
-            given = columns[column.name]
+            given = carried.plain_type(columns[column.name])
             types[column.name] = text if form == "csv" and isinstance(given, pl.List) else given
         elif column.kind is Kind.ITEMS:
             types |= dict(zip(items_columns(column.name), (names, names, pl.Int64()), strict=True))
@@ -309,6 +312,16 @@ def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl
             else:
                 types[column.name] = names if isinstance(domain, SetDomain) else text
     return pl.Schema(types)
+
+
+def categorical_columns(columns: pl.Schema, reference: Reference) -> list[str]:
+    """Return the columns that a release carries along and that hold categories in the table."""
+    return [
+        column.name
+        for column in reference.schema
+        if column.role in (Role.SENSITIVE, Role.OTHER)
+        and isinstance(columns[column.name], pl.Categorical | pl.Enum)
+    ]
 
 
 def seed_of(seed: int, number: int) -> int:
@@ -331,6 +344,7 @@ def joined_certificate(
     task: Task,
     facts: Sequence[Facts],
     classes: Mapping[str, int | float] | None,
+    own: Mapping[str, OwnValues],
     *,
     summary: Summary,
     seconds: float,
@@ -348,6 +362,8 @@ def joined_certificate(
         What is known about each.
     classes
         The classes of equal rows in the joined release, if the promise is about these.
+    own
+        The values of their own in the joined release, for each column that is carried along.
     summary
         What the table has.
     seconds
@@ -360,11 +376,12 @@ def joined_certificate(
     InternalError
         If the blocks do not hold everybody.
     """
-    audit = joined_audit([each.audit for each in facts])
+    audits = [each.audit for each in facts]
+    audit = judged(joined_audit(audits), audits, own, schema, task.model)
     if not audit["holds"] or audit["records"] != summary.rows:
         raise InternalError(f"the blocks have {audit['records']} records, the table {summary.rows}")
     model = task.model
-    notes = sorted({note for each in facts for note in each.notes})
+    notes = [*index_notes(schema), *sorted({note for each in facts for note in each.notes})]
     return {
         "shoal": metadata.version("shoal"),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

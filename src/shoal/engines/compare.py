@@ -17,6 +17,7 @@ from shoal.engines.local import anonymize
 from shoal.errors import Reason
 from shoal.methods import Progress, method_for, silent
 from shoal.models import Model
+from shoal.randomness import checked_seed
 from shoal.schema import Schema
 
 _WORKER = "from shoal.engines.compare import answer; answer()"
@@ -106,8 +107,13 @@ def compare(
     -------
     list
         The outcome of each run, in their order.
+
+    Raises
+    ------
+    InputError
+        If the seed is not possible.
     """
-    task = pickle.dumps((frame, schema, seed))
+    task = pickle.dumps((frame, schema, checked_seed(seed)))
     outcomes: dict[int, Outcome] = {}
     crew = Crew(limit)
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:

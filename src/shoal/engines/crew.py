@@ -7,15 +7,20 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shoal.errors import InternalError, Reason, ShoalError
+from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, Reason, ShoalError
 
 DIED = "died"
 """The reason why there is no answer if a process came to an end without one."""
 PARALLEL = "SHOAL_THREADS", "POLARS_MAX_THREADS"
 """What tells a process how many threads it may have."""
+_PARENT = "SHOAL_PARENT"
+"""What tells a process whose it is."""
+_LOOK = 0.5
+"""Seconds between two looks whether the parent is still there."""
 
 
 class Crew:
@@ -31,7 +36,7 @@ class Crew:
 
     def __init__(self, limit: float | None = None, environment: Mapping[str, str] | None = None) -> None:
         self._limit = limit
-        self._environment = {**os.environ, **(environment or {})}
+        self._environment = {**os.environ, **(environment or {}), _PARENT: str(os.getpid())}
         self._stopped = False
         self._working: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
@@ -84,12 +89,45 @@ class Crew:
 
 def tell(work: Callable[[], Mapping[str, Any]]) -> None:
     """Do some work and write what came of it to stdout: what a process of a crew does."""
+    parent = os.environ.get(_PARENT)
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
     told: Mapping[str, Any]
     try:
         told = work()
     except ShoalError as error:
         told = {"reason": error.reason.value, "message": str(error)}
+    except MemoryError:
+        told = {"reason": DIED, "message": "the process ran out of memory"}
     except Exception as error:
         bug = InternalError(f"{type(error).__name__}: {error}")
         told = {"reason": Reason.BUG.value, "message": str(bug)}
     sys.stdout.write(json.dumps(told))
+
+
+def failure(told: Mapping[str, Any]) -> ShoalError:
+    """Return the error that a process of a crew told of.
+
+    Parameters
+    ----------
+    told
+        Its ``reason`` and its ``message``.
+    """
+    message = told["message"]
+    try:
+        reason = Reason(told["reason"])
+    except ValueError:
+        return InternalError(f"a process ended because of {told['reason']!r}: {message}")
+    if reason is Reason.BUG:
+        bug = InternalError("")
+        bug.args = (message,)  # it already says that it is a bug
+        return bug
+    known = {Reason.INFEASIBLE: InfeasibleError, Reason.PROMISE_BROKEN: PromiseError}
+    return known[reason](message) if reason in known else InputError(message, reason=reason)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent is gone: a run that was killed must not go on writing."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(1)

@@ -13,12 +13,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal import written
+from shoal import moments, written
 from shoal.domain import SetDomain, TreeDomain
 from shoal.engines.blocks import digest_of, total_digest
+from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
 from shoal.engines.statistics import Reference
+from shoal.engines.workspace import private_file
 from shoal.errors import InternalError
-from shoal.io import write_csv, write_parquet
+from shoal.io import write_csv, write_parquet, writing
 from shoal.methods import Progress
 from shoal.models import Dissimilarity, KAnonymity, Model, Patterned
 from shoal.randomness import Randomness
@@ -38,6 +40,7 @@ def join(
     randomness: Randomness,
     folder: Path,
     progress: Progress,
+    categorical: Sequence[str] = (),
 ) -> None:
     """Write the rows of all parts into one file, in a uniformly random order, without holding them all.
 
@@ -60,7 +63,10 @@ def join(
         Where rows may be put meanwhile.
     progress
         Whom to tell.
+    categorical
+        The columns of text that become categories: those that occur in all parts together, ascending.
     """
+    types = _categories(parts, categorical) if form == "parquet" else {}
     buckets = max(1, -(-rows // TOGETHER))
     scattered = _scatter(parts, buckets, randomness, folder, progress)
     pieces: list[Path] = []
@@ -71,21 +77,31 @@ def join(
         frame = pl.concat([pl.read_ipc(each) for each in files])
         frame = frame[randomness.permutation(frame.height)]
         check.see(frame)
-        pieces.append(folder / f"piece-{number}.{form}")
+        pieces.append(private_file(folder / f"piece-{number}.{form}"))
         if form == "csv":
             write_csv(frame, pieces[-1], header=len(pieces) == 1)
         else:
-            write_parquet(frame, pieces[-1])
+            write_parquet(frame.cast(types), pieces[-1])
         for each in files:
             each.unlink()
     if form == "parquet":
-        pl.scan_parquet(pieces, glob=False).sink_parquet(file)
+        with writing(file):
+            pl.scan_parquet(pieces, glob=False).sink_parquet(file)
         return
     with file.open("wb") as out:
         for piece in pieces:
             with piece.open("rb") as opened:
                 shutil.copyfileobj(opened, out)
             piece.unlink()
+
+
+def _categories(parts: Sequence[Path], names: Sequence[str]) -> dict[Any, pl.DataType]:
+    """Return the type of each of some columns that lists the values in all parts, ascending."""
+    rows = pl.scan_parquet(list(parts), glob=False)
+    return {
+        name: pl.Enum(rows.select(pl.col(name).drop_nulls().unique().sort()).collect().to_series())
+        for name in names
+    }
 
 
 def _scatter(
@@ -102,7 +118,7 @@ def _scatter(
         ends = np.searchsorted(bucket[order], np.arange(buckets + 1))
         for number in range(buckets):
             if ends[number + 1] > ends[number]:
-                file = folder / f"scattered-{number}-{turn}.arrow"
+                file = private_file(folder / f"scattered-{number}-{turn}.arrow")
                 frame[int(ends[number]) : int(ends[number + 1])].write_ipc(file)
                 scattered[number].append(file)
     return scattered
@@ -141,6 +157,8 @@ class Check:
     classes, sizes
         The digests of the classes of equal rows that were seen, and how many rows each has; none if the
         promise is not about these.
+    own
+        The values of their own that were seen in each column that is carried along.
     """
 
     def __init__(self, model: Model, reference: Reference, columns: pl.Schema) -> None:
@@ -148,6 +166,8 @@ class Check:
         quasi = [c.name for c in reference.schema.quasi]
         self._quasi = [name for name in columns if name in quasi]
         self._by_classes = isinstance(model, KAnonymity | Patterned | Dissimilarity)
+        self._carried = carried_names(reference.schema)
+        self.own: dict[str, OwnValues] = {name: OwnValues() for name in self._carried}
         self.rows, self.digest = 0, 0
         self.classes: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
         self.sizes: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -167,6 +187,7 @@ class Check:
         for column in self._reference.schema.quasi:
             if not self._within(frame[column.name].unique(), column):
                 raise InternalError(f"the joined release has a value of {column.name!r} outside its domain")
+        self.own = merged(self.own, seen_in(frame, self._carried))
         if self._by_classes:
             seen = np.concatenate((self.classes, frame.select(self._quasi).hash_rows(seed=0).to_numpy()))
             sizes = np.concatenate((self.sizes, np.ones(frame.height, dtype=np.int64)))
@@ -216,7 +237,7 @@ class Check:
             return all(str(each) in domain.code_of for each in members)
         low, high = column.domain or (None, None)
         data = [_datum(each, column) for each in members if each != ""]
-        return not data or (low <= min(data) and max(data) <= high)
+        return not data or (None not in data and low <= min(data) and max(data) <= high)
 
 
 def require_whole(seen: int, digest: int, rows: int, digests: Iterable[int]) -> None:
@@ -252,9 +273,8 @@ def _datum(value: Any, column: Column) -> Any:
     if not isinstance(value, str):
         return value
     if column.kind is Kind.DATE:
-        if column.date_format is not None:
-            return datetime.datetime.strptime(value, column.date_format).date()
-        return datetime.date.fromisoformat(value)
+        span = moments.read(value, column.date_format)
+        return None if span is None else datetime.date(1970, 1, 1) + datetime.timedelta(days=span[0].day)
     with suppress(ValueError):
         return int(value)
     return float(value)

@@ -1,7 +1,8 @@
 """The engine for tables that do not fit into memory: blocks on disk, some at a time, joined in one order.
 
 Everything that is spilled lies in a working folder that only its owner can read. A run that was broken off
-leaves it behind, and the same call goes on where that one was; whatever is finished stays finished.
+leaves it behind, and the same call goes on where that one was; whatever is finished stays finished. A run
+that was refused leaves nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from itertools import chain
@@ -27,6 +27,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.audit.outcome import require_no_warnings
 from shoal.engines.blocks import (
     BLOCK_ROWS,
     SAMPLE,
@@ -35,15 +36,25 @@ from shoal.engines.blocks import (
     Task,
     anonymize_block,
     call_for,
+    categorical_columns,
     joined_certificate,
     joined_crowds,
     release_schema,
 )
-from shoal.engines.crew import DIED, PARALLEL, Crew, tell
+from shoal.engines.crew import DIED, PARALLEL, Crew, failure, tell
 from shoal.engines.cuts import CutTree
 from shoal.engines.joining import Check, join
 from shoal.engines.statistics import Reference, Reservoir, Summary, reference, summarize
-from shoal.errors import InfeasibleError, InputError, InternalError, Reason
+from shoal.engines.workspace import (
+    PLAN,
+    default_folder,
+    emptied,
+    private_file,
+    unfinished,
+    workspace,
+    write_whole,
+)
+from shoal.errors import InputError, Reason
 from shoal.io import write_parquet
 from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
@@ -137,7 +148,7 @@ def anonymize_file(
         Of text files, as for `read_table`.
     **choices
         ``form``, ``method``, ``seed``, ``block_rows``, ``jobs``, ``work``, ``fresh``, ``overwrite``,
-        ``progress`` and choices of the method; see `shoal.engines.large.anonymize_blocks`.
+        ``strict``, ``progress`` and choices of the method; see `shoal.engines.large.anonymize_blocks`.
 
     Raises
     ------
@@ -164,6 +175,7 @@ def anonymize_blocks(
     work: str | os.PathLike[str] | None = None,
     fresh: bool = False,
     overwrite: bool = False,
+    strict: bool = False,
     progress: Progress = silent,
     **options: Any,
 ) -> BlockedRelease:
@@ -187,11 +199,14 @@ def anonymize_blocks(
         How many blocks are worked on at a time; one for each core by default.
     work
         The folder for what is spilled, which is personal data: readable by its owner only, and removed at the
-        end. By default beside `output`. If the same call was broken off before, it goes on from there.
+        end, also if the call is refused. By default beside `output`. It stays only if the run is broken off
+        while blocks are worked on; the error then says so, and the same call goes on from there.
     fresh
         Whether to begin anew, and remove what another call left in `work`.
     overwrite
         Whether an earlier release in `output` is replaced.
+    strict
+        Whether to write nothing if the promise holds, but a column that is carried along could identify.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
 
@@ -206,8 +221,12 @@ def anonymize_blocks(
         If the table, the schema or the options are wrong, or cutting the table could break the promise.
     InfeasibleError
         If no release of this table can keep the promise.
+    PromiseError
+        If the audit has a warning, and `strict` is set.
     """
     require_format(form)
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs = {jobs} is below 1", reason=Reason.PARAMETER)
     require_options(*method_for(model, method), options)
     call = call_for(
         source.head.columns,
@@ -219,13 +238,15 @@ def anonymize_blocks(
         block_rows=block_rows,
     )
     output = Path(output)
-    folder = Path(work) if work is not None else output.parent / f".{output.name}.work"
+    folder = Path(os.path.realpath(work)) if work is not None else default_folder(output)
     with (
         staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging,
-        _workspace(folder, _fingerprint(call, source, form), fresh) as workspace,
+        workspace(folder, _fingerprint(call, source, form), fresh=fresh, progress=progress) as opened,
     ):
-        run = _Run(call, source, form, workspace, jobs or os.cpu_count() or 1, progress)
+        run = _Run(call, source, form, folder, jobs or os.cpu_count() or 1, opened.progress)
         certificate = run.finished(staging)
+        if strict:
+            require_no_warnings(certificate["audit"]["verdict"], certificate["audit"]["warnings"])
     return BlockedRelease(model, output, certificate)
 
 
@@ -241,54 +262,6 @@ def _fingerprint(call: Call, source: Source, form: Format) -> str:
         [call.seed, form, call.block_rows],
     ]
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
-
-
-@contextmanager
-def _workspace(folder: Path, fingerprint: str, fresh: bool) -> Iterator[Path]:
-    """Open a private folder for a call, with what the same call left in it; it is removed at the end."""
-    manifest = folder / "manifest.json"
-    left = folder.exists() and any(folder.iterdir())
-    if left and not manifest.exists():
-        raise InputError(
-            f"{folder} holds something else than the work of Shoal; name another folder (--work)",
-            reason=Reason.OUTPUT_EXISTS,
-        )
-    if left and not fresh and json.loads(manifest.read_text())["fingerprint"] != fingerprint:
-        raise InputError(
-            f"{folder} holds what another call left when it was broken off; repeat that call to finish it, "
-            "or begin anew (--fresh), which removes it",
-            reason=Reason.OUTPUT_EXISTS,
-        )
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.stat().st_uid != os.getuid():
-        raise InputError(
-            f"{folder} belongs to somebody else; name another folder (--work)",
-            reason=Reason.OUTPUT_UNWRITABLE,
-        )
-    folder.chmod(0o700)
-    with _locked(folder):
-        if fresh:
-            for entry in folder.iterdir():
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        _write_whole(manifest, json.dumps({"fingerprint": fingerprint}).encode())
-        yield folder
-        shutil.rmtree(folder)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from working in the same folder; a process that dies lets go of it."""
-    import fcntl  # late: not every system has it, and only this engine needs it
-
-    with (folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError(
-                f"another process is at work in {folder}; wait for it, or name another folder (--work)",
-                reason=Reason.OUTPUT_EXISTS,
-            ) from None
-        yield
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,14 +328,16 @@ class _Run:
         columns = release_schema(plan.columns, plan.task.reference, self.form)
         check = Check(call.model, plan.task.reference, columns)
         parts = [self._done(unit) / PART for unit in units]
-        aside = _emptied(self.folder / "join")
-        join(parts, rows, file, self.form, check, self.randomness, aside, self.progress)
+        aside = emptied(self.folder / "join")
+        named = categorical_columns(plan.columns, plan.task.reference)
+        join(parts, rows, file, self.form, check, self.randomness, aside, self.progress, named)
         classes = check.passed(rows, [each.digest for each in facts])
         certificate = joined_certificate(
             call.schema,
             plan.task,
             facts,
             classes,
+            check.own,
             summary=plan.summary,
             seconds=time.perf_counter() - started,
             engine={"name": "blocks", "jobs": self.jobs},
@@ -378,7 +353,7 @@ class _Run:
 
     def _plan(self) -> _Plan:
         """Return how the table is divided, and spill it into its blocks, unless that was done before."""
-        file = self.folder / "plan.pickle"
+        file = self.folder / PLAN
         if file.exists():
             with file.open("rb") as opened:
                 known: _Plan = pickle.load(opened)
@@ -389,10 +364,10 @@ class _Run:
         tree = call.tree(sample, agreed, summary.rows)
         counts = self._spilled(agreed, tree, summary.rows)
         task = call.task(agreed, self.form)
-        _write_whole(self.folder / "task.pickle", pickle.dumps(task))
+        write_whole(self.folder / "task.pickle", pickle.dumps(task))
         plan = _Plan(summary, columns, task, tree, counts)
         self._remember(tree.units(counts, call.least))
-        _write_whole(file, pickle.dumps(plan))
+        write_whole(file, pickle.dumps(plan))
         return plan
 
     def _summarized(self) -> tuple[Summary, pl.DataFrame, pl.Schema]:
@@ -416,7 +391,7 @@ class _Run:
 
     def _spilled(self, agreed: Reference, tree: CutTree, rows: int) -> tuple[int, ...]:
         """Write each record to its block, and return how many each has."""
-        folder = _emptied(self.folder / "blocks")
+        folder = emptied(self.folder / "blocks")
         counts = np.zeros(len(tree), dtype=np.int64)
         held: list[pl.DataFrame] = []
         blocks: list[NDArray[np.int32]] = []
@@ -460,10 +435,7 @@ class _Run:
                         unit, told = waiting.pop(done), done.result()
                         if unit not in units or "reason" not in told:
                             continue  # it belongs to a larger one by now, or all is well
-                        _require_infeasible(told)
-                        wider = plan.tree.wider(unit)
-                        if wider is None:
-                            raise InfeasibleError(told["message"])
+                        wider = _wider(plan.tree, unit, told)
                         for future in [f for f, other in waiting.items() if other.start in wider]:
                             if future.cancel():
                                 del waiting[future]
@@ -481,7 +453,7 @@ class _Run:
 
     def _remember(self, units: Sequence[range]) -> None:
         ends = [(unit.start, unit.stop) for unit in units]
-        _write_whole(self.folder / "units.json", json.dumps(ends).encode())
+        write_whole(self.folder / "units.json", json.dumps(ends).encode())
 
     def _done(self, unit: range) -> Path:
         return _folder_of(self.folder, unit)
@@ -519,17 +491,23 @@ def release_unit(folder: Path, unit: range) -> None:
     frame = pl.concat([pl.read_ipc(file) for file in files])
     release, facts = anonymize_block(frame, task, unit.start)
     done = _folder_of(folder, unit)
-    done.parent.mkdir(exist_ok=True)
-    # Another process may be at the same blocks, if a run was killed and begun again: one of both is kept.
-    aside = Path(tempfile.mkdtemp(dir=folder))
-    write_parquet(release, aside / PART)
-    (aside / FACTS).write_text(json.dumps(facts.as_dict()), encoding="utf-8")
     try:
-        aside.rename(done)
-    except OSError:
+        done.parent.mkdir(mode=0o700, exist_ok=True)
+        # Another process may be at the same blocks, if a run was killed and begun again: one of both is kept.
+        aside = Path(tempfile.mkdtemp(dir=folder))
+        try:
+            write_parquet(release, private_file(aside / PART))
+            write_whole(aside / FACTS, json.dumps(facts.as_dict()).encode())
+            if not done.exists():
+                aside.rename(done)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
         if not done.exists():
-            raise
-        shutil.rmtree(aside)
+            raise InputError(
+                f"a block cannot be written: {(error.strerror or str(error)).lower()}",
+                reason=Reason.OUTPUT_UNWRITABLE,
+            ) from error
 
 
 def _folder_of(folder: Path, unit: range) -> Path:
@@ -540,17 +518,17 @@ def _facts_of(done: Path) -> Facts:
     return Facts(**json.loads((done / FACTS).read_text(encoding="utf-8")))
 
 
-def _require_infeasible(told: Mapping[str, Any]) -> None:
-    """Raise what a process told, unless it is that a block cannot keep the promise alone."""
-    reason, message = told["reason"], told["message"]
-    if reason == DIED:
-        raise InputError(
-            f"the work on a block came to an end, perhaps for lack of memory ({message}); choose smaller "
-            "blocks or fewer jobs, or call again to go on: what is finished is kept",
-            reason=Reason.TOO_LARGE,
+def _wider(tree: CutTree, unit: range, told: Mapping[str, Any]) -> range:
+    """Return what a block that cannot keep the promise alone is united to, or raise why it failed."""
+    if told["reason"] == DIED:
+        raise unfinished(
+            f"a block's worker process died, perhaps for lack of memory ({told['message']}); call again with "
+            "fewer jobs to go on with what is finished, or begin anew with smaller blocks"
         )
-    if reason != Reason.INFEASIBLE:
-        raise InternalError(f"a block failed: {message}")
+    wider = tree.wider(unit)
+    if told["reason"] != Reason.INFEASIBLE or wider is None:
+        raise failure(told)
+    return wider
 
 
 def _append(folder: Path, turn: int, frame: pl.DataFrame, blocks: NDArray[np.int32]) -> None:
@@ -560,18 +538,6 @@ def _append(folder: Path, turn: int, frame: pl.DataFrame, blocks: NDArray[np.int
     starts = np.flatnonzero(np.diff(blocks, prepend=-1))
     for start, stop in zip(starts, [*starts[1:], len(blocks)], strict=True):
         place = folder / str(blocks[start])
-        place.mkdir(exist_ok=True)
-        frame[int(start) : int(stop)].write_ipc(place / f"{turn:06}.arrow", compression="lz4")
-
-
-def _emptied(folder: Path) -> Path:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    return folder
-
-
-def _write_whole(file: Path, data: bytes) -> None:
-    """Write a file that is there whole or not at all."""
-    aside = file.with_suffix(".part")
-    aside.write_bytes(data)
-    aside.replace(file)
+        place.mkdir(mode=0o700, exist_ok=True)
+        file = private_file(place / f"{turn:06}.arrow")
+        frame[int(start) : int(stop)].write_ipc(file, compression="lz4")

@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.methods import Circumstances, Progress, method_for, require_options, silent
 from shoal.models import Model
-from shoal.randomness import Randomness
+from shoal.randomness import Randomness, checked_seed
 from shoal.release import Release, publish
 from shoal.schema import Schema
 from shoal.table import Table
@@ -60,6 +60,7 @@ def anonymize(
     started = time.perf_counter()
     name, function = method_for(model, method)
     require_options(name, function, options)
+    seed = checked_seed(seed)
     progress("reading values", 0.0)
     table = Table.encode(frame, schema)
     release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)

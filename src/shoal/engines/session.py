@@ -17,8 +17,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.engines.crew import PARALLEL
-from shoal.errors import InputError, InternalError, Reason
+from shoal.engines.crew import PARALLEL, failure
+from shoal.errors import InputError, Reason
+from shoal.staging import private_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,10 +71,10 @@ def spark_session(
         builder = builder.master(master)
     for name, value in {**_QUIET, **(_ALONE if alone else {}), **(settings or {})}.items():
         builder = builder.config(name, value)
-    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
-        said = Path(folder, "said")
+    with private_folder(Path(tempfile.gettempdir(), "spark")) as folder:
+        said = folder / "said"
         try:
-            with _environment(alone, Path(folder)), _stderr_into(said), _own_signals():
+            with _environment(alone, folder), _stderr_into(said), _own_signals():
                 session = builder.getOrCreate()
         except (PySparkException, OSError) as error:
             last = said.read_text(errors="replace").strip().splitlines()[-3:]
@@ -203,7 +204,7 @@ def failures_explained() -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         why = _cause(str(error))
         if why.startswith("shoal.errors.InternalError: "):
-            raise InternalError(why.partition(": ")[2]) from error
+            raise failure({"reason": Reason.BUG, "message": why.partition(": ")[2]}) from error
         raise InputError(f"Spark failed: {why}", reason=Reason.SPARK) from error
 
 

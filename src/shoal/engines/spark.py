@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import polars as pl
 
+from shoal.audit.outcome import require_no_warnings
 from shoal.engines.blocks import (
     BLOCK_ROWS,
     SAMPLE,
@@ -34,9 +35,11 @@ from shoal.engines.blocks import (
     release_schema,
     seed_of,
 )
+from shoal.engines.crew import failure
 from shoal.engines.cuts import CutTree
 from shoal.engines.joining import Check, classes_found, require_whole
 from shoal.engines.large import BlockedRelease
+from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
 from shoal.engines.session import active_session, failures_explained, prepared, require_spark
 from shoal.engines.spark_files import (
     address_of,
@@ -56,7 +59,7 @@ from shoal.engines.spark_frames import (
     plain_names,
 )
 from shoal.engines.statistics import Reference, Summary, reference, summarize
-from shoal.errors import InfeasibleError, InputError, InternalError, Reason, ShoalError, listing
+from shoal.errors import InputError, Reason, ShoalError, listing
 from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.randomness import Randomness
@@ -113,6 +116,7 @@ def anonymize_spark(
     block_rows: int = BLOCK_ROWS,
     work: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    strict: bool = False,
     progress: Progress = silent,
     **options: Any,
 ) -> SparkRelease:
@@ -141,6 +145,8 @@ def anonymize_spark(
         removed at the end. By default beside `output`.
     overwrite
         Whether an earlier release in `output` is replaced.
+    strict
+        Whether to write nothing if the promise holds, but a column that is carried along could identify.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
 
@@ -156,6 +162,8 @@ def anonymize_spark(
         is not there or fails.
     InfeasibleError
         If no release of this table can keep the promise.
+    PromiseError
+        If the audit has a warning, and `strict` is set.
     """
     require_spark()
     require_options(*method_for(model, method), options)
@@ -183,6 +191,8 @@ def anonymize_spark(
         beside = output if work is None else f"{os.fspath(work)}/shoal"
         folder = stack.enter_context(private_folder(session, beside))
         certificate = _Run(call, table, folder, progress).finished(staging)
+        if strict:
+            require_no_warnings(certificate["audit"]["verdict"], certificate["audit"]["warnings"])
     return SparkRelease(model, os.fspath(output), certificate, session)
 
 
@@ -228,6 +238,7 @@ class _Run:
             task,
             facts,
             classes,
+            self._own_values(released, f"{staging}/{RELEASE}"),
             summary=summary,
             seconds=time.perf_counter() - started,
             engine={"name": "spark", "jobs": self.session.sparkContext.defaultParallelism},
@@ -284,7 +295,10 @@ class _Run:
         places = [self.names.index(column.name) for column in wanted]
         rows = self.table.select(*(f"c{place}" for place in places))
         if summary.rows > SAMPLE:
-            rows = rows.sample(fraction=SAMPLE / summary.rows, seed=self.call.seed)
+            seed = self.call.seed
+            # Spark knows seeds of 63 bits only.
+            seed = None if seed is None else seed % 2**63
+            rows = rows.sample(fraction=SAMPLE / summary.rows, seed=seed)
         frame = pl.DataFrame(self._done("drawing a sample", rows.toArrow))
         frame.columns = wanted.names
         return summarize(frame, wanted)[1].select([column.name for column in schema.quasi])
@@ -434,6 +448,30 @@ class _Run:
         of = found[False]
         return classes_found(model, of["count"], of["smallest"], of["mean"], of["largest"])
 
+    def _own_values(self, columns: pl.Schema, address: str) -> dict[str, OwnValues]:
+        """Return the values of their own in each column of the release that is carried along."""
+        known, carried = columns.names(), carried_names(self.schema)
+
+        def look(batches: Iterator[Any]) -> Iterator[Any]:
+            own: dict[str, OwnValues] = {}
+            for frame in frames_of(batches):
+                own = merged(own, seen_in(named(frame, known), carried))
+            yield arrow_batch({"own": [pickle.dumps(own)]})
+
+        def merge(batches: Iterator[Any]) -> Iterator[Any]:
+            own: dict[str, OwnValues] = {}
+            for batch in batches:
+                for row in batch.to_pylist():
+                    own = merged(own, pickle.loads(row["own"]))
+            yield arrow_batch({"own": [pickle.dumps(own)]})
+
+        parts = plain_columns(self.session.read.parquet(address)).mapInArrow(look, "own binary")
+        together = parts.repartition(SUMMARIES).mapInArrow(merge, "own binary")
+        own = {name: OwnValues() for name in carried}
+        for row in self._done("looking at other columns", together.collect):
+            own = merged(own, pickle.loads(row["own"]))
+        return own
+
     def _among(self, name: str, keys: Sequence[tuple[int, ...]], form: str) -> DataFrame:
         """Return the kept rows that have one of some keys, with what else is known of these."""
         from pyspark.sql import functions as sf
@@ -499,11 +537,9 @@ def _stages(context: SparkContext, group: str) -> list[SparkStageInfo]:
 
 def _wider(tree: CutTree, unit: range, told: Mapping[str, Any]) -> range:
     """Return what a block that cannot keep the promise alone is united to, or raise why it failed."""
-    if told["reason"] != Reason.INFEASIBLE:
-        raise InternalError(f"a block failed: {told['message']}")
     wider = tree.wider(unit)
-    if wider is None:
-        raise InfeasibleError(told["message"])
+    if told["reason"] != Reason.INFEASIBLE or wider is None:
+        raise failure(told)
     return wider
 
 

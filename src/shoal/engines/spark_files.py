@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal import staging
 from shoal.errors import InputError, Reason, listing
 from shoal.io import TEXT_ENDINGS
-from shoal.staging import remove_folder, staged_folder
 from shoal.streams import dialect_of, open_source
 
 if TYPE_CHECKING:
@@ -89,8 +88,8 @@ def staged_output(
         The address of a folder to write into.
     """
     if not is_remote(output):
-        with staged_folder(output, overwrite=overwrite, ours=ours) as staging:
-            yield address_of(staging)
+        with staging.staged_folder(output, overwrite=overwrite, ours=ours) as folder:
+            yield address_of(folder)
         return
     system, target = _opened(session, str(output))
     if system.exists(target):
@@ -102,10 +101,10 @@ def staged_output(
                 + ("" if foreign else ", or --overwrite replaces them"),
                 reason=Reason.OUTPUT_EXISTS,
             )
-    with private_folder(session, output) as staging:
-        yield staging
+    with private_folder(session, output) as aside:
+        yield aside
         system.delete(target, True)
-        if not system.rename(_opened(session, staging)[1], target):
+        if not system.rename(_opened(session, aside)[1], target):
             raise InputError(f"{output} cannot be written", reason=Reason.OUTPUT_UNWRITABLE)
 
 
@@ -115,11 +114,8 @@ def private_folder(session: SparkSession, beside: str | os.PathLike[str]) -> Ite
     if not is_remote(beside):
         target = Path(os.path.realpath(beside))
         target.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        try:
+        with staging.private_folder(target) as folder:
             yield address_of(folder)
-        finally:
-            remove_folder(folder)
         return
     parent, _, name = str(beside).rstrip("/").rpartition("/")
     address = f"{parent}/.{name}.{secrets.token_hex(8)}"

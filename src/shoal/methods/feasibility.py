@@ -1,4 +1,7 @@
-"""Whether a table can keep a promise at all; the whole table as one class is the most any method can do."""
+"""Whether a table can keep a promise at all; the whole table as one class is the most any method can do.
+
+Of sensitive values that is so because each promise is about the release as a whole, too.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.domain import Sensitive
 from shoal.errors import InfeasibleError, InputError, Reason
-from shoal.models import CrowdModel, DiverseModel
+from shoal.models import CrowdModel, DiverseModel, KOne
 from shoal.table import Table
 
 
@@ -49,22 +52,38 @@ def require_sensitive(table: Table) -> None:
 
 
 def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None = None) -> None:
-    """Refuse a k that is larger than the table, or than what is kept of it."""
+    """Refuse a k that is larger than the table, or than what is kept of it.
+
+    With `KOne` only records count, and those that are withheld do: a row covers them, too.
+    """
     rows = len(table) if kept is None else len(kept)
-    if model.k > rows:
-        which = "records of the table" if rows == len(table) else "records that are not withheld"
-        most = f"it can be {rows} at most" if rows > 1 else "nobody can hide there"
-        raise InputError(f"k = {model.k} is above the {rows} {which}; {most}", reason=Reason.PARAMETER)
+    if rows == 0 < len(table):
+        raise InputError(
+            f"withholding leaves no row of {len(table)} records; withhold a smaller share",
+            reason=Reason.PARAMETER,
+        )
+    crowd = len(table) if isinstance(model, KOne) else rows
+    if model.k > crowd:
+        which = "records of the table" if crowd == len(table) else "records that are not withheld"
+        most = f"it can be {crowd} at most" if crowd > 1 else "nobody can hide there"
+        raise InputError(f"k = {model.k} is above the {crowd} {which}; {most}", reason=Reason.PARAMETER)
 
 
 def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: DiverseModel) -> None:
+    some = "" if len(codes) == len(column.codes) else " in the records that were not withheld"
     for name, possible in largest_diversity(codes).items():
         asked = getattr(model, name)
         if asked is not None and asked > possible * (1 + 1e-9):
             raise InfeasibleError(
-                f"{name} = {asked:g} cannot be had: the sensitive column {column.name!r} allows at most "
-                f"{name} = {math.floor(possible * 1000) / 1000:g}, even if all rows were the same"
+                f"{name} = {asked:.10g} is not achievable: the sensitive column {column.name!r} allows at "
+                f"most {name} = {_rounded_down(possible):.10g}{some}, even with every row identical"
             )
+
+
+def _rounded_down(level: float) -> float:
+    """Return a level in four significant digits, and no higher."""
+    scale = 10.0 ** (3 - math.floor(math.log10(level)))
+    return math.floor(level * scale * (1 + 1e-12)) / scale if scale >= 1 else math.floor(level)
 
 
 def largest_diversity(codes: NDArray[np.int32]) -> dict[str, float]:

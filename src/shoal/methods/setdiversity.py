@@ -51,17 +51,20 @@ class Diverse:
 
 
 def require_eligible(labels: NDArray[np.integer[Any]], different: int) -> None:
-    """Refuse an l that no release can keep.
+    """Refuse an l that no release can keep: the labels as a whole are part of the promise.
+
+    If there is a label that is more frequent than 1 / l, no release can bound the chance of every person to
+    have it by 1 / l, as these chances add up to the number of records that do.
 
     Raises
     ------
     InfeasibleError
-        If some label is more frequent than 1 / l; the message names the largest l that can be had.
+        If some label is more frequent than 1 / l; the message names the largest l that is achievable.
     """
     most = int(np.bincount(labels).max())
     if most * different > len(labels):
         raise InfeasibleError(
-            f"l = {different} cannot be had: one label is that of {most} of {len(labels)} records, which "
+            f"l = {different} is not achievable: one label is that of {most} of {len(labels)} records, which "
             f"allows l = {len(labels) // most} at most"
         )
 

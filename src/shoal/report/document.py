@@ -57,6 +57,13 @@ DARK = {
 }
 """The colours of charts on a dark page; the light ones are those of `PAPER`."""
 
+VERDICTS = {
+    "holds": ("verdict", "✓ Audit passed"),
+    "caution": ("verdict caution", "⚠ Audit passed, with a caution"),
+    "broken": ("verdict broken", "✗ Audit failed"),
+}
+"""How each status of an audit is shown: the class of its box, and its heading."""
+
 
 @dataclass(frozen=True, eq=False)
 class Report:
@@ -159,6 +166,11 @@ class Page:
     def charts(self) -> dict[str, Chart]:
         """All charts by name."""
         return {chart.name: chart for panel in self.panels for chart in panel.charts}
+
+    @property
+    def verdict(self) -> tuple[str, str]:
+        """The class of the box with the verdict, and its heading."""
+        return VERDICTS[self.certificate["audit"]["status"]]
 
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""

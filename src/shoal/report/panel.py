@@ -42,6 +42,9 @@ class Material:
     audit: Audit
     certificate: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        return f"Material({len(self.rows)} rows, {self.model!r})"  # without the key
+
 
 @dataclass(frozen=True)
 class Grid:

@@ -14,7 +14,7 @@ from shoal.errors import InputError, Reason, ShoalError
 from shoal.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
 from shoal.report.panel import percent
 from shoal.schema import Column, Kind, Missing, Role, Schema
-from shoal.web import parts
+from shoal.web import fields, parts
 from shoal.web.desk import Desk, Problems
 
 ROLES = {
@@ -37,6 +37,12 @@ HIERARCHIES = {
 }
 MOST_HIERARCHY_BYTES = 10_000_000
 """A file of levels is read at once, so it must not be large."""
+
+FIELDS = (
+    *("role", "kind", "hierarchy", "rule", "levels", "missing", "marks", "weight", "order", "dates"),
+    "separator",
+)
+"""The fields of a column; the number of the column follows each name."""
 
 Entries = Callable[[str], Any]
 """Returns what stands in a field, by the name of the field."""
@@ -77,18 +83,31 @@ def serve_columns(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
         assert source is not None
         assert seen is not None
         names = [column["name"] for column in seen["columns"]]
-        schema, problems = described(names, lambda name: input[name]())
+        schema, problems = described(names, lambda name: input[name](), desk.folder.parent)
+        used = on_screen(desk, input)
+        if schema is None or used != desk.used():
+            desk.unsettle()
         if schema is None:
             desk.stop()
             desk.tell(problems)
             return
+        desk.used.set(used)
 
         def done(result: dict[str, Any]) -> None:
+            if desk.used() != used or on_screen(desk, input) != used:
+                return  # changed while it was weighed
             desk.schema.set(schema)
             desk.weighed.set(result)
             desk.go_to("promise")
 
         desk.start("weigh", source, done, lambda _, message: _where(names, message), schema=schema)
+
+    @reactive.effect
+    def _() -> None:
+        # Whatever comes later rests on the columns: an edit that nobody confirmed takes it back.
+        used = desk.used()
+        if used is not None and on_screen(desk, input) != used:
+            desk.unsettle()
 
     @render.ui
     def identifying() -> TagChild:
@@ -102,16 +121,34 @@ def serve_columns(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
         )
 
 
-def described(names: list[str], entry: Entries) -> tuple[Schema | None, Problems]:
-    """Return the schema that the fields of all columns describe, or what is wrong with them."""
+def on_screen(desk: Desk, input: Inputs) -> list[object]:  # noqa: A002 - Shiny's own word
+    """Return what stands in the fields of all columns."""
+    columns = (desk.seen() or {"columns": ()})["columns"]
+    entries = (input[f"{name}_{place}"] for place in range(len(columns)) for name in FIELDS)
+    return [entry() if entry.is_set() else None for entry in entries]
+
+
+def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | None, Problems]:
+    """Return the schema that the fields of all columns describe, or what is wrong with them.
+
+    Parameters
+    ----------
+    names
+        The columns of the table.
+    entry
+        Returns what stands in a field.
+    folder
+        The server's private folder, in which uploaded files of levels lie.
+    """
     columns, problems = [], {}
     for place, name in enumerate(names):
-        field = f"role_{place}"
+        field = f"hierarchy_{place}"
         try:
-            field = f"hierarchy_{place}"
-            hierarchy = _hierarchy(place, entry)
+            hierarchy = _hierarchy(place, entry, folder)
+            field = f"weight_{place}"
+            weight = fields.number(entry(field))
             field = f"role_{place}"
-            columns.append(_column(place, name, hierarchy, entry))
+            columns.append(_column(place, name, hierarchy, 1 if weight is None else weight, entry))
         except ShoalError as error:
             problems[field] = str(error)
     if not problems and not any(column.role is Role.QUASI for column in columns):
@@ -119,53 +156,59 @@ def described(names: list[str], entry: Entries) -> tuple[Schema | None, Problems
     return (None, problems) if problems else (Schema(tuple(columns)), {})
 
 
-def _column(place: int, name: str, hierarchy: HierarchySource | None, entry: Entries) -> Column:
-    kind = entry(f"kind_{place}")
-    marks = tuple(mark.strip() for mark in entry(f"marks_{place}").split(",") if mark.strip())
-    order = [value.strip() for value in entry(f"order_{place}").split(",") if value.strip()]
+def _column(
+    place: int, name: str, hierarchy: HierarchySource | None, weight: float, entry: Entries
+) -> Column:
+    kind = fields.chosen(entry(f"kind_{place}"), KINDS)
+    marks, order = _listed(entry(f"marks_{place}")), _listed(entry(f"order_{place}"))
+    dates, separator = fields.text(entry(f"dates_{place}")), fields.text(entry(f"separator_{place}"))
     return Column(
         name,
-        role=entry(f"role_{place}"),
-        kind=kind,
-        weight=_or_else(entry(f"weight_{place}"), 1.0),
+        role=Role(fields.chosen(entry(f"role_{place}"), ROLES)),
+        kind=Kind(kind),
+        weight=weight,
         hierarchy=hierarchy if kind != Kind.ITEMS else None,
-        domain=tuple(order) if kind == Kind.ORDINAL and order else None,
-        missing=entry(f"missing_{place}"),
+        domain=order if kind == Kind.ORDINAL and order else None,
+        missing=Missing(fields.chosen(entry(f"missing_{place}"), MISSINGS)),
         missing_marks=marks,
-        date_format=(entry(f"dates_{place}").strip() or None) if kind == Kind.DATE else None,
-        separator=(entry(f"separator_{place}") or None) if kind == Kind.ITEMS else None,
+        date_format=(dates.strip() or None) if kind == Kind.DATE else None,
+        separator=(separator or None) if kind == Kind.ITEMS else None,
     )
 
 
-def _hierarchy(place: int, entry: Entries) -> HierarchySource | None:
-    wanted = entry(f"hierarchy_{place}")
+def _listed(given: object) -> tuple[str, ...]:
+    return tuple(each.strip() for each in fields.text(given).split(",") if each.strip())
+
+
+def _hierarchy(place: int, entry: Entries, folder: Path) -> HierarchySource | None:
+    wanted = fields.chosen(entry(f"hierarchy_{place}"), HIERARCHIES)
     if wanted == "none":
         return None
     if wanted == "file":
-        given = entry(f"levels_{place}")
-        if not given:
-            raise InputError("Choose a file with the levels of this column.", reason=Reason.PARAMETER)
-        path = Path(given[0]["datapath"])
-        if path.suffix not in (".csv", ".txt", ".tsv") or path.stat().st_size > MOST_HIERARCHY_BYTES:
-            raise InputError(
-                f"Levels must be a .csv, .tsv or .txt file of at most {MOST_HIERARCHY_BYTES / 1e6:g} MB.",
-                reason=Reason.PARAMETER,
-            )
-        try:
-            return Hierarchy.from_file(path)
-        except ShoalError as error:
-            raise InputError(str(error).replace(str(path), "The file"), reason=error.reason) from None
-    numbers = re.findall(r"[^,;\s]+", entry(f"rule_{place}"))
+        return _levels(fields.stored_file(entry(f"levels_{place}"), folder))
+    given = [fields.number(each) for each in re.findall(r"[^,;\s]+", fields.text(entry(f"rule_{place}")))]
+    numbers = [each for each in given if each is not None]
+    if wanted == "intervals":
+        return Intervals(tuple(map(float, numbers)))
+    whole = [each for each in numbers if isinstance(each, int)]
+    if len(whole) < len(numbers):
+        raise InputError("Give whole numbers with commas, such as 3, 2.", reason=Reason.PARAMETER)
+    return Prefixes(tuple(whole))
+
+
+def _levels(file: tuple[str, Path] | None) -> Hierarchy:
+    if file is None:
+        raise InputError("Choose a file with the levels of this column.", reason=Reason.PARAMETER)
+    path = file[1]
+    if path.suffix not in (".csv", ".txt", ".tsv") or path.stat().st_size > MOST_HIERARCHY_BYTES:
+        raise InputError(
+            f"Levels must be a .csv, .tsv or .txt file of at most {MOST_HIERARCHY_BYTES / 1e6:g} MB.",
+            reason=Reason.PARAMETER,
+        )
     try:
-        if wanted == "intervals":
-            return Intervals(tuple(map(float, numbers)))
-        return Prefixes(tuple(map(int, numbers)))
-    except ValueError:
-        raise InputError("Give numbers with commas, such as 5, 10.", reason=Reason.PARAMETER) from None
-
-
-def _or_else(value: float | None, usual: float) -> float:
-    return usual if value is None else value
+        return Hierarchy.from_file(path)
+    except ShoalError as error:
+        raise InputError(str(error).replace(str(path), "The file"), reason=error.reason) from None
 
 
 def _where(names: list[str], message: str) -> Problems:
@@ -213,7 +256,7 @@ def _more(place: int, column: dict[str, Any]) -> Tag:
         ),
         parts.choice(f"missing_{place}", "Missing values", MISSINGS, Missing.CATEGORY.value),
         parts.text(f"marks_{place}", "Texts that mean missing", hint="With commas, such as ?, n/a."),
-        parts.number(f"weight_{place}", "Weight", 1, "How much a loss here counts.", least=0),
+        parts.number(f"weight_{place}", "Weight", 1, "How much a loss here counts; empty: 1.", least=0),
         parts.text(f"order_{place}", "Order", hint="ordinal: all values, the lowest first, with commas."),
         parts.text(f"dates_{place}", "Form of dates", hint="date: such as %d.%m.%Y, if not YYYY-MM-DD."),
         parts.text(f"separator_{place}", "Between items", hint="items: such as ; if not a space."),

@@ -13,10 +13,12 @@ from typing import Any
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
+from shoal.errors import ShoalError
 from shoal.io import ENDINGS, write_csv
 from shoal.samples import hospital
 from shoal.web import parts
 from shoal.web.desk import Desk, Problems
+from shoal.web.fields import chosen, stored_file
 from shoal.web.tasks import Source
 
 DEMO = "patients.csv"
@@ -64,17 +66,17 @@ def serve_data(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own w
     @reactive.effect
     @reactive.event(input.upload)
     def _() -> None:
-        given = input.upload()
-        if not given:
+        found = stored_file(input.upload(), desk.folder.parent)
+        if found is None:
             return
-        name = shown_name(given[0]["name"])
+        name, stored = shown_name(found[0]), found[1]
         ending = _ending(name)
         if ending is None:
-            os.unlink(given[0]["datapath"])
+            stored.unlink()
             desk.tell({"upload": f"{name} has no ending that tells a format: {', '.join(ENDINGS)}"})
             return
         path = _place(desk) / f"table{ending}"
-        shutil.move(given[0]["datapath"], path)
+        shutil.move(stored, path)
         _look(desk, Source(path, name, most_bytes=desk.most_bytes))
 
     @reactive.effect
@@ -90,9 +92,9 @@ def serve_data(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own w
         @reactive.effect
         @reactive.event(input.folder_file)
         def _() -> None:
-            chosen = input.folder_file()
-            if chosen and chosen in tables_in(folder):
-                _look(desk, Source(folder / chosen, chosen, most_bytes=desk.most_bytes))
+            name = input.folder_file()
+            if isinstance(name, str) and name in tables_in(folder):
+                _look(desk, Source(folder / name, name, most_bytes=desk.most_bytes))
 
     @reactive.effect
     @reactive.event(input.delimiter, input.encoding, ignore_init=True)
@@ -100,7 +102,13 @@ def serve_data(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own w
         source = desk.source()
         req(source is not None)
         assert source is not None
-        changed = replace(source, delimiter=input.delimiter() or None, encoding=input.encoding() or None)
+        try:
+            delimiter = chosen(input.delimiter(), DELIMITERS)
+            encoding = chosen(input.encoding(), ENCODINGS)
+        except ShoalError as error:
+            desk.tell({"data": str(error)})
+            return
+        changed = replace(source, delimiter=delimiter or None, encoding=encoding or None)
         if changed != source:
             _look(desk, changed)
 

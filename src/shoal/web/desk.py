@@ -15,6 +15,7 @@ from shiny import Session, reactive
 from shoal.models import Model
 from shoal.release import Format
 from shoal.schema import Schema
+from shoal.web.fields import stored_file
 from shoal.web.tasks import Source
 from shoal.web.work import Job
 
@@ -60,12 +61,15 @@ class Run:
         Where its files are.
     result
         What the task `make` told of it.
+    settings
+        What stood in all fields when it was asked for.
     """
 
     number: int
     plan: Plan
     folder: Path
     result: dict[str, Any]
+    settings: object = None
 
 
 @dataclass
@@ -121,11 +125,15 @@ class Desk:
         self.most_bytes = most_bytes
         self.shared = shared
         self.source: reactive.Value[Source | None] = reactive.Value(None)
+        self.used: reactive.Value[list[object] | None] = reactive.Value(None)
+        """What stood in the fields of the columns when they were last used; None if that is no longer so."""
         self.seen: reactive.Value[dict[str, Any] | None] = reactive.Value(None)
         self.schema: reactive.Value[Schema | None] = reactive.Value(None)
         self.weighed: reactive.Value[dict[str, Any] | None] = reactive.Value(None)
         self.runs: reactive.Value[tuple[Run, ...]] = reactive.Value(())
         self.shown: reactive.Value[int | None] = reactive.Value(None)
+        self.outdated: reactive.Value[bool] = reactive.Value(False)
+        """Whether the run that is shown was made with other settings than those on the screen."""
         self._session = session
         self._job: Job | None = None
         self._following: asyncio.Task[None] | None = None
@@ -137,13 +145,23 @@ class Desk:
         return next((run for run in self.runs() if run.number == self.shown()), None)
 
     def take(self, source: Source) -> None:
-        """Put another table on the desk: what was known of the last one goes."""
+        """Put another table on the desk: what was known of the last one goes, levels of columns as well."""
         self.source.set(source)
-        for value in (self.seen, self.schema, self.weighed, self.shown):
-            value.set(None)
+        self.seen.set(None)
+        self.unsettle()
+        for name in dir(self._session.input):
+            if name.startswith("levels_") and (entry := self._session.input[name]).is_set():
+                file = stored_file(entry(), self.folder.parent)
+                if file is not None:
+                    file[1].unlink(missing_ok=True)
         for run in self.runs():
             shutil.rmtree(run.folder, ignore_errors=True)
         self.runs.set(())
+
+    def unsettle(self) -> None:
+        """Take back that the columns are as they should be: what was shown on that ground goes."""
+        for value in (self.used, self.schema, self.weighed, self.shown):
+            value.set(None)
 
     def tell(self, problems: Problems) -> None:
         """Show what is wrong, and where; what was wrong before is not shown any longer."""

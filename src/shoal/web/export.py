@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import zipfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,17 @@ SCHEMA, PATTERNS, COMMAND, SCRIPT, EVERYTHING = (
 KEY = "key.csv"
 """What is never put in with the other files."""
 OUTPUT = "release"
+_WITHOUT_SEED = """\
+# This release was made with a seed. The seed is not in this file, because everyone who has the seed and the
+# original table can undo the shuffle. To make exactly the same release, add {}.
+"""
 
 
 def command(plan: Plan) -> str:
-    """Return the command that makes the same release, given the table and the schema beside it."""
+    """Return the command that makes the same release, given the table and the schema beside it.
+
+    It holds the seed, if there is one: it is for the screen, and not for a file that others get.
+    """
     parameters = _parameters(plan.model)
     if isinstance(plan.model, Patterned):
         parameters = {"k": plan.model.k, "patterns": PATTERNS if _patterns(plan.model) else None}
@@ -47,7 +54,10 @@ def command(plan: Plan) -> str:
 
 
 def script(plan: Plan) -> str:
-    """Return the Python script that makes the same release, given the table and the schema beside it."""
+    """Return the Python script that makes the same release, given the table and the schema beside it.
+
+    It holds the seed, if there is one, as `command` does.
+    """
     reading = {"delimiter": plan.source.delimiter, "encoding": plan.source.encoding}
     model = f"shoal.{type(plan.model).__name__}({_keywords(_parameters(plan.model))})"
     saving = {"form": plan.form if plan.form != "csv" else None, "keep_key": plan.keep_key or None}
@@ -66,8 +76,17 @@ def script(plan: Plan) -> str:
 
 
 def write_beside(plan: Plan, folder: Path) -> None:
-    """Write what is needed to repeat a run into the folder of its release."""
-    texts = {SCHEMA: plan.schema.to_toml(), COMMAND: command(plan) + "\n", SCRIPT: script(plan)}
+    """Write what is needed to repeat a run into the folder of its release; the seed is not written."""
+    public, seed_of_command, seed_of_script = plan, "", ""
+    if "seed" in plan.choices:
+        public = replace(plan, choices={k: v for k, v in plan.choices.items() if k != "seed"})
+        seed_of_command = _WITHOUT_SEED.format("--seed with the number to the command")
+        seed_of_script = _WITHOUT_SEED.format("seed= with the number to anonymize()")
+    texts = {
+        SCHEMA: plan.schema.to_toml(),
+        COMMAND: f"{seed_of_command}{command(public)}\n",
+        SCRIPT: f"{seed_of_script}{script(public)}",
+    }
     if isinstance(plan.model, Patterned) and (patterns := _patterns(plan.model)):
         texts[PATTERNS] = tomli_w.dumps(patterns)
     for name, content in texts.items():
@@ -75,7 +94,7 @@ def write_beside(plan: Plan, folder: Path) -> None:
 
 
 def bundle(run: Run) -> Path:
-    """Return one file with all files of a run, but for the key."""
+    """Return one file with all files of a run, but for the key; none of them holds the seed."""
     target = run.folder / EVERYTHING
     if not target.exists():
         names = [*(n for n in RELEASE_FILES if n != KEY), SCHEMA, PATTERNS, COMMAND, SCRIPT]

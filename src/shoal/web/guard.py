@@ -8,7 +8,6 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
 from hashlib import sha256
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -29,6 +28,10 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 """What every answer says about itself, besides its policy."""
+_LONGEST_LENGTH = (
+    18  # digits of a length: what is longer is too large anyway, and not always a number to Python
+)
+_NEVER_IN_HOSTS = frozenset("/\\?#@ \t\r\n")
 
 
 class Guard:
@@ -49,6 +52,9 @@ class Guard:
         The name of the cookie. Cookies know no ports, so two servers need two names.
     scripts
         The scripts that stand in the page itself; no others may, and none may come from other hosts.
+    messages
+        Called once for each websocket. Returns a function that tells what a message becomes, or None if the
+        page never writes such a message: the connection then ends. By default all texts pass.
     """
 
     def __init__(
@@ -60,12 +66,14 @@ class Guard:
         most_bytes: int,
         cookie: str,
         scripts: Sequence[str] = (),
+        messages: Callable[[], Callable[[str], str | None]] = lambda: str,
     ) -> None:
         self._application = application
         self._token = token
         self._hosts = hosts
         self._most_bytes = most_bytes
         self._cookie = cookie
+        self._messages = messages
         self._headers = {**HEADERS, "content-security-policy": _policy(scripts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,7 +92,7 @@ class Guard:
         elif scope["type"] == "http":
             await self._let_through(scope, receive, send)
         else:
-            await self._application(scope, receive, send)
+            await self._application(scope, self._checking(receive, send), send)
 
     def _problem(self, scope: Scope, headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
         """Return why a request is refused; None if it is not."""
@@ -97,15 +105,17 @@ class Guard:
             )
         origin = headers.get("origin")
         needs_origin = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
-        if (origin is not None or needs_origin) and urlsplit(origin or "").netloc != headers["host"]:
+        if (origin is not None or needs_origin) and not _comes_from(origin or "", headers.get("host", "")):
             return HTTPStatus.FORBIDDEN, "This request comes from another page."
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._most_bytes:
+        if not length.isdecimal() or len(length) > _LONGEST_LENGTH or int(length) > self._most_bytes:
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._too_large()
         return None
 
     def _knows_host(self, host: str) -> bool:
         """Return whether a name is ours: another site's name may lead here, too, if its owner wants it to."""
+        if set(host) & _NEVER_IN_HOSTS:
+            return False
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -119,11 +129,9 @@ class Guard:
     def _has_token(self, scope: Scope, headers: dict[str, str]) -> bool:
         if scope["type"] == "http" and self._brings_token(scope):
             return True
-        try:
-            brought = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return False
-        return brought is not None and self._is_token(brought.value)
+        # By hand: one odd cookie of another server on this machine would spoil all of them for a parser.
+        pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
+        return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
 
     def _brings_token(self, scope: Scope) -> bool:
         query = parse_qs(scope["query_string"].decode("latin-1"))
@@ -146,6 +154,23 @@ class Guard:
         if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             await self._drain(receive, 0)
         await self._answer(send, status, message)
+
+    def _checking(self, receive: Receive, send: Send) -> Receive:
+        """Return a way to receive messages over the websocket that passes on those of the page only."""
+        check = self._messages()
+
+        async def checked() -> Message:
+            message = await receive()
+            if message["type"] != "websocket.receive":
+                return message
+            text = message.get("text")
+            passed = check(text) if text is not None else None
+            if passed is None:
+                await send({"type": "websocket.close", "code": 1008})
+                return {"type": "websocket.disconnect", "code": 1008}
+            return {**message, "text": passed}
+
+        return checked
 
     async def _let_through(self, scope: Scope, receive: Receive, send: Send) -> None:
         received, answered, too_much = 0, False, False
@@ -195,6 +220,15 @@ class Guard:
             message = await receive()
             received += len(message.get("body", b""))
             more = message.get("more_body", False)
+
+
+def _comes_from(origin: str, host: str) -> bool:
+    """Return whether a request comes from the page that is called by this name."""
+    try:
+        found = urlsplit(origin)
+    except ValueError:
+        return False
+    return found.scheme in ("http", "https") and bool(host) and found.netloc == host
 
 
 def _encoded(headers: Mapping[str, str]) -> Iterator[tuple[bytes, bytes]]:

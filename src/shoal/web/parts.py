@@ -40,17 +40,22 @@ def number(
     *,
     least: float | None = None,
     most: float | None = None,
-    by: str = "any",
+    whole: bool = False,
 ) -> Tag:
-    """Return a field for a number."""
+    """Return a field for a number.
+
+    It is a field for text: browsers call a number that they cannot read an empty field, and what is on the
+    screen must reach the server. The limits are for the eye; the server checks what is entered.
+    """
     entry = tags.input(
-        type="number",
+        type="text",
         id=name,
-        value="" if value is None else f"{value:g}",
+        value="" if value is None else _plain(value),
         min=least,
         max=most,
-        step=by,
-        inputmode="decimal",
+        inputmode="numeric" if whole else "decimal",
+        autocomplete="off",
+        spellcheck="false",
         **_described(name),
     )
     return _field(name, label, entry, hint)
@@ -172,6 +177,10 @@ def code(title: str, content: str, name: str) -> Tag:
         tags.pre(tags.code(content, id=name), tabindex="0"),
         class_="code",
     )
+
+
+def _plain(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:g}"
 
 
 def _field(name: str, label: str, entry: Tag, hint: TagChild, *, bare: bool = False) -> Tag:

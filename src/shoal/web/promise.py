@@ -2,112 +2,36 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import shutil
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
-from shoal.commands import MODELS, default_model, promise
+from shoal.commands import MODELS, default_model
 from shoal.distances import NAMES as DISTANCES
-from shoal.errors import InputError, Reason, ShoalError
+from shoal.errors import ShoalError
 from shoal.methods import METHODS
-from shoal.models import Dissimilarity, Model, SetAnonymity, SetDiversity
-from shoal.release import Format
-from shoal.schema import Kind, Schema
+from shoal.models import Model, SetDiversity
+from shoal.schema import Schema
 from shoal.web import export, parts
-from shoal.web.columns import Entries
-from shoal.web.desk import Desk, Plan, Problems, Run
-from shoal.web.tasks import Source
-
-
-@dataclass(frozen=True)
-class Card:
-    """What a model is, for somebody who has never heard of it.
-
-    Parameters
-    ----------
-    title
-        What it does.
-    words
-        What it means for a person in the table.
-    weak
-        Whether it is there for comparison rather than for publishing.
-    """
-
-    title: str
-    words: str
-    weak: bool = False
-
-
-CARDS = {
-    "freeform": Card(
-        "Hide everybody in a crowd",
-        "Each person could be any of at least k rows, and each row any of at least k persons. Rows need not "
-        "look alike, so the least is lost.",
-    ),
-    "k-anonymity": Card(
-        "Make rows look alike",
-        "Rows come in groups of at least k that look exactly the same. The classic promise, known to most "
-        "readers; it loses more.",
-    ),
-    "concealment": Card(
-        "Hide from somebody who knows everybody",
-        "At least k rows are left for each person, even to somebody who knows who is in the table and puts "
-        "everybody into a row.",
-    ),
-    "dissimilarity": Card(
-        "Keep sensitive values apart",
-        "Rows look alike in groups of at least k, and few of a group have nearly the same sensitive value, "
-        "such as almost the same salary.",
-    ),
-    "patterned": Card(
-        "Exact or blank",
-        "Rows look alike in groups of at least k, and each cell is either exact or blank. For readers who "
-        "cannot use ranges.",
-    ),
-    "set-anonymity": Card(
-        "Hide sets of items in a crowd",
-        "Each person's items fit at least k rows, and each row fits at least k persons.",
-    ),
-    "set-diversity": Card(
-        "Keep labels of sets apart",
-        "Each person's items fit rows with at least l different sensitive values.",
-    ),
-    "kk": Card(
-        "Fit k rows, and k persons", "As a crowd, but somebody who knows everybody may do better.", True
-    ),
-    "k1": Card("Each row fits k persons", "A person may still fit a single row.", True),
-    "1k": Card("Each person fits k rows", "A row may still fit a single person.", True),
-}
-"""Every model, the recommended ones first."""
-
-DIVERSITY = {
-    "l": ("l: how varied a crowd?", "No sensitive value is more frequent than 1 in l around a person."),
-    "p": ("p: how many values?", "At least p different sensitive values around a person."),
-    "entropy_l": ("entropy l", "A sharper form of l: the entropy is at least log(l)."),
-}
-"""The parameters about sensitive values: what they are called, and what they promise."""
-EFFORTS = {"": "balanced", "fast": "fast", "best": "best: takes longer, loses less"}
-SHOWN = (
-    "k",
-    "l",
-    "p",
-    "entropy_l",
-    "two_sided",
-    "withhold",
-    "epsilon",
-    "delta",
-    "distance",
-    "up_to",
-    "never",
+from shoal.web.columns import on_screen
+from shoal.web.desk import Desk, Problems, Run
+from shoal.web.fields import number
+from shoal.web.planning import (
+    CARDS,
+    CHOICES,
+    DIVERSITY,
+    EFFORTS,
+    FORMS,
+    field_of,
+    parameters_of,
+    planned,
+    read_parameters,
+    suitable,
 )
-"""The parameters of models that have a field."""
-FORMS = {"csv": "CSV: text", "parquet": "Parquet: typed"}
 
 
 def promise_step() -> Tag:
@@ -138,7 +62,10 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
     def models_shown() -> TagChild:
         schema = desk.schema()
         if schema is None:
-            return tags.p("Say what the columns are first.", class_="waiting")
+            return tags.p(
+                "Press “Use these columns” first. After an edit of a column, press it again.",
+                class_="waiting",
+            )
         best, names = default_model(schema), suitable(schema)
         return tags.fieldset(
             tags.legend("Promise", class_="unseen"),
@@ -151,11 +78,12 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
     @render.ui
     def parameters_shown() -> TagChild:
         schema, weighed, name = desk.schema(), desk.weighed(), input.model()
-        req(schema is not None and weighed is not None and name in MODELS)
+        req(schema is not None and weighed is not None)
         assert schema is not None
+        req(name in suitable(schema))
         assert weighed is not None
         with reactive.isolate():  # what was entered for another model is kept
-            k = input.k() if input.k.is_set() else None
+            k = _whole(input.k() if input.k.is_set() else None)
         return _parameters(name, schema, weighed, k)
 
     @render.ui
@@ -171,9 +99,12 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
         source, schema = desk.source(), desk.schema()
         req(source is not None and schema is not None)
         assert source is not None
-        epsilon = input.epsilon()
-        if epsilon is None:
-            desk.tell({"epsilon": "Say first how close is nearly the same."})
+        assert schema is not None
+        given, problems = read_parameters(["epsilon", "distance"], schema, lambda name: input[name]())
+        if not problems and "epsilon" not in given:
+            problems = {"epsilon": "Say first how close is nearly the same."}
+        if problems:
+            desk.tell(problems)
             return
         desk.start(
             "frontier",
@@ -181,8 +112,8 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
             advised.set,
             lambda _, message: {"epsilon": message},
             schema=schema,
-            epsilon=epsilon,
-            distance=input.distance() or None,
+            epsilon=given["epsilon"],
+            distance=given.get("distance"),
         )
 
     @reactive.effect
@@ -222,24 +153,28 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
     @reactive.event(input.go)
     def _() -> None:
         source, schema = desk.source(), desk.schema()
-        req(source is not None and schema is not None)
-        assert source is not None
-        assert schema is not None
+        if source is None or schema is None or on_screen(desk, input) != desk.used():
+            desk.tell({"columns": "A column was edited. Press “Use these columns” again first."})
+            return
+        settings = _settings(desk, input)
         plan, problems = planned(source, schema, input.model(), lambda name: input[name]())
         if plan is None:
             desk.stop()
             desk.tell(problems)
             return
         made = desk.runs()
-        number = made[-1].number + 1 if made else 1
-        folder = desk.folder / f"run-{number}"
+        latest = made[-1].number + 1 if made else 1
+        folder = desk.folder / f"run-{latest}"
         shutil.rmtree(folder, ignore_errors=True)  # of a run that was cancelled
         folder.mkdir(mode=0o700)
 
         def done(result: dict[str, Any]) -> None:
             export.write_beside(plan, folder)
-            desk.runs.set((*desk.runs(), Run(number, plan, folder, result)))
-            desk.shown.set(number)
+            desk.runs.set((*desk.runs(), Run(latest, plan, folder, result, settings)))
+            if (
+                desk.schema() is schema
+            ):  # else the columns were edited meanwhile, and this is not what they ask for
+                desk.shown.set(latest)
             desk.go_to("result")
 
         desk.start(
@@ -256,78 +191,39 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
         )
 
     @reactive.effect
+    def _() -> None:
+        run = desk.run_shown()
+        desk.outdated.set(run is not None and run.settings != _settings(desk, input))
+
+    @reactive.effect
     @reactive.event(input.cancel)
     def _() -> None:
         desk.stop()
 
 
-def suitable(schema: Schema) -> list[str]:
-    """Return the names of the models that a table with this schema can have, the usual one first."""
-    items = any(column.kind is Kind.ITEMS for column in schema.quasi)
-    names = [
-        name
-        for name in CARDS
-        if (MODELS[name] in (SetAnonymity, SetDiversity)) == items
-        and (schema.sensitive or MODELS[name] not in (SetDiversity, Dissimilarity))
-    ]
-    return sorted(names, key=lambda name: name != default_model(schema))
-
-
-def parameters_of(model: str, schema: Schema) -> list[str]:
-    """Return the parameters of a model that have a field, for a table with this schema."""
-    names = [field.name for field in fields(MODELS[model]) if field.name in SHOWN]
-    return [name for name in names if schema.sensitive or name not in DIVERSITY]
-
-
-def planned(source: Source, schema: Schema, model: str, entry: Entries) -> tuple[Plan | None, Problems]:
-    """Return what the fields of a promise ask for, or what is wrong with them."""
-    wanted = parameters_of(model, schema)
-    given = {name: entry(name) for name in wanted}
-    if "distance" in given:
-        given["distance"] = given["distance"] or None
-    if "never" in given:
-        given["never"] = tuple(given["never"] or ())
-    needed = [f.name for f in fields(MODELS[model]) if f.default is MISSING and f.default_factory is MISSING]
-    empty = [name for name in needed if given.get(name) is None]
-    if empty:
-        return None, dict.fromkeys(empty, "A number is needed here.")
-    try:
-        promised = promise(model, **{name: value for name, value in given.items() if value is not None})
-        choices = _choices(model, entry)
-    except ShoalError as error:
-        return None, _where_parameter(wanted, str(error))
-    form: Format = "parquet" if entry("form") == "parquet" else "csv"
-    return Plan(source, schema, promised, choices, form, bool(entry("keep_key"))), {}
-
-
-def _choices(model: str, entry: Entries) -> dict[str, Any]:
-    choices: dict[str, Any] = {}
-    if entry("method"):
-        choices["method"] = entry("method")
-    if entry("effort") and "effort" in _options(MODELS[model], entry("method")):
-        choices["effort"] = entry("effort")
-    seed = entry("seed").strip()
-    if seed:
-        if not seed.isdecimal():
-            raise InputError(f"seed = {seed} is not a whole number", reason=Reason.PARAMETER)
-        choices["seed"] = int(seed)
-    return choices
-
-
-def _options(model: type[Model], method: str | None) -> Mapping[str, Any]:
-    known = METHODS[model]
-    return inspect.signature(known[method] if method in known else next(iter(known.values()))).parameters
-
-
-def _where_parameter(wanted: list[str], message: str) -> Problems:
-    """Return beside which field an error belongs: messages begin with the parameter, or name its column."""
-    named = [name for name in (*wanted, "seed") if message.startswith(f"{name} = ")]
-    return {named[0] if named else "promise": message}
-
-
 def _where(model: Model, message: str) -> Problems:
-    place = _where_parameter([field.name for field in fields(model)], message)
+    place = field_of([field.name for field in fields(model)], message)
     return {"run": message} if "promise" in place else {**place, "run": message}
+
+
+def _settings(desk: Desk, input: Inputs) -> object:  # noqa: A002 - Shiny's own word
+    """Return what stands in all fields that decide on a release; equal if these are."""
+    names = ["model", *CHOICES]
+    model = input.model() if input.model.is_set() else None
+    schema = desk.schema()
+    if schema is not None and model in suitable(schema):
+        names += parameters_of(model, schema)
+    entries = [input[name]() if input[name].is_set() else None for name in names]
+    return desk.used(), names, entries
+
+
+def _whole(value: object) -> int | None:
+    """Return the whole number in a field; None if there is something else, which is told when it is used."""
+    try:
+        found = number(value)
+    except ShoalError:
+        return None
+    return found if isinstance(found, int) else None
 
 
 def _card(name: str, recommended: bool) -> Tag:
@@ -359,7 +255,7 @@ def _parameters(name: str, schema: Schema, weighed: dict[str, Any], k: int | Non
                 "hides better, and loses more.",
                 least=2,
                 most=records,
-                by="1",
+                whole=True,
             )
         )
     entries += [_diversity(each, name, weighed) for each in DIVERSITY if each in known]
@@ -399,7 +295,7 @@ def _diversity(parameter: str, model: str, weighed: dict[str, Any]) -> Tag:
         f"{words} At most {most:g} ({least}){'' if needed else '; empty: not promised'}.",
         least=2 if needed else 1,
         most=most,
-        by="1" if parameter == "p" or needed else "any",
+        whole=parameter == "p" or needed,
     )
 
 
@@ -411,7 +307,12 @@ def _special(known: list[str], schema: Schema) -> list[TagChild]:
     if "withhold" in known:
         entries.append(
             parts.number(
-                "withhold", "Withhold", 0, "Share of people left out at random, below 1.", least=0, most=1
+                "withhold",
+                "Withhold",
+                0,
+                "Share of people left out at random, below 1; empty: 0.",
+                least=0,
+                most=1,
             )
         )
     if "epsilon" in known:
@@ -438,7 +339,7 @@ def _special(known: list[str], schema: Schema) -> list[TagChild]:
                 f"At most; 0 to {len(names)}, empty: any.",
                 least=0,
                 most=len(names),
-                by="1",
+                whole=True,
             ),
             tags.fieldset(
                 tags.legend("Never blank", class_="label"),

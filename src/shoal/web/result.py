@@ -9,6 +9,7 @@ from typing import Any
 from htmltools import HTML, Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
+from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
 from shoal.web import export, parts
 from shoal.web.data import DEMO
@@ -18,7 +19,7 @@ FILES = {
     "certificate.json": "what was promised, lost and found",
     "report.html": "this result as a page that opens anywhere",
     export.SCHEMA: "what the columns are",
-    export.COMMAND: "the command that makes this release",
+    export.COMMAND: "the command that makes such a release",
     export.SCRIPT: "the same in Python",
 }
 """What can be downloaded besides the release, and what it is."""
@@ -51,10 +52,10 @@ def serve_result(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own
     def result_shown() -> TagChild:
         run = desk.run_shown()
         if run is None:
-            return tags.p("Make a release first.", class_="waiting")
+            return tags.p(_nothing(desk), class_="waiting")
         result = run.result
         return tags.div(
-            tags.div(tags.b("✓ Audit passed"), tags.span(result["verdict"]), class_="verdict", id="verdict"),
+            ui.output_ui("verdict_shown"),
             _seeded(run),
             [parts.notice(note) for note in result["certificate"].get("notes", ())],
             tags.ul(
@@ -67,19 +68,33 @@ def serve_result(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own
 
     @render.ui
     def comparison_shown() -> TagChild:
-        return _comparison(desk.runs(), desk.shown()) if len(desk.runs()) > 1 else None
+        runs, shown = desk.runs(), desk.shown()
+        return _comparison(runs, shown) if len(runs) > 1 or (runs and shown is None) else None
 
     @reactive.effect
     @reactive.event(input.shown_run)
     def _() -> None:
-        desk.shown.set(int(input.shown_run()))
+        numbers = {str(run.number): run.number for run in desk.runs()}
+        chosen = input.shown_run()
+        if isinstance(chosen, str) and chosen in numbers:
+            desk.shown.set(numbers[chosen])
 
     @render.ui
     def downloads_shown() -> TagChild:
         run = desk.run_shown()
         if run is None:
-            return tags.p("Make a release first.", class_="waiting")
-        return _downloads(run)
+            return tags.p(_nothing(desk), class_="waiting")
+        return TagList(ui.output_ui("outdated_shown"), _downloads(run))
+
+    @render.ui
+    def verdict_shown() -> TagChild:
+        run = desk.run_shown()
+        return None if run is None else _verdict(run, outdated=desk.outdated())
+
+    @render.ui
+    def outdated_shown() -> TagChild:
+        run = desk.run_shown()
+        return _outdated(run) if run is not None and desk.outdated() else None
 
     def path_of(name: str) -> str:
         run = desk.run_shown()
@@ -130,11 +145,47 @@ def _identities() -> dict[str, str]:
     return {f"get_{name.replace('.', '_')}": name for name in FILES}
 
 
+def _nothing(desk: Desk) -> str:
+    """Return what stands where no run is shown."""
+    if not desk.runs():
+        return "Make a release first."
+    return "The columns were edited after the last run. Make the release again, or choose a run above."
+
+
+def _verdict(run: Run, *, outdated: bool) -> Tag:
+    verdict = tags.span(run.result["verdict"])
+    if not outdated:
+        box, heading = VERDICTS[run.result["certificate"]["audit"]["status"]]
+        return tags.div(tags.b(heading), verdict, class_=box, id="verdict")
+    title = tags.b(f"Run {run.number}, not what the page shows now")
+    return tags.div(
+        tags.div(title, verdict, class_="verdict broken", id="verdict"), _outdated(run), id="outdated"
+    )
+
+
+def _outdated(run: Run) -> Tag:
+    return parts.notice(
+        f"Run {run.number} was made with other settings than those on this page now. "
+        "Make the release again to use the new ones.",
+        alert=True,
+    )
+
+
 def _seeded(run: Run) -> Tag | None:
     if "seed" not in run.plan.choices:
         return None
     return parts.notice(
-        "This release is seeded: whoever knows the seed can undo the shuffle. Do not publish it.", alert=True
+        "This release is seeded: everyone who has the seed and the original table can undo the shuffle. "
+        "Do not publish it.",
+        alert=True,
+    )
+
+
+def _seed_below(run: Run) -> Tag | None:
+    if "seed" not in run.plan.choices:
+        return None
+    return parts.notice(
+        "The seed stands in the lines below and in no file. Keep it apart from the release.", alert=True
     )
 
 
@@ -231,13 +282,14 @@ def _downloads(run: Run) -> TagList:
         tags.ul(
             parts.download(f"get_{form}", f"release.{form}", "the table to publish"),
             [parts.download(identity, name, FILES[name]) for identity, name in _identities().items()],
-            parts.download("get_everything", export.EVERYTHING, "all of these, and nothing secret"),
+            parts.download("get_everything", export.EVERYTHING, "all of these; neither the key nor the seed"),
             parts.download("get_demo", DEMO, "the made-up table") if run.plan.source.made_up else None,
             class_="downloads",
         ),
         key,
         tags.h3("The same without this page"),
         tags.p("Put the table and schema.toml into one folder, and run there:"),
+        _seed_below(run),
         parts.code("Command line", export.command(run.plan), "command"),
         parts.code("Python", export.script(run.plan), "script"),
     )

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import secrets
+import signal
 import socket
 import tempfile
+import threading
 import webbrowser
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import uvicorn
 
@@ -18,6 +23,8 @@ from shoal.errors import InputError, Reason
 from shoal.web import LOOPBACK
 from shoal.web.app import application, inline_scripts
 from shoal.web.guard import Guard
+from shoal.web.leftovers import private_folder, sweep
+from shoal.web.messages import Conversation
 
 
 def serve(
@@ -28,7 +35,7 @@ def serve(
     most_bytes: int,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve the page until the process is told to end.
+    """Serve the page until the process is told to end; first remove what servers that were killed left.
 
     Parameters
     ----------
@@ -47,12 +54,19 @@ def serve(
         If it is not possible to listen there.
     """
     token = secrets.token_urlsafe(32)
-    with closing(_listening(host, port)) as listening, tempfile.TemporaryDirectory(prefix="shoal-") as folder:
+    parent = Path(tempfile.gettempdir())
+    sweep(parent)
+    with (
+        closing(_listening(host, port)) as listening,
+        _ending_by_hangup(),
+        _for_us_alone(),
+        private_folder(parent) as folder,
+    ):
         taken = listening.getsockname()[1]
         # Whatever is written aside, by Shiny as well, lies in one private folder and goes with it.
-        tempfile.tempdir = folder
-        hosts = {"localhost", host.lower(), socket.gethostname().lower()}
-        page = application(Path(folder), most_bytes, shared)
+        tempfile.tempdir = str(folder)
+        hosts = {"localhost", host.lower(), socket.gethostname().lower()} - {""}
+        page = application(folder, most_bytes, shared)
         guard = Guard(
             page,
             token,
@@ -60,6 +74,7 @@ def serve(
             most_bytes=most_bytes,
             cookie=f"shoal-{taken}",
             scripts=inline_scripts(page),
+            messages=Conversation,
         )
         config = uvicorn.Config(
             guard,
@@ -95,6 +110,56 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """End in good order when the terminal is closed, too, and not only by the signals of uvicorn."""
+        with super().capture_signals():
+            if not _handles_hangup():
+                yield
+                return
+            before = signal.signal(signal.SIGHUP, self.handle_exit)
+            try:
+                yield
+            finally:
+                signal.signal(signal.SIGHUP, before)
+
+
+@contextmanager
+def _ending_by_hangup() -> Iterator[None]:
+    """Turn the signal that the terminal was closed into an exit, so that files are removed."""
+    if not _handles_hangup() or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGHUP, _exit)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def _handles_hangup() -> bool:
+    """Return whether a closed terminal ends this process: not where there are none, nor under nohup."""
+    return (
+        hasattr(signal, "SIGHUP")
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    )
+
+
+def _exit(number: int, frame: FrameType | None) -> NoReturn:
+    del frame
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def _for_us_alone() -> Iterator[None]:
+    """Close all files that are written meanwhile to other users, also those of worker processes."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _listening(host: str, port: int) -> socket.socket:

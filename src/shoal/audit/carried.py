@@ -1,0 +1,383 @@
+"""What the columns that are carried along could tell: unique values, copies, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.audit.reading import ReleasedColumn
+from shoal.domain import Attribute, ItemsDomain
+from shoal.encoding import factorize, to_polars
+from shoal.errors import InputError
+from shoal.normalization import normalized
+from shoal.schema import Role
+from shoal.table import Table
+from shoal.written import items_columns
+
+NEARLY_UNIQUE = 0.5
+"""A column could identify if at least this share of the rows have a value that no other row has."""
+FEW_ROWS = 10
+"""With fewer rows, only a column that is not sensitive and different in every row could identify."""
+COPIED = 0.9
+"""A column repeats another if it is equal to it in at least this share of the records."""
+STILL_THERE = 0.5
+"""A column of the release is that of the original if it has at least this share of its values."""
+GIVEN_AWAY = 0.9
+"""A column gives another away if guesses with it are wrong less often by at least this share than without."""
+ENOUGH = 5
+"""At least so many records must show that it is no chance."""
+SAMPLE = 20_000
+"""From more records, some are looked at first, which most often shows that a column tells nothing."""
+NESTED = pl.List | pl.Array | pl.Struct | pl.Binary
+"""Types whose values are only equal or not."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A column of a release that could identify records although the quasi-identifiers do not.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    own_values
+        The share of the rows that have a value that no other row has, if that is too large; else None.
+    repeats
+        The identifiers and quasi-identifiers of the original whose values it repeats.
+    gives_away
+        The identifiers and quasi-identifiers of the original whose value follows from its value.
+    """
+
+    column: str
+    own_values: float | None = None
+    repeats: tuple[str, ...] = ()
+    gives_away: tuple[str, ...] = ()
+
+    @property
+    def warning(self) -> str:
+        """What it could tell, in plain words and without any value."""
+        reasons = []
+        if self.repeats:
+            reasons.append(f"it repeats the {' and the '.join(self.repeats)}")
+        if self.gives_away:
+            reasons.append(f"it gives away the {' and the '.join(self.gives_away)}")
+        if self.own_values == 1:
+            reasons.append("every row has a value of its own")
+        elif self.own_values is not None:
+            reasons.append(f"{math.floor(100 * self.own_values)}% of the rows have a value of their own")
+        return f"column {self.column!r} could identify records: {', and '.join(reasons)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "column": self.column,
+            "own_values": self.own_values,
+            "repeats": list(self.repeats),
+            "gives_away": list(self.gives_away),
+        }
+
+
+def carried_along(
+    frame: nw.DataFrame[Any], table: Table, columns: Sequence[ReleasedColumn]
+) -> tuple[Carried, ...]:
+    """Return the columns of a release, beside the quasi-identifiers, that could identify records.
+
+    These are columns in which most rows have a value of their own, columns that repeat an identifier or a
+    quasi-identifier of the original, and columns from which one follows. What the release shows exactly
+    cannot be given away. Time is O(n log n) for each such column, and for each of them with each identifier
+    and quasi-identifier.
+
+    Parameters
+    ----------
+    frame
+        The release.
+    table
+        The original.
+    columns
+        The quasi-identifiers of the release, as an outsider reads them.
+    """
+    generalized = {
+        name
+        for attribute in table.attributes
+        for name in (
+            items_columns(attribute.column.name)
+            if isinstance(attribute.domain, ItemsDomain)
+            else (attribute.column.name,)
+        )
+    }
+    identifiers = {column.name for column in table.schema.having(Role.IDENTIFIER)}
+    sensitive = {column.name for column in table.schema.sensitive}
+    hidden = [
+        (attribute, column)
+        for attribute, column in zip(table.attributes, columns, strict=True)
+        if (column.values.sizes()[column.cell] > 1).any()
+    ]
+    # A table that a release refers to has none of them any more.
+    known = [name for name in table.frame.columns if name in identifiers]
+    original = _Original(table, known)
+    found = []
+    for name in frame.columns:
+        if name in generalized or name in identifiers:
+            continue
+        cells = _cells(frame[name])
+        own = values_of_their_own(cells)
+        share = own / len(cells) if identifying(own, len(cells), name in sensitive) else None
+        if name in table.frame.columns and _same_values(cells, original.cells(name)):
+            repeats = tuple(original.repeated(name, hidden))
+            gives_away = tuple(original.given_away(name, hidden, repeats))
+        else:
+            repeats, gives_away = tuple(original.found_in(cells, hidden)), ()
+        if share is not None or repeats or gives_away:
+            found.append(Carried(name, share, repeats, gives_away))
+    return tuple(found)
+
+
+def values_of_their_own(cells: pl.Series) -> int:
+    """Return how many rows have a value that no other row has; a missing value is none."""
+    known = cells.drop_nulls()
+    if isinstance(known.dtype, NESTED):
+        known = known.to_frame().hash_rows(seed=0)
+    return int(known.is_unique().sum())
+
+
+def identifying(own: int, rows: int, sensitive: bool) -> bool:
+    """Return whether so many values of their own could identify.
+
+    Parameters
+    ----------
+    own
+        How many rows have a value that no other row has.
+    rows
+        How many rows there are.
+    sensitive
+        Whether the column is sensitive.
+    """
+    if rows < FEW_ROWS:
+        return 1 < rows == own and not sensitive
+    return own >= NEARLY_UNIQUE * rows
+
+
+class _Original:
+    """The columns of the original, each read once and only if it is asked for.
+
+    Parameters
+    ----------
+    table
+        The original.
+    identifiers
+        The names of its identifiers.
+    """
+
+    def __init__(self, table: Table, identifiers: Sequence[str]) -> None:
+        self._table, self._identifiers = table, identifiers
+        self._read: dict[str, pl.Series] = {}
+        self._sampled: dict[str, pl.Series | None] = {}
+        self._coded: dict[str, NDArray[np.int32]] = {}
+
+    def cells(self, name: str) -> pl.Series:
+        """Return a column."""
+        if name not in self._read:
+            self._read[name] = _cells(self._table.frame[name])
+        return self._read[name]
+
+    def _codes(self, name: str) -> NDArray[np.int32]:
+        if name not in self._coded:
+            cells = self.cells(name)
+            if isinstance(cells.dtype, NESTED):
+                cells = cells.to_frame().hash_rows(seed=0)
+            elif cells.dtype == pl.Boolean or cells.dtype.is_temporal():
+                cells = cells.to_physical().cast(pl.Int64)
+            self._coded[name] = factorize(cells)[1]
+        return self._coded[name]
+
+    def _others(self, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[tuple[str, str]]:
+        """Yield the name of each column that must not be told, and what to call it."""
+        for name in self._identifiers:
+            yield name, f"identifier {name!r}"
+        for attribute, _ in hidden:
+            if not isinstance(attribute.domain, ItemsDomain):
+                yield attribute.column.name, f"quasi-identifier {attribute.column.name!r}"
+
+    def repeated(self, name: str, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[str]:
+        """Yield what a column of the original repeats, record by record."""
+        for other, words in self._others(hidden):
+            # A few records show most often that it repeats nothing.
+            if _equal(self._few(name), self._few(other)) is not False and _equal(
+                _keys(self.cells(name)), _keys(self.cells(other))
+            ):
+                yield words
+
+    def _few(self, name: str) -> pl.Series | None:
+        """Return some values of a column, as `_keys` writes them."""
+        if name not in self._sampled:
+            size = len(self._table)
+            places = np.linspace(0, size - 1, min(size, SAMPLE // 20)).astype(np.int64)
+            self._sampled[name] = _keys(self.cells(name).gather(places))
+        return self._sampled[name]
+
+    def given_away(
+        self, name: str, hidden: Sequence[tuple[Attribute, ReleasedColumn]], repeats: Sequence[str]
+    ) -> Iterator[str]:
+        """Yield what follows from a column of the original and is not already repeated by it."""
+        for other in self._identifiers:
+            words = f"identifier {other!r}"
+            if words not in repeats and follows(self._codes(name), self._codes(other)):
+                yield words
+        for attribute, _ in hidden:
+            words = f"quasi-identifier {attribute.column.name!r}"
+            if words not in repeats and follows(self._codes(name), attribute.codes):
+                yield words
+
+    def found_in(self, cells: pl.Series, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[str]:
+        """Yield what a column repeats that only the release has, so that nobody knows whose its values are.
+
+        All values of a column must be there, each as often. A quasi-identifier must be covered, too.
+        """
+        keys = _keys(cells)
+        if keys is None or keys.null_count() == len(keys):
+            return
+        shown = {column.name: (attribute, column) for attribute, column in hidden}
+        for other, words in self._others(hidden):
+            theirs = _keys(self.cells(other))
+            if theirs is None or theirs.n_unique() < ENOUGH or _common(keys, theirs) < COPIED * len(keys):
+                continue
+            if other not in shown or _covered(keys, *shown[other]):
+                yield words
+
+
+def follows(by: NDArray[np.int32], of: NDArray[np.int32]) -> bool:
+    """Return whether the value of one column follows from that of another, with hardly an exception.
+
+    Only values that occur more than once can show that. The first record of each is left out, and the most
+    frequent value of the other column, which is easy to guess, does not count.
+
+    Parameters
+    ----------
+    by, of
+        The codes of both columns, negative where a value is missing in the first.
+    """
+    if len(by) > SAMPLE:
+        # All records of some values, drawn by a hash of these.
+        share = 2**32 * SAMPLE // len(by)
+        few = (by.astype(np.uint64) * np.uint64(2_654_435_761)) % np.uint64(2**32) < share
+        if _explained(by[few], of[few]) not in (None, True):
+            return False
+    return _explained(by, of) is True
+
+
+def _explained(by: NDArray[np.int32], of: NDArray[np.int32]) -> bool | None:
+    """Return whether a column follows from another; None if too few records could show it."""
+    known = by >= 0
+    often = np.bincount(by[known], minlength=1)
+    known[known] = often[by[known]] > 1
+    by, of = by[known].astype(np.int64), of[known] - of.min(initial=0)
+    values = int(of.max(initial=0)) + 1
+    most = int(np.bincount(of, minlength=1).max())
+    if len(of) - most < ENOUGH:
+        return None
+    width = len(often) * values
+    if width <= 8 * len(by):
+        highest = np.bincount(by * values + of, minlength=width).reshape(-1, values).max(axis=1)
+    else:
+        pairs, counts = np.unique(by * values + of, return_counts=True)
+        first = np.flatnonzero(np.diff(pairs // values, prepend=-1))
+        highest = np.maximum.reduceat(counts, first)
+    highest = highest[highest > 0]
+    right = int((highest - 1).sum()) / (len(by) - len(highest))
+    chance = most / len(by)
+    return right - chance >= GIVEN_AWAY * (1 - chance)
+
+
+def _equal(mine: pl.Series | None, theirs: pl.Series | None) -> bool | None:
+    """Return whether two columns are the same, not counting the most frequent value of the second.
+
+    None if too few records have another value.
+    """
+    if mine is None or theirs is None:
+        return False
+    known = theirs.drop_nulls()
+    judged = theirs.is_not_null()
+    if len(known):
+        judged &= (theirs != known.mode()[0]).fill_null(value=False)
+    count = int(judged.sum())
+    if count < ENOUGH:
+        return None
+    return int((mine.filter(judged) == theirs.filter(judged)).sum()) >= COPIED * count
+
+
+def _same_values(released: pl.Series, original: pl.Series) -> bool:
+    """Return whether a column of a release still has the values of the original."""
+    if released.dtype != original.dtype:
+        ours, theirs = _keys(released), _keys(original)
+        if ours is None or theirs is None:
+            return True
+        released, original = ours, theirs
+    if isinstance(released.dtype, NESTED):
+        return True
+    return _common(released, original) >= STILL_THERE * (len(released) - released.null_count())
+
+
+def _common(one: pl.Series, other: pl.Series) -> int:
+    """Return how many values two columns have in common, each as often as it is in both."""
+    mine, theirs = (
+        pl.DataFrame({"value": each.drop_nulls()}).group_by("value").agg(pl.len()) for each in (one, other)
+    )
+    both = mine.join(theirs, on="value")
+    return int(both.select(pl.min_horizontal("len", "len_right")).to_series().sum())
+
+
+def _covered(keys: pl.Series, attribute: Attribute, column: ReleasedColumn) -> bool:
+    """Return whether nearly each value lies in what its row shows of a quasi-identifier."""
+    labels = _keys(attribute.domain.values)
+    assert labels is not None
+    code_of = {label: code for code, label in enumerate(labels) if label is not None}
+    codes = np.array([code_of.get(key, -1) for key in keys], dtype=np.int32)
+    known = codes >= 0
+    covered = column.values.covers(column.cell[known], codes[known])
+    return int(covered.sum()) >= COPIED * len(keys)
+
+
+def _keys(cells: pl.Series) -> pl.Series | None:
+    """Return texts that are equal where values are the same but for spelling; None for nested values."""
+    if isinstance(cells.dtype, NESTED):
+        return None
+    if cells.dtype == pl.Duration:
+        cells = cells.to_physical()
+    if cells.dtype.is_temporal():
+        return cells.cast(pl.String).str.replace(r"[ T]00:00:00(\.0+)?$", "")
+    if cells.dtype != pl.String:
+        return cells.cast(pl.Float64, strict=False).cast(pl.String)
+    texts = cells.unique()
+    keys = normalized(texts)
+    numbers = keys.cast(pl.Float64, strict=False).cast(pl.String)
+    keys = pl.select(pl.coalesce(numbers, keys)).to_series()
+    return cells.replace_strict(texts, keys, return_dtype=pl.String)
+
+
+def _cells(series: nw.Series[Any]) -> pl.Series:
+    """Return a column with null wherever a value is missing; values of several types as texts."""
+    try:
+        cells = to_polars(series)
+    except InputError:
+        cells = pl.Series(dtype=pl.Object)
+    if cells.dtype == pl.Object:
+        pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
+        cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
+    if isinstance(cells.dtype, pl.Categorical | pl.Enum) or cells.dtype == pl.Null:
+        cells = cells.cast(pl.String)
+    if cells.dtype == pl.String:
+        return cells.set(cells == "", None)
+    return cells.fill_nan(None) if cells.dtype.is_float() else cells
+
+
+def worded(warnings: Sequence[str], most: int = 4) -> str:
+    """Return warnings as a part of a sentence."""
+    more = f"; and {len(warnings) - most} more" if len(warnings) > most else ""
+    return "; ".join(warnings[:most]) + more

@@ -1,0 +1,146 @@
+"""How many rows have a value that no other row has, counted part by part in little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.audit.carried import Carried, identifying
+from shoal.audit.outcome import verdict_of
+from shoal.models import Model
+from shoal.schema import Role, Schema
+
+SIZE = 1 << 14
+"""At most so many values of a column are remembered; with more, the count is estimated from these."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnValues:
+    """Which values of a column occur once: all of them, or those with the lowest hashes.
+
+    Parts can be looked at anywhere and merged in any order. Of n rows with a share s of values of their own,
+    s is known exactly up to `SIZE` different values, and else with a standard error below 1%.
+
+    Parameters
+    ----------
+    limit
+        Only hashes below this are remembered.
+    hashes, counts
+        These, ascending, and how often each value occurs; more than once counts as twice.
+    """
+
+    limit: int = 2**64
+    hashes: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @classmethod
+    def of(cls, cells: pl.Series) -> OwnValues:
+        """Return those of some cells; a missing value is none."""
+        known = cells.drop_nans() if cells.dtype.is_float() else cells
+        known = known.filter(known != "") if known.dtype == pl.String else known
+        found = known.drop_nulls().to_frame()
+        hashes = found.hash_rows(seed=0).to_numpy() if found.height else np.empty(0, dtype=np.uint64)
+        return cls(2**64, *np.unique(hashes, return_counts=True))._shortened()
+
+    def merged(self, other: OwnValues) -> OwnValues:
+        """Return those of two parts together."""
+        hashes, which = np.unique(np.concatenate((self.hashes, other.hashes)), return_inverse=True)
+        counts = np.bincount(which, np.concatenate((self.counts, other.counts)), len(hashes))
+        limit = min(self.limit, other.limit)
+        return OwnValues(limit, hashes, counts.astype(np.int64))._shortened()
+
+    def _shortened(self) -> OwnValues:
+        limit = self.limit
+        kept = int(np.searchsorted(self.hashes, np.uint64(limit - 1), side="right"))
+        if kept > SIZE:
+            limit, kept = int(self.hashes[SIZE]), SIZE
+        return OwnValues(limit, self.hashes[:kept], np.minimum(self.counts[:kept], 2))
+
+    def count(self, rows: int) -> int:
+        """Return how many of so many rows have a value of their own, about."""
+        once = self.counts == 1
+        count = int(once.sum())
+        if self.limit == 2**64:
+            return count
+        about = round(count * 2**64 / self.limit)
+        if about > 0.97 * rows and once.all():
+            return rows
+        return min(about, rows - 1)
+
+
+def carried_names(schema: Schema) -> list[str]:
+    """Return the columns that are released as they are."""
+    return [c.name for c in schema if c.role in (Role.SENSITIVE, Role.OTHER)]
+
+
+def seen_in(frame: pl.DataFrame, names: Sequence[str]) -> dict[str, OwnValues]:
+    """Return the values of their own of some columns of a part."""
+    return {name: OwnValues.of(frame[name]) for name in names}
+
+
+def merged(one: Mapping[str, OwnValues], other: Mapping[str, OwnValues]) -> dict[str, OwnValues]:
+    """Return the values of their own of two parts, by column."""
+    names = {**one, **other}
+    return {name: one.get(name, OwnValues()).merged(other.get(name, OwnValues())) for name in names}
+
+
+def judged(
+    audit: Mapping[str, Any],
+    audits: Sequence[Mapping[str, Any]],
+    own: Mapping[str, OwnValues],
+    schema: Schema,
+    model: Model,
+) -> dict[str, Any]:
+    """Return an audit of all blocks together with what carried columns could tell in the whole release.
+
+    Parameters
+    ----------
+    audit
+        What was found in all blocks together.
+    audits
+        What was found in each.
+    own
+        The values of their own in the whole release, by column.
+    schema
+        What the columns of the table are.
+    model
+        The promise.
+    """
+    rows, found = audit["rows"], []
+    for name in carried_names(schema):
+        count = own[name].count(rows)
+        sensitive = schema[name].role is Role.SENSITIVE
+        share = count / rows if identifying(count, rows, sensitive) else None
+        repeats, gives_away = (_anywhere(audits, name, what) for what in ("repeats", "gives_away"))
+        if share is not None or repeats or gives_away:
+            found.append(Carried(name, share, repeats, gives_away))
+    warnings = [each.warning for each in found]
+    unchecked = ["whether carried columns repeat identifiers"] if schema.having(Role.IDENTIFIER) else []
+    return {
+        **audit,
+        "status": "caution" if warnings else "holds",
+        "verdict": verdict_of(model.sentence(), warnings),
+        "warnings": warnings,
+        "carried": [each.as_dict() for each in found],
+        "not_checked": unchecked,
+    }
+
+
+def _anywhere(audits: Sequence[Mapping[str, Any]], name: str, what: str) -> tuple[str, ...]:
+    """Return what a column tells in some block, and in how many rows if not in all."""
+    rows: dict[str, int] = {}
+    for audit in audits:
+        for carried in audit["carried"]:
+            if carried["column"] == name:
+                for words in carried[what]:
+                    rows[words] = rows.get(words, 0) + audit["rows"]
+    total = sum(audit["rows"] for audit in audits)
+    return tuple(
+        words if count == total else f"{words} (in blocks with {count / total:.0%} of the rows)"
+        for words, count in rows.items()
+    )

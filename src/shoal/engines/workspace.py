@@ -1,0 +1,256 @@
+"""The working folder of a run in blocks: private, removed at the end, kept only for a run that can go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shoal.errors import InputError, Reason
+from shoal.methods import Progress
+from shoal.staging import remove_folder
+
+MANIFEST, PLAN = "manifest.json", "plan.pickle"
+"""What says which call a folder belongs to, and what a run goes on from."""
+_LOCK, _PART = "lock", ".part"
+
+
+class _UnfinishedError(InputError):
+    """A run stopped for a reason that may be gone when the same call is made again."""
+
+
+class Workspace:
+    """A working folder.
+
+    Parameters
+    ----------
+    folder
+        Where it is.
+    progress
+        The caller's; an error that it raises ends a run that the caller may want to go on with.
+    """
+
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        self.folder = folder
+        self._progress = progress
+        self._cancelled: BaseException | None = None
+
+    def progress(self, stage: str, share: float) -> None:
+        """Tell the caller how far the run is, and remember if the caller wants no more."""
+        try:
+            self._progress(stage, share)
+        except BaseException as error:
+            self._cancelled = error
+            raise
+
+    def cancelled(self, error: BaseException) -> bool:
+        """Return whether an error is how the caller said to want no more."""
+        return error is self._cancelled
+
+    def resumable(self, error: BaseException) -> bool:
+        """Return whether the same call can go on from here after an error, and would not meet it for sure."""
+        if not (self.folder / PLAN).exists():
+            return False
+        if not isinstance(error, Exception) or self.cancelled(error):
+            return True
+        unwritable = isinstance(error, InputError) and error.reason is Reason.OUTPUT_UNWRITABLE
+        return unwritable or isinstance(error, OSError | MemoryError | _UnfinishedError)
+
+
+@contextmanager
+def workspace(folder: Path, fingerprint: str, *, fresh: bool, progress: Progress) -> Iterator[Workspace]:
+    """Open a private folder for a call, with what the same call left in it.
+
+    It is removed at the end, also after an error, unless the same call could go on from there: then the error
+    says what stays.
+
+    Parameters
+    ----------
+    folder
+        Where it is.
+    fingerprint
+        What tells the call from others.
+    fresh
+        Whether to remove what is left from before.
+    progress
+        Called with what is being done and the share of it that is done; may raise to cancel.
+
+    Raises
+    ------
+    InputError
+        If the folder is not ours, holds what another call left, is in use, or cannot be written.
+    """
+    _require_ours(folder)
+    with _errors_named(folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    with _locked(folder):
+        if not fresh:
+            _require_same(folder, fingerprint)
+        opened = Workspace(folder, progress)
+        try:
+            if fresh:
+                _empty(folder)
+            write_whole(folder / MANIFEST, json.dumps({"fingerprint": fingerprint}).encode())
+            yield opened
+        except BaseException as error:
+            stays = opened.resumable(error)
+            if not stays:
+                remove_folder(folder)
+            if isinstance(error, OSError) and not opened.cancelled(error):
+                shown = _unwritable(folder, error)
+                shown.args = (f"{shown}. {what_stays(folder)}",) if stays else shown.args
+                raise shown from error
+            if stays and isinstance(error, InputError):
+                error.args = (f"{error}. {what_stays(folder)}",)
+            elif stays:
+                error.add_note(what_stays(folder))
+            raise
+        remove_folder(folder)
+
+
+def what_stays(folder: Path) -> str:
+    """Return what there is to say of a working folder that stays."""
+    return (
+        f"{folder} holds personal data, readable by its owner only, so that the same call can go on from "
+        "there; to discard it, begin anew (--fresh) or remove the folder"
+    )
+
+
+def left_beside(output: Path) -> Path | None:
+    """Return the working folder that an interrupted run with this output left, unless it is in use."""
+    folder = default_folder(output)
+    if not (folder / MANIFEST).exists():
+        return None
+    try:
+        _require_ours(folder)
+        with _locked(folder):
+            return folder
+    except InputError:
+        return None
+
+
+def default_folder(output: Path) -> Path:
+    """Return where the working folder of a run with this output is, unless another is named."""
+    output = Path(os.path.abspath(output))
+    return output.parent / f".{output.name}.work"
+
+
+def private_file(path: Path) -> Path:
+    """Make an empty file that only its owner can read, for others to write into; return its path."""
+    os.close(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+    return path
+
+
+def emptied(folder: Path) -> Path:
+    """Return a private folder that has nothing in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def write_whole(file: Path, data: bytes) -> None:
+    """Write a private file that is there whole or not at all."""
+    aside = private_file(file.with_suffix(_PART))
+    aside.write_bytes(data)
+    aside.replace(file)
+
+
+def unfinished(message: str) -> InputError:
+    """Return the error of a worker process that died: the same call can go on."""
+    return _UnfinishedError(message, reason=Reason.TOO_LARGE)
+
+
+def _is_folder(path: Path) -> bool:
+    """Return whether a path is a folder, not a link to one."""
+    return stat.S_ISDIR(path.lstat().st_mode)
+
+
+def _require_ours(folder: Path) -> None:
+    """Refuse a folder that another user could have laid out as a trap, or that holds something else."""
+    if not os.path.lexists(folder):
+        return
+    with _errors_named(folder):
+        if not _is_folder(folder):
+            raise _exists(f"{folder} is a link or a file, not a folder; name another folder (--work)")
+        if folder.stat().st_uid != os.getuid():
+            raise InputError(
+                f"{folder} belongs to another user; name another folder (--work)",
+                reason=Reason.OUTPUT_UNWRITABLE,
+            )
+        # A run that was killed at once leaves an empty folder, or one with these alone.
+        begun = {_LOCK, Path(MANIFEST).with_suffix(_PART).name}
+        if not {entry.name for entry in folder.iterdir()} <= begun and not (folder / MANIFEST).exists():
+            raise _exists(
+                f"{folder} holds something else than the work of Shoal; name another folder (--work)"
+            )
+
+
+def _require_same(folder: Path, fingerprint: str) -> None:
+    """Refuse a folder that another call left."""
+    manifest = folder / MANIFEST
+    if not manifest.exists():
+        return
+    try:
+        same = json.loads(manifest.read_text())["fingerprint"] == fingerprint
+    except (ValueError, TypeError, KeyError):
+        same = False
+    if not same:
+        raise _exists(
+            f"{folder} holds what another call left when it was broken off, which is personal data; repeat "
+            "that call to finish it, or begin anew (--fresh), which removes it"
+        )
+
+
+def _empty(folder: Path) -> None:
+    for entry in folder.iterdir():
+        if entry.name != _LOCK:
+            shutil.rmtree(entry) if _is_folder(entry) else entry.unlink()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from working in the same folder; a process that dies lets go of it."""
+    import fcntl  # late: not every system has it, and only this engine needs it
+
+    taken = _exists(f"another process is at work in {folder}; wait for it, or name another folder (--work)")
+    path = folder / _LOCK
+    with _errors_named(folder):
+        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise taken from None
+        # A run that ended meanwhile has removed the folder with the lock in it.
+        if not os.path.lexists(path) or not os.path.samestat(os.fstat(lock), path.lstat()):
+            raise taken
+        yield
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def _errors_named(folder: Path) -> Iterator[None]:
+    """Turn what the operating system refuses, such as a full disk, into an error that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> InputError:
+    cause = (error.strerror or str(error)).lower()
+    return InputError(
+        f"a file in the working folder {folder} cannot be written: {cause}; make room, or name another "
+        "folder (--work)",
+        reason=Reason.OUTPUT_UNWRITABLE,
+    )
+
+
+def _exists(message: str) -> InputError:
+    return InputError(message, reason=Reason.OUTPUT_EXISTS)

@@ -1,0 +1,83 @@
+"""What stands in a field of the page, read strictly: what cannot be read is an error, never nothing."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from shoal.errors import InputError, Reason
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_WHOLE = 1 << 53  # up to here, every whole number is one to a browser, too
+_SHOWN = 40
+
+
+def number(value: object) -> int | float | None:
+    """Return the number in a field; None if the field is empty.
+
+    Raises
+    ------
+    InputError
+        If there is something in it that is not a finite number, such as a number that is not yet complete.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise _wrong("This is not a number.")
+    if isinstance(value, str):
+        value = value.strip()
+        if not value:
+            return None
+        if not _NUMBER.fullmatch(value):
+            hint = ", with a point: 2.5" if "," in value else ", such as 10 or 2.5"
+            raise _wrong(f"{_short(value)} is not a number. Enter one{hint}.")
+    found = float(value)
+    if not math.isfinite(found):
+        raise _wrong(f"{_short(str(value))} is not a number that can be used.")
+    return int(found) if found.is_integer() and abs(found) < _WHOLE else found
+
+
+def text(value: object) -> str:
+    """Return the text in a field; an InputError if it holds something else."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _wrong("This is not a text.")
+    return value
+
+
+def chosen(value: object, options: Collection[str]) -> str:
+    """Return the choice in a field; an InputError if it is none of the options."""
+    if not isinstance(value, str) or value not in options:
+        raise _wrong("Choose one of the options.")
+    return value
+
+
+def stored_file(value: object, folder: Path) -> tuple[str, Path] | None:
+    """Return name and path of the file that was uploaded to a field; None if there is none.
+
+    Parameters
+    ----------
+    value
+        What Shiny holds for the field.
+    folder
+        The server's private folder. Only a file that Shiny stored there as an upload is taken.
+    """
+    file = value[0] if isinstance(value, list | tuple) and len(value) == 1 else None
+    if not isinstance(file, dict) or not isinstance(file.get("name"), str):
+        return None
+    path = Path(str(file.get("datapath", "")))
+    inside = path.parent.parent.parent == folder and path.parent.parent.name.startswith("fileupload-")
+    if not inside or ".." in path.parts or path.is_symlink() or not path.is_file():
+        return None
+    return file["name"], path
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+
+
+def _wrong(message: str) -> InputError:
+    return InputError(message, reason=Reason.PARAMETER)

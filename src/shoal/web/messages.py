@@ -1,0 +1,177 @@
+"""What may be said over the websocket: the messages that the page's own scripts write, and no others.
+
+Shiny believes whatever a client says stands in a field, also that a file was uploaded and where it lies. Here
+a message is checked before Shiny sees it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Any, NoReturn
+
+from shoal.web.data import shown_name
+
+LONGEST_TEXT = 100_000
+"""The maximum number of characters in a field."""
+MOST_CHOICES = 10_000
+BUTTONS = ("demo", "columns_done", "advise", "go", "cancel")
+TICKS = ("two_sided", "keep_key")
+LISTS = ("never",)
+FILES = ("upload",)
+ENTRIES = (
+    *("folder_file", "delimiter", "encoding", "model", "k", "l", "p", "entropy_l", "withhold", "epsilon"),
+    *("delta", "distance", "up_to", "method", "effort", "seed", "form", "shown_run"),
+)
+COLUMN_FILES = ("levels",)
+COLUMN_ENTRIES = (
+    *("role", "kind", "hierarchy", "rule", "missing", "marks", "weight", "order", "dates", "separator"),
+)
+"""The fields of one column: the number of the column follows each name."""
+_COLUMN_FIELD = re.compile(r"([a-z]+)_[0-9]{1,5}")
+_TYPES = ("", "shiny.action", "shiny.number", "shiny.file")
+_CLIENT = re.compile(r"\.clientdata_[\w.-]{1,200}")
+_LONGEST_ENDING = 50
+_LARGEST = 1e300
+
+
+class Conversation:
+    """What one client says: it introduces itself once, before anything else."""
+
+    def __init__(self) -> None:
+        self._begun = False
+
+    def __call__(self, text: str) -> str | None:
+        """Return a message as `cleaned` does; None also for one that is out of turn."""
+        passed = cleaned(text)
+        if passed is None or passed.startswith('{"method": "init"') == self._begun:
+            return None
+        self._begun = True
+        return passed
+
+
+def cleaned(text: str) -> str | None:
+    """Return a message as it may be passed on; None if it is none that the page writes.
+
+    Names of fields that the page does not have are left out. A field for a file is never filled by a message,
+    only by an upload.
+    """
+    try:
+        text.encode()
+        message = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+        if not isinstance(message, dict):
+            return None
+        checked = _checked(message)
+        return None if checked is None else json.dumps(checked)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _checked(message: dict[str, Any]) -> dict[str, Any] | None:
+    method, data, arguments = message.get("method"), message.get("data"), message.get("args")
+    if method in ("init", "update") and isinstance(data, dict):
+        fields = {name: value for name, value in data.items() if _is_known(name)}
+        suits = all(_suits(name, value) for name, value in fields.items())
+        return {"method": method, "data": fields} if suits else None
+    if not isinstance(method, str) or not isinstance(arguments, list) or not _is_whole(message.get("tag")):
+        return None
+    checks = {"uploadInit": _begun, "uploadEnd": _ended}
+    passed = checks[method](arguments) if method in checks else None
+    return None if passed is None else {"method": method, "args": passed, "tag": message["tag"]}
+
+
+def _is_known(name: str) -> bool:
+    field, _, kind = name.partition(":")
+    if _CLIENT.fullmatch(name):
+        return True
+    return kind in _TYPES and _check_of(field) is not None
+
+
+def _suits(name: str, value: object) -> bool:
+    """Return whether a field that the page has can hold a value."""
+    field, _, kind = name.partition(":")
+    check = _is_entry if _CLIENT.fullmatch(name) else _check_of(field)
+    assert check is not None
+    if kind == "shiny.action":
+        return _is_whole(value) and check is _is_whole
+    return check(value) and (kind != "shiny.file" or value is None)
+
+
+def _check_of(field: str) -> Callable[[object], bool] | None:
+    """Return what the values of a field must be; None if the page has no such field."""
+    if field in BUTTONS:
+        return _is_whole
+    if field in TICKS:
+        return lambda value: isinstance(value, bool)
+    if field in LISTS:
+        return _are_choices
+    if field in ENTRIES:
+        return _is_entry
+    if field in FILES:
+        return _is_nothing
+    column = _COLUMN_FIELD.fullmatch(field)
+    if column is not None and column[1] in COLUMN_ENTRIES:
+        return _is_entry
+    return _is_nothing if column is not None and column[1] in COLUMN_FILES else None
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+
+
+def _is_entry(value: object) -> bool:
+    if isinstance(value, str):
+        return _is_text(value)
+    return value is None or (isinstance(value, int | float) and abs(value) < _LARGEST)
+
+
+def _is_text(value: object) -> bool:
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT or "\0" in value:
+        return False
+    value.encode()  # half a character raises, which is a ValueError
+    return True
+
+
+def _are_choices(value: object) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, list) and len(value) <= MOST_CHOICES and all(map(_is_text, value))
+
+
+def _begun(arguments: list[Any]) -> list[Any] | None:
+    """Return the arguments with which an upload begins: one file, whose name cannot do any harm."""
+    if len(arguments) != 1 or not isinstance(arguments[0], list) or len(arguments[0]) > 1:
+        return None
+    files = []
+    for file in arguments[0]:
+        if not isinstance(file, dict) or not _is_whole(file.get("size")) or not _is_text(file.get("name")):
+            return None
+        name = shown_name(file["name"])
+        if len(PurePath(name).suffix.encode()) > _LONGEST_ENDING:
+            name = "table"  # its ending becomes a part of a path
+        kind = file.get("type")
+        files.append({"name": name, "size": file["size"], "type": kind if _is_text(kind) else ""})
+    return [files]
+
+
+def _ended(arguments: list[Any]) -> list[Any] | None:
+    """Return the arguments with which an upload ends: it goes to a field for files."""
+    if len(arguments) != 2 or not all(map(_is_text, arguments)):
+        return None
+    return arguments if _check_of(arguments[1]) is _is_nothing else None
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits)

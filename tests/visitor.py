@@ -1,0 +1,256 @@
+"""The page as a test sees it: a running `shoal ui`, a visitor with a browser, and one without."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from browser import Browser
+
+SHOAL = [sys.executable, "-m", "shoal"]
+PATIENCE = 300  # seconds until something surely went wrong, also on a busy machine
+
+
+class Server:
+    """A running `shoal ui`."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, temporary: Path) -> None:
+        self.process = process
+        self.address = address
+        self.temporary = temporary
+        self.token = address.partition("token=")[2]
+        self.place = urlsplit(address).netloc
+
+    def ask(
+        self, path: str, *, method: str = "GET", token: bool = True, **options: object
+    ) -> tuple[int, str]:
+        """Return status and text of an answer, asked for without a browser."""
+        headers = {"Origin": f"http://{self.place}"}
+        if token:
+            headers["Cookie"] = self.cookie
+        connection = http.client.HTTPConnection(self.place, timeout=PATIENCE)
+        try:
+            connection.request(method, path, headers=headers, **options)  # type: ignore[arg-type]
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode("utf-8", "replace")
+        finally:
+            connection.close()
+
+    @property
+    def cookie(self) -> str:
+        """The cookie that opens everything."""
+        return f"shoal-{self.place.rpartition(':')[2]}={self.token}"
+
+    def workers(self) -> list[int]:
+        """Return the processes that work for it."""
+        told = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(number) for number in told.split()]
+
+
+@contextmanager
+def running(
+    folder: Path, temporary: Path, *options: str, signal_number: int = signal.SIGINT
+) -> Iterator[Server]:
+    """Run a server, end it by a signal, and see that it left nothing behind, unless it was killed."""
+    before = set(temporary.iterdir())
+    process = subprocess.Popen(
+        [*SHOAL, "ui", "--no-browser", "--folder", str(folder), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        address = next(found[0] for line in process.stdout if (found := re.search(r"http://\S+", line)))
+        yield Server(process, address, temporary)
+    finally:
+        process.send_signal(signal_number)
+        process.wait(timeout=60)
+        complaints = process.stderr.read()
+        process.stdout.close()
+        process.stderr.close()
+    assert "Traceback" not in complaints, complaints
+    if signal_number != signal.SIGKILL:
+        assert set(temporary.iterdir()) <= before  # nothing is left behind
+
+
+class Visitor:
+    """Somebody in front of the page."""
+
+    def __init__(self, browser: Browser, server: Server, **look: object) -> None:
+        self.browser = browser
+        self.server = server
+        browser.driver.get("about:blank")  # what the page before says when it is left is not ours
+        browser.open(server.address, **look)  # type: ignore[arg-type]
+        self.wait("window.Shiny && Shiny.shinyapp && Shiny.shinyapp.isConnected()")
+
+    def wait(self, condition: str) -> None:
+        self.browser.wait(f"return {condition}", seconds=PATIENCE)
+
+    def press(self, name: str) -> None:
+        self.browser.run(f"document.getElementById({name!r}).click()")
+
+    def enter(self, name: str, value: object) -> None:
+        self.browser.run(
+            f"const entry = document.getElementById({name!r}); entry.value = {json.dumps(value)};"
+            "entry.dispatchEvent(new Event('change', {bubbles: true}));"
+        )
+
+    def upload(self, path: Path) -> None:
+        self.browser.driver.find_element("id", "upload").send_keys(str(path))
+
+    def choose(self, model: str) -> None:
+        self.browser.run(f"document.querySelector('input[name=model][value={json.dumps(model)}]').click()")
+
+    def text(self, selector: str) -> str:
+        return str(self.browser.run(f"return document.querySelector({selector!r}).textContent.trim()"))
+
+    def problem(self, name: str) -> str:
+        """Wait for something to be wrong with a field, and return what."""
+        self.wait(f"document.getElementById('problem-{name}').textContent")
+        return self.text(f"#problem-{name}")
+
+    def use_columns(self) -> None:
+        """Wait for a table, and take the suggestions."""
+        self.wait("document.getElementById('columns_done')")
+        self.press("columns_done")
+        self.wait("document.getElementById('k') && document.getElementById('go')")
+
+    def make(self, run: int = 1, **parameters: object) -> None:
+        """Set parameters, and wait for a release."""
+        for name, value in parameters.items():
+            self.enter(name, value)
+        self.press("go")
+        self.wait(
+            "document.getElementById('verdict') && document.getElementById('progress').hidden"
+            + (f" && document.querySelectorAll('input[name=shown_run]').length === {run}" if run > 1 else "")
+        )
+
+    def download(self, name: str) -> bytes:
+        """Return the file behind a link, asked for with all cookies of the browser."""
+        self.wait(f"document.getElementById({name!r}).getAttribute('href')")
+        path = self.browser.run(f"return document.getElementById({name!r}).getAttribute('href')")
+        cookies = "; ".join(f"{each['name']}={each['value']}" for each in self.browser.driver.get_cookies())
+        connection = http.client.HTTPConnection(self.server.place, timeout=PATIENCE)
+        try:
+            connection.request("GET", f"/{path}", headers={"Cookie": cookies})
+            answer = connection.getresponse()
+            assert answer.status == 200
+            return answer.read()
+        finally:
+            connection.close()
+
+
+class Forger:
+    """A client that has the token, and writes its own messages to the websocket.
+
+    Parameters
+    ----------
+    server
+        The server to talk to.
+    """
+
+    OUTPUTS = (
+        *("table_shown", "columns_shown", "identifying", "models_shown", "parameters_shown", "run_shown"),
+        *("comparison_shown", "result_shown", "downloads_shown", "delta_shown"),
+    )
+
+    def __init__(self, server: Server) -> None:
+        import websocket
+
+        self.server = server
+        self.heard: list[str] = []
+        self._socket = websocket.create_connection(
+            f"ws://{server.place}/websocket/",
+            origin=f"http://{server.place}",
+            cookie=server.cookie,
+            timeout=PATIENCE,
+        )
+        self._tag = 0
+        shown = {f".clientdata_output_{name}_hidden": False for name in self.OUTPUTS}
+        self.say({"method": "init", "data": {**shown, ".clientdata_url_search": "", "folder_file": ""}})
+
+    def __enter__(self) -> Forger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._socket.close(timeout=1)
+        self._socket.shutdown()  # also where the server has hung up
+
+    def say(self, message: object) -> None:
+        """Send something; a text as it is."""
+        self._socket.send(message if isinstance(message, str) else json.dumps(message))
+
+    def update(self, **values: object) -> None:
+        """Say what stands in fields."""
+        self.say({"method": "update", "data": values})
+
+    def press(self, name: str, times: int = 1) -> None:
+        self.update(**{f"{name}:shiny.action": times})
+
+    def listen(self, words: str = "", *, seconds: float = PATIENCE) -> str:
+        """Return what is heard until it contains some words, the server hangs up, or time is over."""
+        import websocket
+
+        start, deadline = len(self.heard), time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self._socket.settimeout(max(0.01, deadline - time.monotonic()))
+            try:
+                told = self._socket.recv()
+            except (
+                websocket.WebSocketTimeoutException,
+                websocket.WebSocketConnectionClosedException,
+                OSError,
+            ):
+                break
+            if not told:
+                break
+            self.heard.append(told)
+            if words and words in told:
+                break
+        return "".join(self.heard[start:])
+
+    @property
+    def connected(self) -> bool:
+        """Whether the server still answers on this connection."""
+        try:
+            return f'"tag":{self._tag + 1}' in self.request("uploadInit", [], wait=False).replace(" ", "")
+        except OSError:
+            return False
+
+    def request(self, method: str, *arguments: object, wait: bool = True) -> str:
+        """Ask for something, and return the answer as it was written."""
+        self._tag += 1
+        self.say({"method": method, "args": arguments, "tag": self._tag})
+        told = self.listen(f'"tag": {self._tag}', seconds=PATIENCE if wait else 10)
+        assert "response" in told or not wait, told
+        return told
+
+    def upload(self, content: bytes, name: str = "table.csv", field: str = "upload") -> None:
+        """Upload a file as the page does."""
+        told = self.request("uploadInit", [{"name": name, "size": len(content), "type": ""}])
+        found = re.search(r'"jobId": ?"(\w+)", ?"uploadUrl": ?"([^"]+)"', told)
+        assert found is not None, told
+        assert self.server.ask(f"/{found[2]}", method="POST", body=content)[0] == 200
+        self.request("uploadEnd", found[1], field)
+
+
+def until(condition: object) -> None:
+    assert callable(condition)
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.1)
