@@ -271,6 +271,20 @@ def test_sensitive_numbers_are_compared_exactly() -> None:
     assert release.audit.holds
 
 
+def test_sensitive_numbers_are_told_apart_exactly() -> None:
+    schema = Schema(
+        (Column("x", role="quasi", kind="numeric"), Column("s", role="sensitive", kind="numeric"))
+    )
+    for cells, different in (
+        (["9007199254740993", "9007199254740992"], 2),
+        (["0.1000000000000000055511151231257827", "0.1"], 2),
+        (["5", "5.0"], 1),
+        (["1" * 40, "1" * 40 + ".0"], 1),
+    ):
+        frame = pl.DataFrame({"x": ["1", "1"], "s": cells})
+        assert audit(frame, frame, schema).diversity[0].p == different
+
+
 def test_numbers_with_a_hierarchy_stay_exact() -> None:
     from shoal import Intervals
 
