@@ -322,7 +322,8 @@ def texts_of_objects(cells: Iterable[Any]) -> list[str | None] | None:
 def _is_whole(cell: Any) -> bool:
     """Return whether an object is a whole number that is known to be exact."""
     if isinstance(cell, float | np.floating):
-        return bool(abs(cell) <= WHOLE_FLOATS and cell == int(cell))
+        size: Any = abs(cell)
+        return bool(size <= WHOLE_FLOATS and cell == int(cell))
     return isinstance(cell, Integral) and not isinstance(cell, bool)
 
 
