@@ -568,7 +568,7 @@ def _sensitive_cells(series: nw.Series[Any], column: Column) -> tuple[pl.Series,
             f"column {series.name!r} holds {cells.dtype}, which cannot be sensitive in this version",
             reason=Reason.BAD_VALUE,
         )
-    cells = without_marks(cells, column.missing_marks)
+    cells = without_marks(cells, column.missing_marks, column.kind)
     if not column.normalize or cells.dtype != pl.String:
         return cells, None
     texts = cells.drop_nulls().unique()
@@ -585,5 +585,4 @@ def comparable(texts: pl.Series, column: Column) -> pl.Series:
     keys = normalized(texts)
     if column.kind is not Kind.NUMERIC:
         return keys
-    numbers = keys.cast(pl.Float64, strict=False).cast(pl.String)
-    return pl.select(pl.coalesce(numbers, keys)).to_series()
+    return pl.select(pl.coalesce(exact.retyped(exact.read(keys), pl.String()), keys)).to_series()
