@@ -13,7 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.auditing.reading import ReleasedColumn
+from shoal.base.fresh_columns import rebuilt
 from shoal.errors import InputError
+from shoal.kinds import moments
 from shoal.kinds.domain import Attribute, ItemsDomain
 from shoal.kinds.encoding import factorize, to_polars
 from shoal.kinds.normalization import normalized
@@ -348,7 +350,7 @@ def _keys(cells: pl.Series) -> pl.Series | None:
     """Return texts that are equal where values are the same but for spelling; None for nested values."""
     if isinstance(cells.dtype, NESTED):
         return None
-    if cells.dtype == pl.Duration:
+    if cells.dtype == pl.Duration or moments.beyond(cells).any():  # which no text can hold
         cells = cells.to_physical()
     if cells.dtype.is_temporal():
         return cells.cast(pl.String).str.replace(r"[ T]00:00:00(\.0+)?$", "")
@@ -370,6 +372,7 @@ def _cells(series: nw.Series[Any]) -> pl.Series:
     if cells.dtype == pl.Object:
         pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
         cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
+    cells = rebuilt(cells)  # of an extension type, the values that it is stored as
     if isinstance(cells.dtype, pl.Categorical | pl.Enum) or cells.dtype == pl.Null:
         cells = cells.cast(pl.String)
     if cells.dtype == pl.String:
