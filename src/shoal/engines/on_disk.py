@@ -56,9 +56,9 @@ from shoal.engines.workspace import (
     write_whole,
 )
 from shoal.errors import InputError, Reason
-from shoal.files.reading import write_parquet
 from shoal.files.staging import staged_folder
 from shoal.files.streams import Source, open_source
+from shoal.files.writing import write_parquet
 from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.release import RELEASE_FILES, Format, require_format

@@ -23,8 +23,9 @@ from shoal.auditing import Audit, audit_table
 from shoal.base import fresh_columns
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError, InternalError, Reason, listing
-from shoal.files.reading import read_table, write_csv, write_parquet
+from shoal.files.reading import read_table
 from shoal.files.staging import staged_folder
+from shoal.files.writing import write_csv, write_parquet
 from shoal.kinds.encoding import to_polars
 from shoal.measures import Loss, measure
 from shoal.models import Model
