@@ -286,7 +286,7 @@ def _patient_numbers(rng: np.random.Generator, patients: int) -> pl.Series:
 
 def _names(rng: np.random.Generator, sex: _Integers) -> pl.Series:
     women, men, surnames = _WOMEN.split(), _MEN.split(), _SURNAMES.split()
-    # Both sexes' names are drawn for everybody, so that `other` can have either.
+    # Names of both sexes are drawn for every patient, so that `other` can have either.
     woman = rng.integers(len(women), size=len(sex))
     man = rng.integers(len(men), size=len(sex)) + len(women)
     either = np.where(rng.random(len(sex)) < 0.5, woman, man)

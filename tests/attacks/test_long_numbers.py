@@ -28,6 +28,8 @@ from shoal import (
     anonymize,
     audit,
 )
+from shoal.engines.blocks import release_schema
+from shoal.engines.joining import Check
 from shoal.models import Model
 from shoal.release import Format
 from shoal.table import Table
@@ -210,7 +212,11 @@ def test_blocks_keep_long_numbers(more: list[str], form: Format) -> None:
     frame = pl.DataFrame({"x": cells, "s": ["a"] * len(cells)})
     schema = numeric("x")
     model = KAnonymity(k=3)
-    released, _ = blockwise.released(frame, schema, model, block_rows=30, least=6, form=form)
+    released, facts = blockwise.released(frame, schema, model, block_rows=30, least=6, form=form)
+    known = blockwise.agreed(frame, schema)
+    check = Check(model, known, release_schema(frame.schema, known, form))
+    check.see(released)
+    assert check.passed(frame.height, [each.digest for each in facts]) is not None
     found = audit(frame, released, schema, model)
     assert found.holds
     if form == "csv":
@@ -269,6 +275,20 @@ def test_sensitive_numbers_are_compared_exactly() -> None:
     assert audit(frame, same, schema, epsilon=1).proximity[0].risk == pytest.approx(3 / 7)
     release = anonymize(frame, schema, Dissimilarity(k=4, epsilon=0.5, delta=0.5))
     assert release.audit.holds
+
+
+def test_sensitive_numbers_are_told_apart_exactly() -> None:
+    schema = Schema(
+        (Column("x", role="quasi", kind="numeric"), Column("s", role="sensitive", kind="numeric"))
+    )
+    for cells, different in (
+        (["9007199254740993", "9007199254740992"], 2),
+        (["0.1000000000000000055511151231257827", "0.1"], 2),
+        (["5", "5.0"], 1),
+        (["1" * 40, "1" * 40 + ".0"], 1),
+    ):
+        frame = pl.DataFrame({"x": ["1", "1"], "s": cells})
+        assert audit(frame, frame, schema).diversity[0].p == different
 
 
 def test_numbers_with_a_hierarchy_stay_exact() -> None:

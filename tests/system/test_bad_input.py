@@ -58,16 +58,16 @@ CASES = {
     "k below 2": Case("parameter", ("k = 1",), k="1"),
     "k above n": Case("parameter", ("k = 41", "40"), k="41"),
     "one record": Case(
-        "parameter", ("k = 2", "nobody can hide"), table="age\n3\n", options=("--quasi", "age"), k="2"
+        "parameter", ("k = 2", "no record can hide"), table="age\n3\n", options=("--quasi", "age"), k="2"
     ),
     "everybody is withheld": Case(
         "parameter",
-        ("0 records that are not withheld", "nobody can hide"),
+        ("withholding leaves no row of 40 records", "withhold a smaller share"),
         options=("--quasi", "age", "--model", "kk", "--withhold", "0.99"),
     ),
     "patterns for another model": Case(
         "parameter",
-        ("'freeform'", "--patterns"),
+        ("'freeform'", "'patterns'"),
         options=("--quasi", "age", "--patterns", "p.toml"),
         files={"p.toml": "up_to = 1"},
     ),

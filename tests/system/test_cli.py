@@ -422,6 +422,6 @@ def test_dissimilarity_from_advice_to_audit(tmp_path: Path) -> None:
     assert "pay and ill" in " ".join(shown.split())
     impossible = (*promise[:-2], "--epsilon", "90", "--delta", "0.9")
     assert (
-        "cannot be had"
+        "is not achievable"
         in run(tmp_path, "anonymize", "table.csv", *roles, *impossible, "-o", "none", code=1).stderr
     )

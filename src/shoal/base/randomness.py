@@ -1,4 +1,4 @@
-"""Random choices: from the operating system, so that nobody can replay them, unless a seed is given."""
+"""Random choices: from the operating system, so that they cannot be replayed, unless a seed is given."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Randomness:
     ----------
     seed
         None draws every bit from the operating system, which is what a release for others needs. A number
-        makes the run repeatable, for experiments: whoever knows the seed can undo the shuffle.
+        makes the run repeatable, for experiments: anyone who has the seed can undo the shuffle.
 
     Raises
     ------

@@ -53,13 +53,13 @@ def demo(
         return
     known = next(c for c in combinations(Table.encode(frame, schema)) if len(c.columns) == 3)
     out.print(
-        f"\n{patients} made-up patients. Whoever knows {', '.join(known.columns)} of a patient finds the "
-        f"diagnosis of {known.unique} of them ({known.share:.0%}) in the original table.",
+        f"\n{patients} made-up patients. An attacker who knows {', '.join(known.columns)} identifies "
+        f"{known.unique} of them ({known.share:.0%}) in the original table.",
         highlight=False,
     )
     show_release(release, released)
     out.print(
-        f"\nNo two rows have to look the same: each patient hides among the rows that fit, at least {k}.",
+        f"\nRows need not be identical: each patient is covered by at least {k} of them.",
         highlight=False,
     )
     out.print("\nA row before and after (not the same patient: rows are shuffled):", highlight=False)

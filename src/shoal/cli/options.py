@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 import typer
 
-from shoal.cli.declared import COLUMNS, ENGINE, FILES, Bundle, takes
+from shoal.cli.declared import COLUMNS, ENGINE, FILES, MODEL, Bundle, takes
 from shoal.commands import option
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
@@ -185,7 +185,7 @@ Strict = Annotated[
     typer.Option(
         "--strict",
         help="Exit with code 1 also if the promise holds, but another column could identify records.",
-        rich_help_panel="The promise",
+        rich_help_panel=MODEL,
     ),
 ]
 Overwrite = Annotated[

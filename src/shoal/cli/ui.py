@@ -37,7 +37,7 @@ def ui(
         raise InputError(f"{folder} is not a folder; name one with tables", reason=Reason.PARAMETER)
     if not server.is_loopback(host):
         warn(
-            f"others on the network can reach {host}; whoever has the address below can use the page, "
+            f"others on the network can reach {host}; anyone who has the address below can use the page, "
             "and what is sent is not encrypted"
         )
     elif folder is None:
@@ -47,7 +47,7 @@ def ui(
         out.print("The page is open at", highlight=False)
         out.print(f"  {address}", markup=False, highlight=False, soft_wrap=True)
         out.print("The token in it is new each time. Ctrl-C ends it.", highlight=False)
-        out.file.flush()  # whoever reads it from a pipe waits for it
+        out.file.flush()  # a program that reads it from a pipe waits for it
         if browser:
             server.open_browser(address)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
 from shoal.engines.workspace import private_file
 from shoal.errors import InternalError
 from shoal.files.writing import write_csv, write_parquet, writing
+from shoal.kinds import exact_numbers as exact
 from shoal.kinds import moments, notation
 from shoal.kinds.domain import SetDomain, TreeDomain
 from shoal.methods import Progress
@@ -236,6 +236,8 @@ class Check:
         if domain is not None:
             return all(str(each) in domain.code_of for each in members)
         low, high = column.domain or (None, None)
+        if column.kind is Kind.NUMERIC and low is not None:
+            low, high = exact.exact(low), exact.exact(high)
         data = [_datum(each, column) for each in members if each != ""]
         return not data or (None not in data and low <= min(data) and max(data) <= high)
 
@@ -269,12 +271,10 @@ def _ends(text: str, is_set: bool) -> Sequence[str]:
 
 
 def _datum(value: Any, column: Column) -> Any:
-    """Return a number or a day, from the text of it or typed."""
+    """Return a number or a day, from the text of it or typed; None if it is none."""
+    if column.kind is Kind.NUMERIC:
+        return exact.parse(value) if isinstance(value, str) else exact.exact(value)
     if not isinstance(value, str):
         return value
-    if column.kind is Kind.DATE:
-        span = moments.read(value, column.date_format)
-        return None if span is None else datetime.date(1970, 1, 1) + datetime.timedelta(days=span[0].day)
-    with suppress(ValueError):
-        return int(value)
-    return float(value)
+    span = moments.read(value, column.date_format)
+    return None if span is None else datetime.date(1970, 1, 1) + datetime.timedelta(days=span[0].day)

@@ -85,7 +85,7 @@ class Agglomeration:
         )
 
     def advance(self, pairs: int) -> int:
-        """Unite up to so many pairs; return how many records are in classes then, in the end all.
+        """Unite up to a number of pairs; return how many records are in classes then, in the end all.
 
         What is left at the end, fewer than k records, goes to the classes where it costs least.
         """
@@ -191,7 +191,7 @@ class Closeness:
         return cls(_native.Closeness(close.ravel(), size), size)
 
     def degrees(self, counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Return how many others are close to one of each value, if so many have each. On all cores.
+        """Return how many others are close to one of each value, given how many have each. On all cores.
 
         In proportion to the pairs of values.
         """
@@ -313,12 +313,12 @@ class Coloring:
             many. `CAREFUL`: the same, but it may take the place of a neighbour, and the excess falls.
             `EXCESS`: the excess falls.
         few
-            At how many classes to look, those that fit a record best; at more if none is found, at last at
+            At how many classes to look, those that fit a record best; at more if none is found, finally at
             all, unless that was in vain many times in a row.
         cycles
             Whether to look also at cycles of three records, among the few classes.
         most
-            So many exchanges are made at most.
+            The maximum number of exchanges.
 
         Returns
         -------

@@ -167,7 +167,7 @@ class BoxTree:
         Parameters
         ----------
         candidates
-            So many of its nearest records are looked at for each box, and the one that it gets when the
+            The number of nearest records that are looked at for each box, and the one that it gets when the
             cheapest pair goes first. Exact on these. It costs no more than those together.
         """
         return Matching(*self._tree.match_cheapest_together(candidates))
@@ -207,7 +207,7 @@ class Diversification:
         What the rows that cover a record must have: no label above a share of 1 / `frequency_l`, different
         labels, entropy of the labels in nats. 0 is no demand.
     widest
-        No row grows beyond so many records, unless nothing else helps.
+        No row grows beyond this many records, unless nothing else helps.
     """
 
     def __init__(
@@ -255,7 +255,7 @@ class Diversification:
     def widen(self) -> int:
         """Mend each violated record by letting rows grow, as cheaply as that goes; return how many grew.
 
-        Other records may be violated afterwards. Returns 0 only if nobody is violated, or if every row
+        Other records may be violated afterwards. Returns 0 only if no record is violated, or if every row
         covers each of those who are.
         """
         return self._native.widen()

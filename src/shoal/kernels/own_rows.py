@@ -15,7 +15,7 @@ from shoal.kernels.geometry import Geometry, specs
 class OwnRows:
     """Rows that generalize one record each and grow around others (Tassa, Mazza and Gionis 2012).
 
-    Row i is made for record i. Whoever has a turn in an order is given by the number of the record.
+    Row i is made for record i. An order of turns is given by the numbers of the records.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class OwnRows:
         k
             How many records a row covers.
         starts
-            So many of its nearest records come first in turn.
+            The number of nearest records that are tried as the first.
         keys
             Four random words for each row, if a coin decides for each whether it is the best or one of the
             next best.
@@ -103,7 +103,7 @@ class OwnRows:
         Parameters
         ----------
         k
-            So many records rows cover, and by so many rows records are to be covered.
+            How many records rows cover, and by how many rows records are to be covered.
         keep_cores
             Whether rows have to stay around the records that they are made of now.
         """
@@ -115,7 +115,7 @@ class OwnRows:
         Parameters
         ----------
         widest
-            Rows that cover so many records grow only if there is no other.
+            Rows that cover this many records grow only if there is no other.
         """
         self._rows.cover_dearest_first(widest)
 
@@ -129,7 +129,7 @@ class OwnRows:
         order
             In which order rows have their turns.
         together
-            So many rows that are near each other try that at once.
+            How many rows that are near each other try that at once.
         widest
             As for `cover_dearest_first`.
         """
@@ -148,7 +148,7 @@ class OwnRows:
         self._rows.join(none if components is None else components[self._order].astype(np.int32))
 
     def hold_together(self) -> None:
-        """Let only matches count from now on when rows are tightened, so that nobody loses one too many.
+        """Let only matches count from now on when rows are tightened, so that no record loses one too many.
 
         Components stay connected: for that some records have to stay in some rows.
         """

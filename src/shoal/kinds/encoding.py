@@ -582,7 +582,7 @@ def _sensitive_cells(series: nw.Series[Any], column: Column) -> tuple[pl.Series,
             reason=Reason.BAD_VALUE,
             column=series.name,
         )
-    cells = without_marks(cells, column.missing_marks)
+    cells = without_marks(cells, column.missing_marks, column.kind)
     if not column.normalize or cells.dtype != pl.String:
         return cells, None
     texts = cells.drop_nulls().unique()
@@ -599,5 +599,4 @@ def comparable(texts: pl.Series, column: Column) -> pl.Series:
     keys = normalized(texts)
     if column.kind is not Kind.NUMERIC:
         return keys
-    numbers = keys.cast(pl.Float64, strict=False).cast(pl.String)
-    return pl.select(pl.coalesce(numbers, keys)).to_series()
+    return pl.select(pl.coalesce(exact.retyped(exact.read(keys), pl.String()), keys)).to_series()

@@ -275,7 +275,7 @@ def near(values: pl.Series) -> NDArray[np.float64]:
     if values.dtype.is_integer():
         return values.cast(pl.Float64).to_numpy()
     if values.dtype.is_float():
-        return np.clip(values.to_numpy(), -sys.float_info.max / 2, sys.float_info.max / 2)
+        return np.asarray(np.clip(values.to_numpy(), -sys.float_info.max / 2, sys.float_info.max / 2))
     return np.array([as_float(Fraction(exact(each))) for each in values], dtype=np.float64)
 
 
@@ -310,15 +310,21 @@ def texts_of_objects(cells: Iterable[Any]) -> list[str | None] | None:
     for cell in cells:
         if cell is None or _is_nan(cell):
             texts.append(None)
-        elif isinstance(cell, bool | np.bool_) or not isinstance(
-            cell, Integral | float | np.floating | Decimal
-        ):
-            return None
-        elif isinstance(cell, Decimal) or not (abs(cell) <= WHOLE_FLOATS and cell == int(cell)):
+        elif _is_whole(cell):
+            texts.append(str(int(cell)))
+        elif isinstance(cell, float | np.floating | Decimal):
             texts.append(str(cell))
         else:
-            texts.append(str(int(cell)))
+            return None
     return texts
+
+
+def _is_whole(cell: Any) -> bool:
+    """Return whether an object is a whole number that is known to be exact."""
+    if isinstance(cell, float | np.floating):
+        size: Any = abs(cell)
+        return bool(size <= WHOLE_FLOATS and cell == int(cell))
+    return isinstance(cell, Integral) and not isinstance(cell, bool)
 
 
 def _is_nan(cell: Any) -> bool:

@@ -14,7 +14,7 @@ from shoal.measures.geometry import geometry
 from shoal.table import Table
 
 SAMPLE = 1_000
-"""So many records are asked, if there are more; above k = 100 fewer, since each then takes longer."""
+"""The maximum number of records that are searched; above k = 100 fewer, since each then takes longer."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ def lower_bound(
 
     Where there are sets of items nothing better than 0 is known.
 
-    Where a search for the cheapest box is broken off, what it has shown by then takes its place, which is no
-    more. Time and memory are in proportion to the number of different records, up to a logarithm.
+    Where a search for the cheapest box is stopped early, what it has shown by then takes its place, which is
+    no more. Time and memory are in proportion to the number of different records, up to a logarithm.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ Values = NDArray[np.integer[Any]]
 """Numbers of values, from 0, in any shape."""
 
 MOST_LISTED = 1 << 14
-"""So many values have their closeness listed at most: the list has a bit for each pair."""
+"""The maximum number of values whose closeness is listed: the list has a bit for each pair."""
 
 
 class Distance(ABC):
@@ -105,13 +105,13 @@ class LinearDistance(Distance):
         return np.asarray(before[high + 1] - before[low] - 1)
 
     def clique(self, counts: NDArray[np.integer[Any]], epsilon: float) -> int:
-        # Whoever lies between two that are close to each other is close to both.
+        # A value between two that are close to each other is close to both.
         high = self.reach(epsilon)[1]
         before = self._before(counts)
         return int((before[high + 1] - before[self.rank]).max())
 
     def _before(self, counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Return how many have a lower rank than each, and at last how many there are."""
+        """Return how many have a lower rank than each, and finally how many there are."""
         return np.concatenate(([0], np.cumsum(counts[np.argsort(self.rank)], dtype=np.int64)))
 
     def closeness(self, epsilon: float) -> kernels.Closeness:

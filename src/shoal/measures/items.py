@@ -18,7 +18,7 @@ QUERIES = 500
 DENSE = 0.1
 """From this share of items on that a set has on average, queries ask for more present items, fewer absent."""
 MOST_REMEMBERED = 64_000_000
-"""Up to so many sets times items, which sets have an item is remembered from query to query."""
+"""Up to this many sets times items, which sets have an item is remembered from query to query."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class _Owners:
 
 
 def _random_items(width: int, size: int, queries: int) -> list[list[int]]:
-    """Return so many different items for each query; always the same ones."""
+    """Return different items for each query; always the same ones."""
     words = iter(Randomness(0).words(queries * size).tolist())
     drawn = []
     for _ in range(queries):

@@ -16,7 +16,7 @@ from shoal.recoding import Cells, Generalized, Nodes, Ranges, Recoding, Sets
 from shoal.table import Table
 
 MOST_DRAWS = 1000
-"""So many times as many queries are drawn as are wanted, before those without an answer are too many."""
+"""Up to this many times as many queries are drawn as are wanted, since some have no answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,4 +215,4 @@ def _sizes(values: Generalized, possible: NDArray[np.bool_], first: int, last: i
             return np.asarray(before[values.starts[1:]] - before[values.starts[:-1]])
         case Cells():
             return _sizes(values.distinct, possible, first, last)[values.shown]
-    raise TypeError(f"nobody can ask about {type(values).__name__}")
+    raise TypeError(f"no query about {type(values).__name__} is possible")

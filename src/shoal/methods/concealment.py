@@ -40,9 +40,9 @@ class Tightening:
     Parameters
     ----------
     starts
-        So many of its nearest records a row takes in first in turn, and what costs least is kept.
+        The number of nearest records that a row tries as its first; the cheapest result is kept.
     sweeps
-        In each sweep all rows leave records to others that take them for less: so many rows try it at once.
+        In each sweep all rows leave records to others that take them for less: how many rows try it at once.
     """
 
     starts: int
@@ -56,7 +56,7 @@ TIGHTENING: dict[str, Tightening | None] = {
 }
 
 MOST_SUBSETS = 2_000_000
-"""So many sets of records may be looked at when the best of all are asked for."""
+"""The maximum number of sets of records that the exact search looks at."""
 
 
 @keeps(OneK, KOne, KK, Concealment, default=True)
@@ -86,8 +86,8 @@ def expansion(
         What is kept small: ``gcp``, ``lm`` or ``em``.
     randomized
         Whether rows and the order in which records have their turns are drawn at random (Algorithm 6).
-        Without that, whoever knows all records and the method can find out which row was made for whom: it
-        is for experiments only.
+        Without that, an attacker who knows all records and the method can tell which row was made for which:
+        it is for experiments only.
     effort
         ``fast`` (the paper's algorithms), ``balanced`` or ``best``.
     """
@@ -231,7 +231,7 @@ def _vary(
 ) -> None:
     """Let rows grow until sensitive values are as varied as is promised.
 
-    Rows that grow for one person come to fit others, too, and may spoil what these see: so everybody has
+    Rows that grow for one record come to cover others, too, and may spoil their variety: so every record has
     another turn, until nothing changes. The paper gives each one turn.
     """
     if not isinstance(model, Concealment):

@@ -35,7 +35,7 @@ class Advice:
     degree
         How many others are close to the record with the most of them.
     clique
-        So many records, at least, are all close to each other.
+        The minimum number of records that are all close to each other.
     frontier
         For several k the delta that is guaranteed and the one that is the most.
     """

@@ -1,7 +1,7 @@
 """Varied sensitive values in freeform releases: who gets which row is changed, and rows grow, until they are.
 
 What counts are the labels that are published: those of the records that rows were assigned. That the records
-whose rows somebody fits have varied labels (Xue et al. 2012, Section 4.4) says nothing about these. So the
+whose rows cover a record have varied labels (Xue et al. 2012, Section 4.4) says nothing about these. So the
 assignment is drawn first, and what would be published is mended.
 """
 
@@ -30,10 +30,11 @@ SLACK = ROUNDING / 2
 """Half of the rounding that the audit accepts."""
 
 WIDEST = 8
-"""Rows around so many times k records grow no further, and none grows beyond, while another move helps.
+"""Rows that cover this many times k records do not grow further while another move helps.
 
-The cheapest way to vary what everybody sees would be a few rows that everybody fits. But a row that fits
-thousands is hardly anybody's, and whoever weighs rows by that sees through them. Only rows that must grow so
+The cheapest way to vary the labels around all records would be a few rows that cover all of them. But a row
+that covers thousands is hardly likely to be a given record's, which an attacker can take into account. Only
+rows that must grow so
 that matches are varied do so at any width.
 """
 
@@ -45,9 +46,9 @@ def recoded(
 
     An assignment is drawn. Where the rows that a record fits are not varied enough, pairs of rows that cover
     both their records swap these as long as that mends something, which costs nothing. Then rows grow, the
-    cheapest first, around records that lack their labels. As rows only grow, everybody stays covered by k of
-    them; and if all of them covered everybody, they would be as varied as the table. Where that is not so of
-    a record's matches alone, further rows grow until it is.
+    cheapest first, around records that lack their labels. As rows only grow, every record stays covered by k
+    of them; and if all of them covered every record, they would be as varied as the table. Where that is not
+    so of a record's matches alone, further rows grow until it is.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def _make_varied(diversification: Diversification, circumstances: Circumstances)
         left = diversification.violated
         circumstances.progress("making sensitive values varied", 1 - left / max(first, left))
         if diversification.swap() < WORTHWHILE * left and diversification.widen() == 0:
-            break  # every row covers whoever is left: all that can be had, up to rounding
+            break  # every row covers the records that are left: nothing more is achievable, up to rounding
     circumstances.progress("making sensitive values varied", 1.0)
 
 
@@ -90,7 +91,7 @@ def _bridges(
 
     A row that a record fits is no match of it if nothing leads back from the row's component to that of the
     record. If the record's own row covers the record of that row, all that lies between the two components is
-    a match. Nothing is returned if everybody's matches are varied enough, or all rows that they fit.
+    a match. Nothing is returned if the matches of every record are varied enough.
     """
     table = recoding.table
     graph = Graph.of_recoding(recoding)

@@ -109,8 +109,8 @@ def _possible_rows(copies: NDArray[np.int64], k: int) -> NDArray[np.int64]:
 def _spread(rows: NDArray[np.int64], kind: NDArray[np.int32], copies: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the graph of rows of kinds: the records of a kind take turns.
 
-    No row has more records of a kind than there are, so nobody is in it twice; and a kind of m records is
-    wanted k m times, so everybody is in k rows.
+    No row has more records of a kind than there are, so no record is in it twice; and a kind of m records is
+    wanted k m times, so every record is in k rows.
     """
     n, k = rows.shape
     members = np.split(np.argsort(kind, kind="stable"), np.cumsum(copies)[:-1])

@@ -51,7 +51,7 @@ def choosing_in(order: NDArray[np.int64]) -> Round:
         costless = np.full(len(order), -1)
         costless[copies[0]] = copies[1]
         in_order = place[order]
-        # A copy is of use to its like alone; whoever else takes its box pays for it.
+        # A copy is of use to equal records alone; any other record that takes its box pays for it.
         in_order = in_order[np.argsort(costless[in_order] < 0, kind="stable")]
         return tree.match_in_order(in_order, costless[in_order])
 

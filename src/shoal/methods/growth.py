@@ -96,7 +96,7 @@ def grow_refined(
     nobody = np.empty(0, dtype=np.int64)
 
     def known(turn: int) -> Pairs:
-        # Once rows have exchanged records, nobody knows which of them takes in whose copy for nothing.
+        # Once rows have exchanged records, it is unknown which of them takes in a copy at no cost.
         return copies.pairs(turn) if turn == 1 else (nobody, nobody)
 
     refine_at = 2

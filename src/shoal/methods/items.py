@@ -11,7 +11,7 @@ from shoal.kinds.domain import Attribute, ItemsDomain, RangeDomain, TreeDomain
 from shoal.table import Table
 
 FINEST = 64
-"""No attribute that is not one of items becomes more than so many of them in a record."""
+"""The maximum number of items that an attribute of another kind becomes in a record."""
 
 
 def as_items(table: Table) -> Subsets:
@@ -19,7 +19,7 @@ def as_items(table: Table) -> Subsets:
 
     Sets of items stand as they are, those of several columns beside each other. A number becomes all steps of
     a scale up to where it lies, a category one of a kind, a leaf of a hierarchy the nodes above it: the more
-    two records differ, the fewer they share. So many items stand for an attribute that to lose all of it
+    two records differ, the fewer they share. As many items stand for an attribute that to lose all of it
     costs about as much, by weight, as to lose an average set of items.
 
     Parameters
@@ -68,7 +68,7 @@ def _scale(attribute: Attribute, steps: int) -> tuple[Lists, int]:
         copies = max(steps // max(depth, 1), 1)
         node = tree.leaf_node.astype(np.int64)
         owners, nodes = [], []
-        while (below := node > 0).any():  # the root is above everybody
+        while (below := node > 0).any():  # the root is above all nodes
             owners.append(codes[below])
             nodes.append(node[below])
             node = np.where(below, tree.parent[node], 0)
@@ -86,7 +86,7 @@ def _prefixes(heights: NDArray[np.int64]) -> Lists:
 def _copied(
     codes: NDArray[np.int64], owners: list[NDArray[np.int64]], values: list[NDArray[np.int64]], copies: int
 ) -> Lists:
-    """Return the values of each owner, each of them as so many items."""
+    """Return the values of each owner, each of them as several items."""
     if not owners:
         return Lists.of_sizes(np.zeros(len(codes), np.int64), np.empty(0, np.int32))
     items = np.concatenate(values)[:, None] * copies + np.arange(copies)

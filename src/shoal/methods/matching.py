@@ -13,7 +13,7 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 CANDIDATES = 24
-"""So many of its nearest records each row may choose from, besides the one SortGreedy gives it."""
+"""The number of nearest records a row may choose from, besides the one SortGreedy gives it."""
 
 TOGETHER = 10
 """Only rows of fewer records choose. A round that is cheapest as a whole leaves worse rows to later ones:

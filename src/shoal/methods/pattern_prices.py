@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.methods.pattern_program import Program
 
 PATIENCE = 15
-"""After so many steps that gain nothing, steps are half as long."""
+"""After this many steps without a gain, steps are half as long."""
 SHORTEST = 1e-3
 """When steps are so short, against the first, prices are as good as they get."""
 GAIN = 1e-4

@@ -16,7 +16,7 @@ MOST_SOLVED = 50_000
 INFEASIBLE = 2
 """What SciPy says of a program without a solution."""
 MOST_COMPARED = 128
-"""Up to so many patterns, each is compared with all others to find classes that nobody needs."""
+"""Up to this many patterns, each is compared with all others to find classes that are not needed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Program:
     def of(
         cls, codes: NDArray[np.int32], suppressed: NDArray[np.bool_], costs: NDArray[np.float64], k: int
     ) -> Program | None:
-        """Return the program of a table, without classes that nobody needs; None if it is too large.
+        """Return the program of a table, without classes that are not needed; None if it is too large.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Program:
         )
 
     def spread(self, often: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the pattern of each row, if so many rows of each pair go there; all rows do."""
+        """Return the pattern of each row, if this many rows of each pair go there; all rows do."""
         patterns = np.repeat(self.pattern[self.class_of], often)
         found = np.empty(len(self.kind), dtype=np.int32)
         found[np.argsort(self.kind, kind="stable")] = patterns
@@ -145,7 +145,7 @@ class Solution:
 
 
 def solve(program: Program, k: int, seconds: float) -> Solution:
-    """Return the best solution that HiGHS finds in so many seconds.
+    """Return the best solution that HiGHS finds within a time limit.
 
     The program is that of Equations 1 to 4 there, but every pair is linked to its class by itself, which
     bounds the cost better than all pairs of a class together.

@@ -20,7 +20,7 @@ HEAT = 0.06
 """How much costs are blurred when the last reassignments begin, as a share of what a row costs; less if there
 are too few of them for rows of many records to settle again."""
 PER_CUT = 5
-"""So many reassignments are made before the rows are cut into other parts."""
+"""The number of reassignments before the rows are cut into other parts."""
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ from shoal.methods.setorder import error_weights, gray_order, short_order
 from shoal.recoding.assignment import random_assignment
 
 MIXED, MIXED_AT_LAST = 20, 200
-"""How often, for each row, it is tried to pass labels on, each time between exchanges and at last."""
+"""How often, for each row, it is tried to pass labels on, each time between exchanges and at the end."""
 REACH = 3
-"""CAHD looks at so many times l candidates on either side (its parameter alpha)."""
+"""CAHD looks at this many times l candidates on either side (its parameter alpha)."""
 WINDOW = 50
-"""A group with several sorts of labels looks at so many records for each it needs before it gives up."""
+"""A group with several sorts of labels looks at this many records for each it needs before it gives up."""
 PATIENCE = 2_000
-"""So many steps of walks for each record are granted to the literal procedure."""
+"""The maximum number of steps of walks for each record in the literal procedure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Diverse:
 def require_eligible(labels: NDArray[np.integer[Any]], different: int) -> None:
     """Refuse an l that no release can keep: the labels as a whole are part of the promise.
 
-    If there is a label that is more frequent than 1 / l, no release can bound the chance of every person to
+    If there is a label that is more frequent than 1 / l, no release can bound the chance of every record to
     have it by 1 / l, as these chances add up to the number of records that do.
 
     Raises
@@ -80,8 +80,8 @@ def diverse(
 
     Groups of at least l neighbours with different labels come first: within them any assignment will do, and
     one is drawn. Then rows keep the record whose label they carry and exchange the others, where they err
-    less and labels stay different around each record. In turn with that, and at last, labels are passed on at
-    random, so that the record whose label a row carries stands out as little as possible.
+    less and labels stay different around each record. In turn with that, and at the end, labels are passed on
+    at random, so that the record whose label a row carries stands out as little as possible.
 
     Parameters
     ----------

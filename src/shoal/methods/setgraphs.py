@@ -40,7 +40,7 @@ EXCHANGES = {"fast": Rounds(0, 0), "balanced": Rounds(0, 24), "best": Rounds(40,
 HEAT = 0.02
 """How much costs are blurred at first, as a share of what a row costs."""
 PER_CUT = 5
-"""So many reassignments are made before the rows are cut into other parts."""
+"""The number of reassignments before the rows are cut into other parts."""
 
 
 def gray_ring(sets: Subsets, k: int) -> NDArray[np.int32]:

@@ -96,7 +96,7 @@ def diverse_freeform(
 def diverse_groups(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
     """Return classes of neighbours in the improved Gray order, with l different labels of every sort.
 
-    All rows of a class look the same, so whoever gets which of them, everybody fits the same labels.
+    All rows of a class are identical, so a record is covered by the same labels however rows are assigned.
     O(n log n) comparisons.
 
     Parameters

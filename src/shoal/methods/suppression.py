@@ -26,7 +26,7 @@ WORTHWHILE = 1e-3
 MOST_TRIED = 400_000
 """With more pairs, the integer program is not even tried where nothing else has found a solution."""
 STEPS_BETWEEN = 20
-"""So many steps prices take between two solutions that they lead to."""
+"""The number of steps of prices between two solutions that they lead to."""
 ROUNDING = 1e-6
 
 
@@ -140,7 +140,7 @@ def searched(
     thoroughly: bool = True,
 ) -> NDArray[np.int32]:
     """Return what local search makes of a cover: rows that are left over (-1) find a pattern if they can."""
-    # Nobody is left over to save others a little: not even if all of them had to pay for it.
+    # No row is left over to save others a little: not even if all of them had to pay for it.
     beyond = (len(codes) + 1.0) * float(patterns.costs[-1] + 1.0)
     found = kernels.PatternSearch(codes, patterns.kept, patterns.costs, beyond, k, pattern_of)
     if patterns.coarsest:
@@ -229,7 +229,7 @@ def _require_room(table: Table, model: Patterned, patterns: Patterns) -> None:
     Raises
     ------
     InfeasibleError
-        If some rows are too rare for each of them; the message says what could be had.
+        If some rows are too rare for each of them; the message says what is achievable.
     """
     if not patterns.coarsest:
         found = kernels.cover(table.codes, patterns.kept, model.k, shared=True).pattern_of

@@ -189,7 +189,7 @@ def _starts(
     epsilon: float,
     circumstances: Circumstances,
 ) -> Iterator[NDArray[np.int32]]:
-    """Yield classes of so many records to begin with, others if the first cannot be mended."""
+    """Yield first classes of this size, others if the first cannot be mended."""
     sizes = equal_sizes(len(table), least)
     if start == "locality":
         order = cheap_order(table, least, circumstances)
@@ -269,7 +269,7 @@ def _told_apart(
 
     Also returns how many classes still break the promise together with others.
 
-    Whoever reads the release sees classes that show the same as one. What each keeps all of them together may
+    A reader of the release sees classes that look identical as one. What each keeps all of them together may
     break: a record may have few neighbours in its own class and many in the others.
     """
     for round_ in range(MOST_ROUNDS):
@@ -330,7 +330,7 @@ def _require_possible(advice: Advice, model: Dissimilarity) -> None:
     most = advice.possible(model.k)
     if model.delta > most * (1 + 1e-9):
         raise InfeasibleError(
-            f"delta = {model.delta:g} cannot be had: {advice.clique} of {advice.records} records have "
+            f"delta = {model.delta:g} is not achievable: {advice.clique} of {advice.records} records have "
             f"sensitive values within epsilon = {model.epsilon:g} of each other, so that delta can be "
             f"{most:.4g} at most with k = {model.k}"
         )

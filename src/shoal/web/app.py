@@ -65,7 +65,7 @@ def _page(most_bytes: int, shared: Path | None) -> TagList:
         tags.a("To the first step", href="#step-data", class_="unseen skip"),
         tags.header(
             tags.h1(tags.img(src="assets/fish.svg", alt="", width="44", height="44"), "Shoal"),
-            tags.p("Publish a table so that nobody in it can be singled out.", class_="lead"),
+            tags.p("Publish a table in which no record can be singled out.", class_="lead"),
             _steps(),
         ),
         tags.main(

@@ -20,8 +20,8 @@ from shoal.web.state import Desk, Problems
 
 ROLES = {
     Role.QUASI.value: "known to others: less precise",
-    Role.SENSITIVE.value: "sensitive: nobody may learn it",
-    Role.IDENTIFIER.value: "names a person: left out",
+    Role.SENSITIVE.value: "sensitive: an attacker must not learn it",
+    Role.IDENTIFIER.value: "identifies a person: left out",
     Role.OTHER.value: "none of these: kept as it is",
 }
 KINDS = {kind.value: kind.value for kind in Kind}
@@ -53,8 +53,8 @@ def columns_step() -> Tag:
     """Return the section in which columns get their roles."""
     return parts.step(
         "columns",
-        "Say what others may know about a person, and what they must not learn. These are suggestions: look "
-        "them over.",
+        "Say what an attacker may know about a person, and what must stay hidden. These are suggestions: "
+        "look them over.",
         ui.output_ui("columns_shown"),
         parts.problem("columns"),
         ui.output_ui("identifying"),
@@ -105,7 +105,7 @@ def serve_columns(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
 
     @reactive.effect
     def _() -> None:
-        # Whatever comes later rests on the columns: an edit that nobody confirmed takes it back.
+        # All later steps depend on the columns: an edit that is not confirmed closes them.
         used = desk.used()
         if used is not None and on_screen(desk, input) != used:
             desk.unsettle()
@@ -271,7 +271,7 @@ def _combinations(found: list[dict[str, Any]], *, suggested: bool) -> Tag | None
     which = "the suggested columns" if suggested else "your columns"
     return tags.div(
         tags.h3("How identifying are they?"),
-        tags.p(f"Of {which}, who knows these of a person finds the one row that fits, for so many people:"),
+        tags.p(f"Records of {which} that each combination of columns identifies uniquely:"),
         tags.ul(
             [
                 tags.li(

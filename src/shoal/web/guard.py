@@ -1,4 +1,4 @@
-"""Who may talk to the page: whoever knows the token, from the page itself, and not with too much at once."""
+"""Who may talk to the page: clients with the token, from the page itself, within limits of size."""
 
 from __future__ import annotations
 

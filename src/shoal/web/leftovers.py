@@ -80,7 +80,7 @@ def _mark(folder: Path) -> int:
     descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     _lock(descriptor)
     os.write(descriptor, json.dumps(_identity(os.getpid())).encode())
-    unfinished.rename(folder / MARKER)  # whoever sees a marker sees a whole one, already locked
+    unfinished.rename(folder / MARKER)  # a marker that is visible is complete and locked
     return descriptor
 
 

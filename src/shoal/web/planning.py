@@ -61,7 +61,7 @@ def planned(source: Source, schema: Schema, model: object, entry: Entries) -> tu
     A field that holds something unreadable is a problem, never a promise that is not made.
     """
     if not isinstance(model, str) or model not in suitable(schema):
-        return None, {"promise": "Choose one of these promises."}
+        return None, {"promise": "Choose one of these models."}
     wanted = parameters_of(model, schema)
     given, problems = read_parameters(wanted, schema, entry)
     needed = [name for name, _, own in declarations(MODELS[model]) if is_required(own)]

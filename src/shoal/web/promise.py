@@ -37,7 +37,7 @@ def promise_step() -> Tag:
     """Return the section in which a promise is chosen."""
     return parts.step(
         "promise",
-        "What do you promise to the people in the table?",
+        "Which guarantee do the people in the table get?",
         ui.output_ui("models_shown"),
         ui.output_ui("parameters_shown"),
         parts.problem("promise"),
@@ -48,7 +48,7 @@ def run_step() -> Tag:
     """Return the section in which the work is begun."""
     return parts.step(
         "run",
-        "Make a release. An auditor then attacks it; you only see it if it withstands.",
+        "Make a release. An independent audit then attacks it; you see the release only if it passes.",
         ui.output_ui("run_shown"),
         parts.problem("run"),
     )
@@ -67,7 +67,7 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
             )
         best, names = usual_model(schema).name, suitable(schema)
         return tags.fieldset(
-            tags.legend("Promise", class_="unseen"),
+            tags.legend("Privacy model", class_="unseen"),
             tags.div([_card(name, name == best) for name in names], class_="models"),
             id="model",
             class_="shiny-input-radiogroup",
@@ -101,7 +101,7 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
         assert schema is not None
         given, problems = read_parameters(["epsilon", "distance"], schema, lambda name: input[name]())
         if not problems and "epsilon" not in given:
-            problems = {"epsilon": "Say first how close is nearly the same."}
+            problems = {"epsilon": "Enter first which distance counts as nearly equal."}
         if problems:
             desk.tell(problems)
             return
@@ -123,7 +123,7 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
     @render.ui
     def run_shown() -> TagChild:
         if desk.weighed() is None:
-            return tags.p("Choose a promise first.", class_="waiting")
+            return tags.p("Choose a privacy model first.", class_="waiting")
         return TagList(
             parts.button("go", "Make the release", main=True),
             tags.details(
@@ -133,7 +133,7 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
                     parts.text(
                         "seed",
                         "Seed",
-                        hint="A whole number makes the release repeatable. Whoever knows it can undo the "
+                        hint="A whole number makes the release repeatable. Anyone who has it can undo the "
                         "shuffle: never publish such a release.",
                     ),
                     class_="fields",
@@ -141,8 +141,7 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
                 parts.tick(
                     "keep_key",
                     "Also write the secret key",
-                    "It tells whose row each released row is, and undoes all protection. Keep it apart from "
-                    "the release, or better, do not ask for it.",
+                    "It re-identifies every row. Keep it apart from the release, or do not create it.",
                 ),
                 class_="more",
             ),
@@ -358,7 +357,7 @@ def _field(name: str, declared: Parameter, model: type[Model], schema: Schema) -
 
 def _frontier(found: dict[str, Any]) -> Tag:
     return parts.table(
-        f"What can be promised with epsilon = {found['epsilon']:g}",
+        f"What is achievable with epsilon = {found['epsilon']:g}",
         ["k", "delta guaranteed", "delta impossible above"],
         [
             (

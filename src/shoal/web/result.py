@@ -234,7 +234,10 @@ def _comparison(runs: tuple[Run, ...], shown: int | None) -> Tag:
                         "lost",
                         [bar(loss / worst, percent(loss)) for loss in losses],
                     ),
-                    line("rows that hide each person", [f"{e['audit']['concealment']:,}" for e in found]),
+                    line(
+                        "matches of the least hidden record",
+                        [f"{e['audit']['concealment']:,}" for e in found],
+                    ),
                     line(
                         "highest risk", [percent(e["audit"]["risks"]["prosecutor"]["highest"]) for e in found]
                     ),
@@ -267,7 +270,7 @@ def _downloads(run: Run) -> TagList:
     if run.plan.keep_key:
         key = parts.notice(
             tags.b("The secret key."),
-            " It tells who is who. Keep it apart from the release, and give it to nobody: ",
+            " It re-identifies every row. Keep it apart from the release, and do not pass it on: ",
             tags.a(
                 export.KEY,
                 id="get_key",

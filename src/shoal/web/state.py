@@ -74,7 +74,7 @@ class Run:
 
 @dataclass
 class Pace:
-    """How far a piece of work is, as somebody sees who waits for it.
+    """How far a piece of work is, as a waiting user sees it.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Pace:
         return self
 
     def left(self) -> str:
-        """Return how long the stage will still take, in words; nothing where nobody can know."""
+        """Return how long the stage will still take, in words; nothing if it cannot be known."""
         gone = self.clock() - self.since
         if gone < 1 or not 0.02 < self.share < 1:
             return ""

@@ -28,7 +28,7 @@ from shoal.table import Table
 PREVIEWED = 6
 """How many rows of a table are shown."""
 MOST_COMBINATIONS = 8
-"""So many combinations of columns are shown, the most identifying ones."""
+"""The maximum number of combinations of columns that are shown, the most identifying ones."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Source:
     most_bytes
         How large it may be, unpacked.
     made_up
-        Whether nobody has it but the page.
+        Whether the page has the only copy.
     """
 
     path: Path

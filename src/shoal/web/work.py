@@ -19,7 +19,7 @@ from shoal.web.tasks import TASKS, Source, explained
 
 _WORKER = "from shoal.web.work import answer; answer()"
 _LONGEST_LINE = 1 << 27  # a report with all its charts is one line
-_POLITE = 5  # the page goes before the work
+_POLITE = 5  # the page takes precedence over the work
 _PAUSE = 0.2  # seconds between two reports of the same stage
 
 
@@ -45,7 +45,7 @@ class Job:
         self._ended = False
 
     async def messages(self) -> AsyncIterator[dict[str, Any]]:
-        """Start, and yield what the process tells: progress, and at last a result or an error."""
+        """Start, and yield what the process tells: progress, and finally a result or an error."""
         self._process = process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", _WORKER),
             stdin=asyncio.subprocess.PIPE,
@@ -61,7 +61,7 @@ class Job:
         try:
             if self._ended:
                 return
-            # Standard input stays open: that it ends is how the process learns that nobody waits any more.
+            # Standard input stays open: its end tells the process that the server no longer waits.
             process.stdin.write(len(self._order).to_bytes(8, "big") + self._order)
             told = False
             async for line in process.stdout:

@@ -23,7 +23,7 @@ from shoal.table import Table
 LOSS_WEIGHT = 0.15
 """How much loss counts against diversity when classes are united, as in Appendix C."""
 PAIRS = 500
-"""So many pairs are united between two reports of progress."""
+"""The number of pairs that are united between two reports of progress."""
 
 Clustering = Callable[[NDArray[np.int32], NDArray[np.int64], Costs], NDArray[np.int32]]
 """From distinct records, how many copies each has, and costs, to the class of each copy of each."""
