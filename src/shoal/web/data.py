@@ -128,7 +128,7 @@ def tables_in(folder: Path) -> list[str]:
     names = [
         entry.name
         for entry in os.scandir(inside)
-        if entry.is_file() and _ending(entry.name) and Path(entry.path).resolve().parent == inside
+        if entry.is_file() and ending_of(entry.name) and Path(entry.path).resolve().parent == inside
     ]
     return sorted(names)[:_MOST_FILES]
 
