@@ -111,7 +111,7 @@ def failure(told: Mapping[str, Any]) -> ShoalError:
     Parameters
     ----------
     told
-        Its ``reason`` and its ``message``.
+        Its ``reason`` and its ``message``, and the ``column`` or the ``parameter`` it is about.
     """
     message = told["message"]
     try:
@@ -123,7 +123,9 @@ def failure(told: Mapping[str, Any]) -> ShoalError:
         bug.args = (message,)  # it already says that it is a bug
         return bug
     known = {Reason.INFEASIBLE: InfeasibleError, Reason.PROMISE_BROKEN: PromiseError}
-    return known[reason](message) if reason in known else InputError(message, reason=reason)
+    error = known[reason](message) if reason in known else InputError(message, reason=reason)
+    error.column, error.parameter = told.get("column"), told.get("parameter")
+    return error
 
 
 def _end_with(parent: int) -> None:
