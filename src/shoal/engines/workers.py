@@ -111,7 +111,7 @@ def failure(told: Mapping[str, Any]) -> ShoalError:
     Parameters
     ----------
     told
-        Its ``reason`` and its ``message``, and the ``column`` or the ``parameter`` it is about.
+        What it told, as `ShoalError.as_dict` describes an error.
     """
     message = told["message"]
     try:

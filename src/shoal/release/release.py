@@ -185,7 +185,7 @@ class Release:
         self,
         folder: str | os.PathLike[str],
         *,
-        form: Format = "csv",
+        format: Format = "csv",  # noqa: A002 - the word of the command line
         keep_key: bool = False,
         overwrite: bool = False,
     ) -> Path:
@@ -195,7 +195,7 @@ class Release:
         ----------
         folder
             Where to; it must not exist or be empty.
-        form
+        format
             Whether the release is text (``csv``) or typed (``parquet``).
         keep_key
             Whether to write ``key.csv``, readable by its owner only, which undoes the shuffle.
@@ -208,7 +208,7 @@ class Release:
             If the folder holds something else or cannot be written.
         """
         with staged_folder(folder, overwrite=overwrite, ours=RELEASE_FILES) as staging:
-            self.write_files(staging, form=form, keep_key=keep_key)
+            self.write_files(staging, form=format, keep_key=keep_key)
         return Path(folder)
 
     def write_files(self, folder: Path, *, form: Format = "csv", keep_key: bool = False) -> Report:
