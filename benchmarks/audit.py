@@ -98,20 +98,21 @@ def main() -> None:
     text = "\n\n".join(
         (
             "# The audit",
-            f"Releases of Adult (30,162 records, eight quasi-identifiers) and of perturbed bootstraps of it, "
-            f"k = {K}, audited from original and release alone. *Levels*: consistency both ways, perfect "
-            "matching, components, concealment, classes. *All*: with encoding the original, each column's "
-            "contribution to the risk, uniqueness of the original, and diversity of the sensitive column. "
-            "Peak memory is that of the process which also made the release. Where rows of a release are "
-            "suppressed afterwards, its classes become smaller: that this breaks k-anonymity is right.",
+            "Releases of Adult (30,162 records, eight quasi-identifiers) and of perturbed bootstraps of "
+            f"it, k = {K}, audited from the original and the release alone. *Levels*: coverage in both "
+            "directions, perfect matching, components, concealment, classes. *All*: the levels, and also "
+            "encoding the original, the contribution of each column to the risk, uniqueness in the "
+            "original, and diversity of the sensitive column. Peak memory is that of the process that "
+            "also made the release. If rows of a release are suppressed afterwards, its classes become "
+            "smaller, so the audit is right to report that k-anonymity is broken.",
             markdown_table(
                 ("release", "rows", "holds", "concealment", "levels, s", "all, s", "peak MiB"), rows
             ),
-            "## The posterior adversary",
-            "How strongly somebody who knows everybody's quasi-identifiers and weighs every perfect matching "
-            "the same believes in the likeliest row of each record, sampled for "
-            f"{POSTERIOR_SECONDS:g} seconds; the promise of a random drawing is 1/k = {1 / K:g}. *Refused*: "
-            "records for which chains did not agree.",
+            "## The posterior attacker",
+            "How strongly an attacker believes in the likeliest row of each record, if the attacker knows "
+            "the quasi-identifiers of every record and considers every perfect matching equally likely. "
+            f"Sampled for {POSTERIOR_SECONDS:g} seconds; a random draw guarantees 1/k = {1 / K:g}. "
+            "*Refused*: records for which the chains did not agree.",
             markdown_table(
                 ("release", "counted", "sampled", "refused", "median", "99%", "highest"),
                 [_posterior_row(how, figures) for how, figures in guesses.items()],

@@ -157,15 +157,15 @@ def _introduction() -> str:
     return "\n\n".join(
         (
             "# Concealment",
-            "k-concealment and its relatives (Tassa, Mazza and Gionis 2012), beside freeform releases and "
-            "classes of equal rows. *The paper's* is effort `fast`; *randomized* ones may be published, the "
-            "others are experiments.",
+            "k-concealment and its relatives (Tassa, Mazza and Gionis 2012), compared with freeform "
+            "releases and classes of identical rows. *The paper's* is effort `fast`. *Randomized* "
+            "releases may be published; the others are experiments.",
             "## Adult, as in the freeform benchmark",
-            "30,162 complete training records, eight quasi-identifiers (age numeric, the others categories "
-            "without hierarchies). The floor is what rows lose that take in their nearest records one by one "
-            "until they cover k, without being there for anybody else. *Widest* is how many people the row "
-            "fits that fits most: rows that fit very many hide nobody, and are cheap. Time is end to end, "
-            "with the audit.",
+            "30,162 complete training records, eight quasi-identifiers (age numeric, the others "
+            "categories without hierarchies). The floor is the loss of rows that take in their nearest "
+            "records one by one until they cover k, without covering records for the sake of other rows. "
+            "*Widest* is the maximum number of records that a row covers: rows that cover very many "
+            "records protect none of them, and are cheap. Time is end to end, with the audit.",
         )
     )
 
@@ -175,24 +175,25 @@ def _about_figures() -> str:
         (
             "## Figures 5 to 10 of the paper",
             "5,000 artificial records as the paper describes them, Adult (45,222 records, 14 attributes), "
-            "CMC (1,473, 9) and Nursery (12,960, 8), by LM and by EM. All attributes have hierarchies; those "
-            "of the real tables are ours, since the paper does not list its own. *Concealment* and "
-            "*randomized* are the paper's algorithms (effort `fast`, without and with Algorithm 6); "
-            "*balanced, randomized* is what Shoal publishes by default; on Adult by EM it "
-            "takes many minutes, and is left out.",
-            "In the paper, concealment loses less than agglomerative clustering, that less than the forest "
-            "algorithm, and randomized concealment stays below agglomerative (shown for Adult only). Below "
-            "each table stands whether that holds here. Where it does not:",
-            "- *Randomized*, to the letter, takes k - 1 of the 2(k - 1) records that are nearest one by one. "
-            "Nearest ones differ from a record here in this attribute and there in that, so that those drawn "
-            "together span far more than each of them does. Nursery shows it best: its records are all "
-            "combinations of its values, each once. Effort `balanced` draws where a row begins to grow, and "
-            "gives back what others cover for less.",
-            "- By *EM*, two dear clusters lose little more than one of them, whatever they cover. So "
-            "agglomerative clustering unites what has nothing in common, and on Nursery even the forest "
-            "algorithm sometimes loses less ([why](../decisions/029-clusters.md)).",
-            "- With *l*, classes are united afterwards until all are varied enough (Algorithm 8). "
-            "Agglomerative clustering makes smaller classes, more of which have to be united then; the paper "
+            "CMC (1,473, 9) and Nursery (12,960, 8), by LM and by EM. All attributes have hierarchies; "
+            "those of the real tables are Shoal's, since the paper does not list its own. *Concealment* "
+            "and *randomized* are the paper's algorithms (effort `fast`, without and with Algorithm 6); "
+            "*balanced, randomized* is what Shoal publishes by default. On Adult by EM it takes many "
+            "minutes and is left out.",
+            "In the paper, concealment loses less than agglomerative clustering, which loses less than "
+            "the forest algorithm, and randomized concealment stays below agglomerative clustering (shown "
+            "for Adult only). The text below each table says whether this holds here. It does not hold in "
+            "these cases:",
+            "- *Randomized*, implemented literally, takes k - 1 of the 2(k - 1) nearest records, found "
+            "one by one. Near records differ from a record in different attributes, so the records that "
+            "are drawn together span far more than each of them does. Nursery shows it best: its records "
+            "are all combinations of its values, each once. Effort `balanced` draws where a row starts to "
+            "grow, and gives up records that other rows cover for less.",
+            "- By *EM*, two expensive clusters lose little more than one of them, whatever they cover. So "
+            "agglomerative clustering unites records that have nothing in common, and on Nursery even the "
+            "forest algorithm sometimes loses less ([why](../decisions/029-clusters.md)).",
+            "- With *l*, classes are united afterwards until all are diverse enough (Algorithm 8). "
+            "Agglomerative clustering makes smaller classes, of which more have to be united; the paper "
             "shows no forest there.",
         )
     )
@@ -227,8 +228,8 @@ def _times() -> str:
     return "\n\n".join(
         (
             "## Seconds",
-            "Adult, 45,222 records and 14 attributes, by LM, end to end with the audit; memory is the peak "
-            "of the whole process with the table in it.",
+            "Adult, 45,222 records and 14 attributes, by LM, end to end with the audit; memory is the "
+            "peak of the whole process, including the table.",
             markdown_table(head, rows),
         )
     )

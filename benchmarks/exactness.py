@@ -70,10 +70,10 @@ def main() -> None:
     text = "\n\n".join(
         (
             "# Distance to the optimum",
-            "How many times as much each method loses (GCP) as the proven optimum of `exact`, which no "
-            "regular graph and no classes can undercut. Random samples of Adult (eight quasi-identifiers) "
-            f"and CMC (nine) of {', '.join(map(str, SIZES))} records, {len(SEEDS)} of each size; means over "
-            "all of them.",
+            "The loss (GCP) of each method divided by the proven optimum of `exact`, which is a lower "
+            "limit for all regular graphs and all classes. Random samples of Adult (eight "
+            f"quasi-identifiers) and CMC (nine) of {', '.join(map(str, SIZES))} records, {len(SEEDS)} of "
+            "each size; means over all of them.",
             *(
                 f"## {table}\n\n"
                 + markdown_table(
@@ -87,7 +87,7 @@ def main() -> None:
             ),
             "![Loss over the optimum against k](exactness-ratio.svg)",
             "## Time of the proof",
-            "Seconds that `exact` takes on average, end to end after start-up, with the audit.",
+            "Mean time of `exact` in seconds, end to end after start-up, with the audit.",
             markdown_table(
                 ("records", *head),
                 [(rows, *(f"{_mean(runs, 'seconds', rows=rows, k=k):.2f}" for k in KS)) for rows in SIZES],

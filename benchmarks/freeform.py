@@ -66,8 +66,8 @@ SOURCES = {
     ),
     "cmc": Source(
         "CMC",
-        "1,473 records, nine quasi-identifiers: all but the class; the husband's occupation is a category, "
-        "the others are numeric.",
+        "1,473 records, nine quasi-identifiers: all columns except the class; the husband's occupation is "
+        "a category, the others are numeric.",
         cmc,
         cmc_schema,
     ),
@@ -154,12 +154,12 @@ def _introduction() -> str:
     return "\n\n".join(
         (
             "# Freeform",
-            "How much is lost (GCP) and how long it takes. `greedy`, `sort_greedy` and `matching` are the "
-            f"methods alone (effort `fast`); `balanced` and `best` are efforts of `{_default()}`, the default"
-            f"{'; `ring` is a method of its own' if 'ring' in HOW else ''}; `mondrian` makes classes. The "
-            "bound is what every release must lose at least. Every cell is measured in a process of its own; "
+            "Information loss (GCP) and time. `greedy`, `sort_greedy` and `matching` are the methods alone "
+            f"(effort `fast`); `balanced` and `best` are efforts of `{_default()}`, the default"
+            f"{'; `ring` is a separate method' if 'ring' in HOW else ''}; `mondrian` makes classes. The "
+            "bound is the minimum loss of every release. Each cell is measured in a separate process; "
             "time is end to end after start-up, with the audit.",
-            f"The best of other tools on Adult, measured apart: {rivals}.",
+            f"The best of other tools on Adult, measured separately: {rivals}.",
         )
     )
 
@@ -255,8 +255,8 @@ def _growth() -> tuple[str, alt.Chart]:
     text = "\n\n".join(
         (
             "## Growth",
-            f"Perturbed bootstraps of Adult, k = {K_OF_GROWTH}, effort `balanced`; memory is the peak of the "
-            "whole process with the table in it.",
+            f"Perturbed bootstraps of Adult, k = {K_OF_GROWTH}, effort `balanced`; memory is the peak of "
+            "the whole process, including the table.",
             markdown_table(
                 ("rows", "GCP", "seconds", "peak MiB"),
                 [

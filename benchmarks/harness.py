@@ -143,9 +143,8 @@ def commit() -> str:
 def provenance() -> str:
     """Return commit, cores and versions, for the foot of a results page."""
     return (
-        f"Measured at commit `{commit()}` with Python {platform.python_version()} on "
-        f"{os.cpu_count()} cores of {platform.machine()}; timings on a shared machine, read them as plus or "
-        "minus 50%."
+        f"Measured at commit `{commit()}` with Python {platform.python_version()} on {os.cpu_count()} "
+        f"cores of {platform.machine()}; timings on a shared machine, accurate to plus or minus 50%."
     )
 
 
@@ -162,8 +161,8 @@ def growth(module: str, sizes: Sequence[int], **arguments: Any) -> str:
     return "\n\n".join(
         (
             "## Growth",
-            f"A perturbed bootstrap of Adult, {how}, each size in a fresh process; memory is the peak of the "
-            "whole process with the table in it.",
+            f"Perturbed bootstraps of Adult, {how}. Each size is measured in a fresh process; memory is "
+            "the peak of the whole process, including the table.",
             markdown_table(
                 ("rows", "GCP", "seconds", "peak MiB"),
                 [(n, f"{g['gcp']:.4f}", f"{g['seconds']:.1f}", f"{g['peak_mib']:.0f}") for n, g in measured],

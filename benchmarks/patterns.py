@@ -202,19 +202,18 @@ def main() -> None:
         (
             "# Suppression by patterns",
             "## Table 1 of the paper",
-            "Adult, 32,561 records with 14 attributes, all 16,384 patterns, `?` being a value. Usefulness "
-            "`u`, number `#h`, mean and largest size of row types are those of Bredereck, Nichterlein and "
-            "Niedermeier (2013), digit for digit; *times faster* is against the seconds there, on another "
-            "machine. *Search* is the effort `balanced`: its usefulness, and how many cells fewer it "
-            "suppresses. Mondrian is Shoal's own, which generalizes instead of suppressing; the time ratio "
-            "is greedy to Mondrian, end to end.",
+            "Adult, 32,561 records with 14 attributes, all 16,384 patterns; `?` is a value. Usefulness "
+            "`u`, number `#h`, mean and largest size of row types equal those of Bredereck, Nichterlein "
+            "and Niedermeier (2013) to the digit; *times faster* compares with the seconds there, on "
+            "another machine. *Search* is the effort `balanced`: its usefulness, and how many cells fewer "
+            "it suppresses. Mondrian is Shoal's own, which generalizes instead of suppressing; the time "
+            "ratio is greedy to Mondrian, end to end.",
             first,
             "![Usefulness against k](patterns-usefulness.svg)",
             "## Heuristic and optimum",
-            "Random lists of patterns, each with its own share of columns, among them one that suppresses "
+            "Random lists of patterns, each with its own share of columns, including one that suppresses "
             f"nothing and one that suppresses all; {len(SEEDS)} lists of each length. Costs are suppressed "
-            "cells, in percent above what is proven to be the least; the program had "
-            f"{SECONDS:.0f} s.",
+            f"cells, in percent above the proven lower bound; the program had {SECONDS:.0f} s.",
             second,
             "![Distance to the optimum](patterns-gap.svg)",
         )

@@ -265,11 +265,12 @@ def main() -> None:
     charts: dict[str, Any] = {}
     parts = [
         "# Proximity",
-        "After the paper on *XColor*, Figures 4 to 6. Their table SAL cannot be had; two others are "
-        "prepared like it: age, sex, marital status and race are known; education, industry and income (in "
-        f"{LEVELS} levels) of the NIST excerpt of the American Community Survey, or education, class of work "
-        "and income (two levels) of Adult are one composite sensitive value, by the normalized L1 norm with "
-        "equal weights. Survey: the adults with an industry and an income.",
+        "Figures 4 to 6 of the paper on *XColor*. Its table SAL is not available; two other tables are "
+        "prepared like it. Age, sex, marital status and race are quasi-identifiers. Education, industry "
+        f"and income (in {LEVELS} levels) of the NIST excerpt of the American Community Survey, or "
+        "education, class of work and income (two levels) of Adult, are one composite sensitive value, by "
+        "the normalized L1 norm with equal weights. The survey consists of the adults with an industry "
+        "and an income.",
     ]
     for data in DATA:
         name = {"acs": "American Community Survey", "adult": "Adult"}[data]
@@ -280,9 +281,10 @@ def main() -> None:
         defaults = ", ".join(f"{key} = {value}" for key, value in DEFAULTS[data].items())
         parts += [
             f"## {name}: errors of count queries",
-            f"One parameter is varied, the others are {defaults}. GCP, then the average and the median "
-            f"relative error of {QUERIES} random range queries about one, two and three quasi-identifiers "
-            "and two sensitive columns, of selectivity s; queries without an answer are drawn again.",
+            f"One parameter is varied, the others are {defaults}. The tables show GCP, then the mean and "
+            f"the median relative error of {QUERIES} random range queries about one, two and three "
+            "quasi-identifiers and two sensitive columns, of selectivity s; queries without an answer are "
+            "drawn again.",
             text,
             _picture(drawn),
         ]

@@ -113,19 +113,19 @@ def main() -> None:
         (
             "# Rings and chains",
             "Adult, 30,162 complete training records, eight quasi-identifiers (age numeric, the others "
-            "categories without hierarchies), income carried along. Time is end to end after start-up, with "
-            "the audit.",
-            "## What the order is worth",
+            "categories without hierarchies); income is released unchanged. Time is end to end after "
+            "start-up, with the audit.",
+            "## Effect of the order",
             "GCP of one ring through all records: in the order of their attributes (from few to many "
-            "values); in that of the box tree; in that after moves that make neighbouring pairs cheap; along "
-            "a chain after moves that make windows of k cheap, which is what `ring` uses. Then that of the "
-            "rings it is cut into (`fast`), and after moves between them and exchanges (`balanced`).",
+            "values), in the order of the box tree, in that order after moves that make neighbouring "
+            "pairs cheap, and along a chain after moves that make windows of k cheap, which is what "
+            "`ring` uses. Then the GCP of the rings into which it is cut (`fast`), and after moves "
+            "between them and exchanges (`balanced`).",
             markdown_table(
                 ("k", "by attributes", "box tree", "pairs", "windows", "cut: fast", "cut: balanced"), losses
             ),
-            "## Beside other methods",
-            "`ring` beside SortGreedy, both fast, for `freeform`; `chain` beside `mondrian`, for "
-            "`k-anonymity`.",
+            "## Compared with other methods",
+            "`ring` and SortGreedy, both fast, for `freeform`; `chain` and `mondrian`, for `k-anonymity`.",
             markdown_table(
                 (
                     *("k", "ring", "sort_greedy", "ratio", "ring s", "sort_greedy s"),

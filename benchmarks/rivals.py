@@ -81,7 +81,7 @@ OURS: dict[str, tuple[Callable[..., Model], dict[str, Any], str]] = {
     "chain": (KAnonymity, {"method": "chain"}, "classes"),
     "agglomerative": (KAnonymity, {"method": "agglomerative"}, "classes"),
     "mondrian": (KAnonymity, {}, "classes"),
-    "patterned": (Patterned, {"effort": "fast"}, "classes, exact or blank"),
+    "patterned": (Patterned, {"effort": "fast"}, "classes, exact or suppressed"),
 }
 """Shoal's ways: the model, the choices, and what is promised."""
 REFERENCE = "mondrian"
@@ -266,36 +266,39 @@ def _besides(recoding: Recoding, released: pl.DataFrame, original: pl.DataFrame)
 def _introduction() -> str:
     return "\n\n".join(
         (
-            "# Shoal's models, and other tools",
-            "One task for all: Adult, 30,162 complete training records, eight quasi-identifiers (age "
-            "numeric, the others categories), income carried along. GCP is what was lost; a label of a "
-            "hierarchy counts as the values below it that occur, cells of rows that are left out count as 1. "
-            f"Query errors are those of {QUERIES:,} random counts over two quasi-identifiers and income, a "
-            "tenth of what is possible each: the mean and the median. *Smallest class* is the least number "
-            "of rows that look the same, *rows left* what the strongest adversary is left with for each "
-            "person: the audit finds both from the two tables alone, whoever made them.",
-            "Shoal's seconds are end to end after start-up, with the audit; those of other tools are their "
-            "anonymization alone, in memory. Peak memory is that of the whole process. Shoal and the tools "
-            f"that pip can install were measured in the same run, the latter each in an environment of its "
-            f"own and for at most {SECONDS} s; those marked *apart* were measured on the same task and a "
-            "like machine, but not in this run, and their output was not audited.",
+            "# Shoal's models and other tools",
+            "All releases solve the same task: Adult, 30,162 complete training records, eight "
+            "quasi-identifiers (age numeric, the others categories); income is released unchanged. GCP is "
+            "the information loss; a label of a hierarchy counts as the values below it that occur, and "
+            "cells of suppressed rows count as 1. Query errors are the mean and the median error of "
+            f"{QUERIES:,} random counts over two quasi-identifiers and income, each selecting a tenth of "
+            "what is possible. *Smallest class* is the size of the smallest class of identical rows, "
+            "*rows left* the minimum number of rows that remain for a record against the strongest "
+            "attacker. The audit determines both from the two tables alone, whichever tool made them.",
+            "Shoal's seconds are end to end after start-up, with the audit; those of other tools are "
+            "their anonymization alone, in memory. Peak memory is that of the whole process. Shoal and "
+            "the tools that pip can install were measured in the same run, each of these tools in its own "
+            f"environment and for at most {SECONDS} s. Releases marked *apart* were measured on the same "
+            "task and a similar machine, but not in this run, and their output was not audited.",
             markdown_table(
-                ("promise", "what it says"),
+                ("guarantee", "meaning"),
                 (
                     (
                         "freeform",
-                        "each person fits k rows, one of them theirs by lot, and each row k persons",
+                        "k rows cover each record, one of them is its own by a random draw, and each row "
+                        "covers k records",
                     ),
-                    ("concealment", "each person has k rows left even when everybody must have one"),
+                    ("concealment", "k rows remain for each record even when every record must have a row"),
                     (
                         "(k,k)",
-                        "each person fits k rows, and each row k persons; no lot, and rows can be struck out",
+                        "k rows cover each record, and each row covers k records; no random draw, and an "
+                        "attacker can exclude rows",
                     ),
-                    ("classes", "each row looks the same as k - 1 others: k-anonymity"),
+                    ("classes", "each row is identical to k - 1 others: k-anonymity"),
                 ),
             ),
-            "Models that promise something about other things have pages of their own: [similar sensitive "
-            "values](proximity.md), [sets of items](setvalued.md), [varied sensitive values](diversity.md).",
+            "Models with other guarantees have separate pages: [similar sensitive values](proximity.md), "
+            "[sets of items](setvalued.md), [diverse sensitive values](diversity.md).",
         )
     )
 
@@ -316,7 +319,7 @@ def _section(k: int, measured: dict[str, dict[str, Any]]) -> str:
     failed = [f"{how}: {figures['failed']}." for how, figures in measured.items() if "failed" in figures]
     head = (
         "release",
-        "promise",
+        "guarantee",
         "GCP",
         "ratio",
         "query errors",
@@ -328,9 +331,9 @@ def _section(k: int, measured: dict[str, dict[str, Any]]) -> str:
     return "\n\n".join(
         (
             f"## k = {k}",
-            f"*Ratio* is GCP over that of `{REFERENCE}`. Whatever one does, classes and freeform lose at "
-            f"least about {measured[REFERENCE]['bound']:.4f}.",
-            markdown_table((*head, "left out", "besides"), [row for _, row in sorted(rows)]),
+            f"*Ratio* is GCP divided by that of `{REFERENCE}`. Every release with classes or freeform rows "
+            f"loses at least about {measured[REFERENCE]['bound']:.4f}.",
+            markdown_table((*head, "left out", "findings"), [row for _, row in sorted(rows)]),
             *failed,
             f"![Loss against seconds, k = {k}](rivals-k{k}.svg)",
         )
@@ -361,24 +364,26 @@ def _seconds(seconds: float) -> str:
 def _remarks(measured: dict[int, dict[str, dict[str, Any]]]) -> str:
     k = next(iter(measured))
     checked = {how: figures["checker"] for how, figures in measured[k].items() if figures.get("checker")}
-    said = ", ".join(f"{found} of `{how}`" for how, found in checked.items())
+    said = ", ".join(f"{found} for `{how}`" for how, found in checked.items())
     return "\n\n".join(
         (
-            "## What else to know",
-            f"- **A checker of classes sees half.** pyCANON, asked for the k of the releases with k = {k}, "
-            f"says {said}. It counts equal rows, and only classes have them.\n"
+            "## Remarks",
+            "- **A check of classes does not show the crowds of freeform.** The k that pyCANON reports "
+            f"for the releases with k = {k}: {said}. It counts identical rows, and only classes have "
+            "them.\n"
             "- **anonypy** returns the quasi-identifiers, one sensitive column and how often each row "
             "occurs; all other columns are lost.\n"
-            "- **anjana** leaves rows in their order, and the numbers of the original rows in a column if it "
-            "drops some: either tells who is who.\n"
-            "- **crowds** keeps what it found in one call for the next one in the same process; here each "
-            "call has a process of its own.\n"
-            "- **ARX**: start-up of the Java machine, 1.5 to 4 s, is not counted. With any suppression, 10 "
-            "to 21% of the rows are gone.\n"
-            "- **The Mondrian of qiyuangong** depends on the order in which categories are coded: GCP 0.295 "
-            "with another one.\n"
-            "- **sdcMicro** was stopped after 15 minutes at k = 10. At k = 5, its k holds only where a "
-            "missing value counts as any other; read as written, 20% of the records are in smaller classes.",
+            "- **anjana** leaves rows in their original order, and adds the numbers of the original rows "
+            "as a column if it drops some. Either re-identifies every row.\n"
+            "- **crowds** keeps results of one call for the next call in the same process; here each call "
+            "has its own process.\n"
+            "- **ARX**: the start-up of the Java machine, 1.5 to 4 s, is not counted. With any "
+            "suppression, 10 to 21% of the rows are suppressed.\n"
+            "- **The Mondrian of qiyuangong** depends on the order in which categories are coded: GCP "
+            "0.295 with another order.\n"
+            "- **sdcMicro** was stopped after 15 minutes at k = 10. At k = 5, its k holds only if a "
+            "missing value matches every other value; read as written, 20% of the records are in smaller "
+            "classes.",
         )
     )
 

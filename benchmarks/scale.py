@@ -113,24 +113,24 @@ def main(options: Sequence[str] = ()) -> None:
     ]
     text = "\n\n".join(
         (
-            "# Results: Large tables",
+            "# Large tables",
             f"Freeform, k = {K}, eight quasi-identifiers of Adult and perturbed bootstraps of it (Parquet "
             "in, Parquet out). Every release is audited.",
-            "## Blocks against the table at once",
+            "## Blocks compared with the whole table at once",
             markdown_table(
                 ("rows", "block rows", "blocks", "GCP", "at once", "more", "seconds", "at once"), compared
             ),
             "## Growth",
-            f"Blocks of about {BLOCK_ROWS:,} records, one for each core at a time. Memory is the peak "
-            "of what all processes have together.",
+            f"Blocks of about {BLOCK_ROWS:,} records, one for each core at a time. Memory is the peak of "
+            "all processes together.",
             markdown_table(("rows", "blocks", "GCP", "seconds", "seconds a block", "peak MiB"), grown),
             f"{SIZED:,} rows took {one_core['seconds']:.0f} seconds on one core, and "
             f"{growth[SIZED]['seconds']:.0f} on {os.cpu_count()}. From {GROWTH[0]:,} to {GROWTH[-1]:,} rows, "
             f"time grows as n^{exponent:.2f}.",
             "![Time by rows](scale-growth.svg)",
             "## Spark",
-            "The same blocks on the same cores, with Spark (`local[*]`), without the time that it takes to "
-            "start; beside it the local engine.",
+            "The same blocks on the same cores with Spark (`local[*]`), without its start-up time, "
+            "compared with the local engine.",
             markdown_table(("rows", "blocks", "GCP", "local", "more", "seconds", "local"), spark),
             scale_model.section(
                 SPARK[-1],

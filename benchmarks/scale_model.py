@@ -65,19 +65,20 @@ def section(spark_rows: int, spark: Mapping[str, Any], spark_cores: int, bytes_a
     return "\n\n".join(
         (
             "## A cluster",
-            "**Measured here**: what one process does for all, and how even the blocks become. The cut tree "
-            f"of so many blocks is learnt from {SAMPLE:,} records, and {PROBES * PROBE_ROWS:,} others are "
-            "assigned by it. Sizes are in mean blocks, chance included: a block gets only some hundreds of "
-            "these. Assigning is in core seconds for a million records.",
+            "**Measured here**: the work that one process does for all, and how even the blocks are. The "
+            f"cut tree of this number of blocks is learned from {SAMPLE:,} records, and "
+            f"{PROBES * PROBE_ROWS:,} other records are assigned by it. Sizes are relative to the mean "
+            "block and include random variation, because a block gets only some hundreds of these "
+            "records. Assigning is in core seconds for a million records.",
             markdown_table(
                 ("rows", "blocks", "seconds", "peak MiB", "largest block", "smallest block", "assigning"),
                 measured,
             ),
-            f"**Projected**, not measured: with Spark, {spark_rows:,} rows took {in_block:.1f} core seconds "
-            f"a block and {1e6 * elsewhere:.0f} core seconds for a million rows elsewhere (reading twice, "
-            "writing, two shuffles, the check of the whole, and whatever the cores waited for). If both stay "
-            "so, if network and disks keep up with the cores, and if nothing fails, a cluster of such cores "
-            "needs the time below. Shuffled are the rows themselves, twice.",
+            f"**Projected**, not measured: with Spark, {spark_rows:,} rows took {in_block:.1f} core "
+            f"seconds a block and {1e6 * elsewhere:.0f} core seconds for a million rows elsewhere "
+            "(reading twice, writing, two shuffles, the check of the whole release, and waiting). If both "
+            "stay the same, if network and disks keep up with the cores, and if nothing fails, a cluster "
+            "of such cores needs the time below. The rows themselves are shuffled twice.",
             markdown_table(("rows", "blocks", "cores", "time", "GB shuffled"), projected),
         )
     )

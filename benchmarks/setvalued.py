@@ -174,27 +174,27 @@ def main() -> None:
 def _losses(charts: dict[str, Any]) -> list[str]:
     text = [
         "# Set-valued records",
-        "Records are sets of items. Each row publishes the items that most of its k records have (*base*), "
-        "those in which they differ (*uncertain*), and in how many at most. The error rate ER is how many "
-        "items are published wrongly for each that a record has, on average over the rows it can be given. "
-        "Query errors QE are those of counts over base sets, as a share of all records, on average over "
-        f"{QUERIES} random queries: of records that have some items (I), or have none of some (II). Chess: "
-        "3,196 records with 37 of 75 items. Pumsb: the first 4,334 records, 74 of 1,539 items.",
+        "Records are sets of items. Each row publishes the items that most of its k records have "
+        "(*base*), the items in which they differ (*uncertain*), and the maximum number of differences. "
+        "The error rate ER is the number of wrongly published items divided by the number of items of the "
+        "record, on average over the rows that the record can get. Query errors QE are the errors of "
+        f"counts over base sets, as a share of all records, on average over {QUERIES} random queries: "
+        "counts of records that have certain items (I), or have none of certain items (II). Chess: 3,196 "
+        "records with 37 of 75 items. Pumsb: the first 4,334 records, 74 of 1,539 items.",
         "## k-anonymity",
-        "*Gray*: a ring over the Gray order. *Ring*: over the order improved within segments. *Freeform*: "
-        "the ring, refined (effort `balanced`). Freeform rows err less than Gray's and the ring's "
-        "everywhere. "
-        "Counts over base sets are nearer to the truth than Gray's, too, with one exception: Pumsb at k = 2, "
-        "queries of type I, by 0.2 of 4,334 records.",
+        "*Gray*: a ring over the Gray order. *Ring*: a ring over the order improved within segments. "
+        "*Freeform*: the ring, refined (effort `balanced`). Freeform rows have smaller errors than Gray's "
+        "and the ring's everywhere. Counts over base sets are also more accurate than Gray's, with one "
+        "exception: Pumsb at k = 2, queries of type I, by 0.2 of 4,334 records.",
     ]
     for name in QUALITY:
         table, charts[f"{name.lower()}-k"] = utility(name, GRAPHS, KS, "k")
         text += [f"### {name}", table, f"![{name}, k](setvalued-{name.lower()}-k.svg)"]
     text += [
         "## Different labels",
-        f"Labels are drawn from a skewed distribution over {LABELS} values, the most frequent with a share "
-        "of 2.6%. *CAHD*: groups with a vote in each. *Literal*: greedy assignment extraction as the paper "
-        "has it. *Shoal*: labels differ as they are published.",
+        f"Labels are drawn from a skewed distribution over {LABELS} values; the most frequent has a share "
+        "of 2.6%. *CAHD*: groups with a vote in each. *Literal*: greedy assignment extraction as in the "
+        "paper. *Shoal*: labels differ as published.",
     ]
     for name in QUALITY:
         table, charts[f"{name.lower()}-l"] = utility(
@@ -206,9 +206,9 @@ def _losses(charts: dict[str, Any]) -> list[str]:
 
 def _published_labels() -> list[str]:
     return [
-        "### How often the literal procedure breaks the promise",
-        "Share of records around which two rows are published with the same label. *Own*: ER against that of "
-        "all records of a row; the nearer to 1, the less it tells which of them is drawn.",
+        "### How often the literal procedure breaks the guarantee",
+        "Share of records around which two rows are published with the same label. *Own*: ER relative to "
+        "that of all records of a row; the closer to 1, the less it reveals which of them was drawn.",
         markdown_table(
             ("data", "l", "literal", "Shoal", "own, Shoal"),
             [
@@ -229,10 +229,9 @@ def _published_labels() -> list[str]:
 def _times() -> list[str]:
     return [
         "## Time",
-        "Seconds, each in a process of its own: of the method, and of the whole run with reading, audit and "
-        "measures; memory is the peak of that process with the data in it. "
-        "Generated: 49,046 records of the shape of Pumsb, 74 of 7,117 items. Retail: 88,162 baskets, 16,470 "
-        "items.",
+        "Seconds, each measured in a separate process: of the method, and of the whole run with reading, "
+        "audit and measures; memory is the peak of that process, including the data. Generated: 49,046 "
+        "records of the shape of Pumsb, 74 of 7,117 items. Retail: 88,162 baskets, 16,470 items.",
         markdown_table(
             ("data", "method", "k or l", "method s", "whole s", "peak MiB", "ER"),
             [
@@ -250,8 +249,8 @@ def _times() -> list[str]:
                 for figures in (cell(name, method, parameter, times),)
             ],
         ),
-        "### Different labels as Chess grows",
-        "Duplicated and perturbed, l = 6; seconds.",
+        "### Different labels in enlarged Chess tables",
+        "Chess is duplicated and perturbed; l = 6; seconds.",
         markdown_table(
             ("times", "CAHD", "literal", "Shoal"),
             [
@@ -270,16 +269,16 @@ def _times() -> list[str]:
 
 def _walks() -> list[str]:
     return [
-        "### Closed walks against backtracking",
-        "All assignments of the ring; Pumsb against k, then Chess enlarged with k = 16. Backtracking is "
-        f"given up after {PATIENCE:.0f} seconds; the last column is the share of records that had got a row "
-        "by then.",
+        "### Closed walks compared with backtracking",
+        "All assignments of the ring; Pumsb by k, then enlarged Chess tables with k = 16. Backtracking "
+        f"stops after {PATIENCE:.0f} seconds; the last column is the share of records that had a row by "
+        "then.",
         _walks_table([("Pumsb", k, 1) for k in KS] + [("Chess", 16, times) for times in ENLARGED]),
     ]
 
 
 def _share(figures: dict[str, Any]) -> str:
-    return "no way on" if "failed" in figures else f"{figures['broken']:.1%}"
+    return "no assignment found" if "failed" in figures else f"{figures['broken']:.1%}"
 
 
 def _walks_table(cells: Sequence[tuple[str, int, int]]) -> str:

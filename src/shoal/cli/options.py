@@ -184,7 +184,7 @@ Strict = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Exit with code 1 also if the promise holds, but another column could identify records.",
+        help="Also fail (exit code 1) if the guarantee holds, but another column could identify records.",
         rich_help_panel=MODEL,
     ),
 ]
