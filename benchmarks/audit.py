@@ -65,7 +65,7 @@ def work(
         "seconds": seconds,
     }
     if posterior is not None:
-        guess = audit(frame, released, schema, model, posterior_seconds=posterior).posterior
+        guess = audit(frame, released, schema, model, posterior=posterior).posterior
         figures["posterior"] = None if guess is None else guess.as_dict()
     return figures
 

@@ -168,7 +168,7 @@ def work(rows: int, block_rows: int, spark: bool = False, cores: int | None = No
                 schema,
                 shoal.Freeform(k=K),
                 folder / "out",
-                form="parquet",
+                format="parquet",
                 block_rows=block_rows,
                 jobs=cores,
                 # Kept if the run is broken off: the next one goes on.

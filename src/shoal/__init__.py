@@ -28,7 +28,18 @@ from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
-    from shoal.engines import BlockedRelease, SparkRelease, anonymize_file, anonymize_spark, spark_session
+    from shoal.engines import (
+        BlockedRelease,
+        ComparedRun,
+        Comparison,
+        Scan,
+        SparkRelease,
+        anonymize_file,
+        anonymize_spark,
+        compare,
+        scan,
+        spark_session,
+    )
 
 __all__ = [
     "KK",
@@ -36,6 +47,8 @@ __all__ = [
     "Audit",
     "BlockedRelease",
     "Column",
+    "ComparedRun",
+    "Comparison",
     "Concealment",
     "Dissimilarity",
     "Freeform",
@@ -56,6 +69,7 @@ __all__ = [
     "PromiseError",
     "Release",
     "Role",
+    "Scan",
     "Schema",
     "SetAnonymity",
     "SetDiversity",
@@ -67,7 +81,9 @@ __all__ = [
     "anonymize_spark",
     "audit",
     "collect_items",
+    "compare",
     "read_table",
+    "scan",
     "spark_session",
 ]
 

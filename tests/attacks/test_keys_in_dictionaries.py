@@ -156,7 +156,7 @@ def test_the_value_of_a_person_who_is_left_out_stays_out(flavour: str, role: str
     assert release.certificate["left_out"] == 1
     assert SECRET.encode() not in bytes_of(release.table)
     for form in ("csv", "parquet"):
-        folder = release.save(tmp_path / form, form=form)
+        folder = release.save(tmp_path / form, format=form)
         for file in folder.iterdir():
             assert SECRET.encode() not in file.read_bytes(), file.name
     saved = pl.read_parquet(tmp_path / "parquet" / "release.parquet")
@@ -182,7 +182,7 @@ def test_blocks_write_no_value_of_a_person_who_is_left_out(tmp_path: Path) -> No
         described,
         KAnonymity(k=2),
         tmp_path / "out",
-        form="parquet",
+        format="parquet",
         block_rows=120,
         jobs=1,
     )

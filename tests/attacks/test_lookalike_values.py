@@ -150,7 +150,7 @@ def test_a_hierarchy_still_knows_the_values_as_they_are_written() -> None:
 
 def test_the_likeliest_illness_is_found_whatever_its_spelling() -> None:
     released = pl.DataFrame({"age": ["20..23"] * 4, "ill": ["FLU", "flu", "flu ", "Flu"]})
-    found = audit(table_of(*SPELLINGS), released, schema_for(), posterior_seconds=0.2)
+    found = audit(table_of(*SPELLINGS), released, schema_for(), posterior=0.2)
     assert found.posterior is not None
     assert found.posterior.disclosures[0].right is not None
     assert found.posterior.disclosures[0].right.mean == pytest.approx(1)

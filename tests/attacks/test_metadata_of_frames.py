@@ -74,7 +74,7 @@ def test_the_index_of_pandas_stays_out_of_blocks(tmp_path: Path) -> None:
     people().to_parquet(tmp_path / "in.parquet")
     described = Schema.infer(pl.DataFrame({"age": [1]}), quasi=["age"])
     anonymize_file(
-        tmp_path / "in.parquet", described, KAnonymity(k=2), tmp_path / "out", form="parquet", jobs=1
+        tmp_path / "in.parquet", described, KAnonymity(k=2), tmp_path / "out", format="parquet", jobs=1
     )
     out = tmp_path / "out" / "release.parquet"
     assert pl.read_parquet(out).columns == ["age", "note"]

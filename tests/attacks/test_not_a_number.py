@@ -86,7 +86,7 @@ def test_extreme_numbers_all_the_way(cells: list[str], typed: bool, tmp_path: Pa
         release = anonymize(frame, schema, model)
         assert release.audit.holds
         assert 0 <= release.loss.gcp <= 1
-        release.save(tmp_path / f"{model.name}", form="parquet")
+        release.save(tmp_path / f"{model.name}", format="parquet")
         again = audit(frame, release.written("csv"), schema, model, key=release.key, epsilon=0.5)
         assert again.holds
     if not typed:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from shoal import KAnonymity, Missing, Schema, read_table
 from shoal.base.randomness import Randomness
-from shoal.files.reading import write_csv, write_parquet
+from shoal.files.writing import write_csv, write_parquet
 from shoal.recoding import Recoding
 from shoal.release import Release, publish
 from shoal.table import Table

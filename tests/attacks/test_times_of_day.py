@@ -123,7 +123,7 @@ def test_released_cells_say_the_day_where_the_method_generalizes_to_days(form: s
 def test_typed_releases_say_the_day_too(tmp_path: Path) -> None:
     frame = with_secret(frames()["pandas"])
     release = anonymize(frame, schema(), KAnonymity(k=3), seed=1)
-    release.save(tmp_path / "release", form="parquet")
+    release.save(tmp_path / "release", format="parquet")
     typed = pl.read_parquet(next((tmp_path / "release").glob("*.parquet")))
     assert typed["seen"].to_list() == [{"low": DAY.date(), "high": DAY.date()}] * 6
     found = audit(frame, typed, schema(), KAnonymity(k=3))
@@ -204,7 +204,7 @@ def test_a_format_with_a_time_and_typed_releases(form: str, kind: str, tmp_path:
         )
     )
     release = anonymize(frame, declared, KAnonymity(k=3), seed=1)
-    release.save(tmp_path / "typed", form="parquet")
+    release.save(tmp_path / "typed", format="parquet")
     typed = pl.read_parquet(next((tmp_path / "typed").glob("*.parquet")))
     for released in (release.table, typed, typed.to_arrow()):
         found = audit(frame, released, declared, KAnonymity(k=3))

@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.files.reading import write_csv, write_parquet
+from shoal.files.writing import write_csv, write_parquet
 from shoal.methods import METHODS
 from shoal.samples import hospital
 

@@ -313,7 +313,7 @@ def released_cells(
     frame = read_table(original)
     if not itself:
         try:
-            path = anonymize(frame, schema, model, seed=1).save(folder / "release", form=form)
+            path = anonymize(frame, schema, model, seed=1).save(folder / "release", format=form)
         except (InfeasibleError, InputError):  # k is above the number of records
             itself = True
         else:

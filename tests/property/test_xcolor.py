@@ -256,7 +256,7 @@ def test_advice_is_right(pays: list[int], k: int, epsilon: float) -> None:
     """No partition exceeds what is possible, and some partition has what is guaranteed."""
     k = min(k, len(pays))
     frame = pl.DataFrame({"age": range(len(pays)), "town": ["a"] * len(pays), "pay": pays})
-    advice = advise(frame, schema_of(frame, "pay"), epsilon=epsilon, ks=[k])
+    advice = advise(frame, schema_of(frame, "pay"), epsilon=epsilon, k=[k])
     near = np.abs(np.subtract.outer(pays, pays)) <= epsilon
     assert advice.degree == near.sum(axis=1).max() - 1
     best = max(
@@ -273,7 +273,7 @@ def test_advice_is_right(pays: list[int], k: int, epsilon: float) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"epsilon": -1.0}, {"epsilon": "far"}, {"epsilon": 0.0, "ks": [1]}, {"epsilon": 0.0, "ks": []}],
+    [{"epsilon": -1.0}, {"epsilon": "far"}, {"epsilon": 0.0, "k": [1]}, {"epsilon": 0.0, "k": []}],
 )
 def test_advice_that_cannot_be_given(wrong: dict[str, Any]) -> None:
     frame = pl.DataFrame({"age": [1, 2], "town": ["a", "b"], "pay": [1, 2]})

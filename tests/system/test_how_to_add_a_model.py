@@ -30,15 +30,20 @@ assert parameters_of("alpha-k", schema) == ["k", "alpha"]
 """
 
 
+def files_of(page: Path, folder: Path) -> None:
+    """Write the files whose parts a page shows."""
+    files: dict[str, list[str]] = {}
+    for title, code in re.findall(r'```python title="([\w.]+)"\n(.*?)```', page.read_text(), re.DOTALL):
+        files.setdefault(title, []).append(code)
+    for name, parts in files.items():
+        (folder / name).write_text("\n\n".join(parts))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the files of the page and a table."""
     made = tmp_path_factory.mktemp("how-to")
-    files: dict[str, list[str]] = {}
-    for title, code in re.findall(r'```python title="([\w.]+)"\n(.*?)```', PAGE.read_text(), re.DOTALL):
-        files.setdefault(title, []).append(code)
-    for name, parts in files.items():
-        (made / name).write_text("\n\n".join(parts))
+    files_of(PAGE, made)
     hospital(1000).write_csv(made / "patients.csv")
     return made
 

@@ -92,7 +92,7 @@ def test_spark_and_blocks_make_the_same_of_the_same_seed(session: Any, tmp_path:
     call = {"seed": 7, "block_rows": 400, "effort": "fast"}
     stages: list[str] = []
     here = shoal.anonymize_file(
-        tmp_path / "in.parquet", SCHEMA, Freeform(k=5), tmp_path / "here", form="parquet", jobs=1, **call
+        tmp_path / "in.parquet", SCHEMA, Freeform(k=5), tmp_path / "here", format="parquet", jobs=1, **call
     )
     there = shoal.anonymize_spark(
         tmp_path / "in.parquet",

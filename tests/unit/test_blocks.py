@@ -81,7 +81,7 @@ def test_a_table_in_several_files_becomes_one_release(
         SCHEMA,
         Freeform(k=2),
         tmp_path / "out",
-        form=form,
+        format=form,
         block_rows=150,
         progress=lambda stage, _: stages.append(stage),
     )

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shoal import Freeform, KAnonymity, Schema, anonymize
-from shoal.engines.compare import Run, compare, options_for
+import shoal
+from shoal import Freeform, InputError, KAnonymity, Schema, anonymize
+from shoal.engines.runs import Run, compare_runs, options_for
 from shoal.report.comparison import comparison_page
 from shoal.samples import hospital
 
@@ -24,7 +25,7 @@ def test_runs_that_fail_are_outcomes_like_others() -> None:
         Run(KAnonymity(k=3), "mondrian", {"relaxed": True}),
     ]
     told: list[tuple[str, float]] = []
-    good, unknown, infeasible, relaxed = compare(
+    good, unknown, infeasible, relaxed = compare_runs(
         FRAME, SCHEMA, runs, seed=4, jobs=2, progress=lambda stage, share: told.append((stage, share))
     )
     assert (unknown.reason, infeasible.reason) == ("parameter", "infeasible")
@@ -42,18 +43,18 @@ def test_runs_that_fail_are_outcomes_like_others() -> None:
 def test_files_of_the_user_are_not_taken_for_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "polars.py").write_text("raise SystemExit(1)")
     monkeypatch.chdir(tmp_path)
-    (outcome,) = compare(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")])
+    (outcome,) = compare_runs(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")])
     assert outcome.certificate is not None, outcome.message
 
 
 def test_a_run_that_takes_too_long_is_ended() -> None:
-    (outcome,) = compare(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")], limit=0.01)
+    (outcome,) = compare_runs(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")], limit=0.01)
     assert (outcome.reason, outcome.certificate) == ("too-slow", None)
 
 
 def test_a_run_that_dies_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.engines.compare._WORKER", "import os; os.abort()")
-    (outcome,) = compare(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")])
+    monkeypatch.setattr("shoal.engines.runs._WORKER", "import os; os.abort()")
+    (outcome,) = compare_runs(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")])
     assert outcome.reason == "bug"
     assert outcome.message == "the process died: signal 6"
 
@@ -63,7 +64,7 @@ def test_progress_may_end_all_runs() -> None:
         raise KeyboardInterrupt(stage, share)
 
     with pytest.raises(KeyboardInterrupt):
-        compare(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")] * 20, jobs=1, progress=stop)
+        compare_runs(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")] * 20, jobs=1, progress=stop)
 
 
 def test_methods_get_only_options_that_they_know() -> None:
@@ -88,3 +89,40 @@ def test_names_of_files_and_messages_cannot_break_out_of_the_page() -> None:
     page = comparison_page([row], None, evil)
     assert evil not in page
     assert "alert(1)" in page
+
+
+def test_models_methods_and_k_side_by_side() -> None:
+    found = shoal.compare(FRAME, SCHEMA, k=[2, 4], method=["mondrian", "sort_greedy"], effort="fast", seed=1)
+    assert [(run.model, run.method, run.k) for run in found.runs] == [
+        ("freeform", "sort_greedy", 2),
+        ("freeform", "sort_greedy", 4),
+        ("k-anonymity", "mondrian", 2),
+        ("k-anonymity", "mondrian", 4),
+    ]
+    assert [dict(run.options) for run in found.runs[1:3]] == [{"effort": "fast"}, {}]
+    best = found.best()
+    assert best is not None
+    assert best.gcp == min(run.gcp for run in found.runs if run.k == 4 and run.gcp is not None)
+    assert found.best(2) in found.runs[::2]
+    again = anonymize(FRAME, SCHEMA, Freeform(k=4), method="sort_greedy", effort="fast", seed=1)
+    assert found.runs[1].gcp == pytest.approx(again.loss.gcp)
+
+
+def test_a_comparison_of_what_cannot_be_has_no_best() -> None:
+    found = shoal.compare(FRAME, SCHEMA, k=121, model="k-anonymity", method="mondrian")
+    assert [run.gcp for run in found.runs] == [None]
+    assert found.runs[0].message is not None
+    assert found.best() is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"efort": "fast"}, r"has an option 'efort' \(did you mean 'effort'\?\)"),
+        ({"method": "mondrain"}, r"did you mean 'mondrian'\?"),
+        ({"model": "k-anonimity"}, "k-anonymity"),
+    ],
+)
+def test_a_wrong_comparison_is_refused(wrong: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        shoal.compare(FRAME, SCHEMA, **wrong)  # type: ignore[arg-type]

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from shoal.errors import InputError, Reason
+from shoal.files import parsing, writing
 from shoal.files import reading as io
+from shoal.files import text as text_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,25 +106,25 @@ WESTERN = "name,zip\nZoë,1\n".encode("windows-1252")
 @pytest.mark.parametrize(
     ("content", "options", "expected"),
     [
-        (b"a,b\n1,2\n", {}, io.Dialect(",", "utf-8")),
-        (b"a;b\n1,5;2,5\n", {}, io.Dialect(";", "utf-8")),
-        (b'a;b\n"x|y|z";1\n"x|y|z";2\n', {}, io.Dialect(";", "utf-8")),
-        (b"a\nDoe; John\nx\ny\n", {}, io.Dialect(",", "utf-8")),
-        (b"a,b\n1,2\n", {"delimiter": "|", "encoding": "ascii"}, io.Dialect("|", "ascii")),
-        ("a\tb\nä\t2\n".encode("utf-8-sig"), {}, io.Dialect("\t", "utf-8-sig")),
-        ("a|b\nä|2\n".encode("utf-16"), {}, io.Dialect("|", "utf-16")),
-        (WESTERN, {}, io.Dialect(",", "windows-1252")),
-        (b'a,b\n"never closed', {}, io.Dialect(",", "utf-8")),
-        (b'a,b\n1,2\n"' + b"x" * 200_000, {}, io.Dialect(",", "utf-8")),
+        (b"a,b\n1,2\n", {}, text_files.Dialect(",", "utf-8")),
+        (b"a;b\n1,5;2,5\n", {}, text_files.Dialect(";", "utf-8")),
+        (b'a;b\n"x|y|z";1\n"x|y|z";2\n', {}, text_files.Dialect(";", "utf-8")),
+        (b"a\nDoe; John\nx\ny\n", {}, text_files.Dialect(",", "utf-8")),
+        (b"a,b\n1,2\n", {"delimiter": "|", "encoding": "ascii"}, text_files.Dialect("|", "ascii")),
+        ("a\tb\nä\t2\n".encode("utf-8-sig"), {}, text_files.Dialect("\t", "utf-8-sig")),
+        ("a|b\nä|2\n".encode("utf-16"), {}, text_files.Dialect("|", "utf-16")),
+        (WESTERN, {}, text_files.Dialect(",", "windows-1252")),
+        (b'a,b\n"never closed', {}, text_files.Dialect(",", "utf-8")),
+        (b'a,b\n1,2\n"' + b"x" * 200_000, {}, text_files.Dialect(",", "utf-8")),
     ],
 )
-def test_sniff(tmp_path: Path, content: bytes, options: dict[str, str], expected: io.Dialect) -> None:
-    assert io.sniff(written(tmp_path / "a.csv", content), **options) == expected
+def test_sniff(tmp_path: Path, content: bytes, options: dict[str, str], expected: text_files.Dialect) -> None:
+    assert text_files.sniff(written(tmp_path / "a.csv", content), **options) == expected
 
 
 def test_what_is_sniffed_reads_the_file(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", WESTERN)
-    dialect = io.sniff(path)
+    dialect = text_files.sniff(path)
     frame = io.read_table(path, delimiter=dialect.delimiter, encoding=dialect.encoding)
     assert frame.rows() == [("Zoë", "1")]
 
@@ -329,13 +331,13 @@ def test_fast_and_strict_reader_agree(
 ) -> None:
     path = tmp_path / "a.csv"
     names = [name.strip() for name in next(csv.reader(standard_io.StringIO(text.decode(), newline="")))]
-    monkeypatch.setattr(io, "_BYTES_AT_ONCE", block)
-    monkeypatch.setattr(io, "_ROWS_AT_ONCE", block)
-    fast = io._parse_fast(text, ",", names)
+    monkeypatch.setattr(parsing, "_BYTES_AT_ONCE", block)
+    monkeypatch.setattr(parsing, "_ROWS_AT_ONCE", block)
+    fast = parsing._parse_fast(text, ",", names)
     assert fast is not None
-    records = io._records(path, text, ",")
+    records = parsing.records(path, text, ",")
     next(records)
-    assert_frame_equal(fast, io._parse_strict(path, records, names))
+    assert_frame_equal(fast, parsing._parse_strict(path, records, names))
 
 
 @pytest.mark.parametrize("block", [1, 5, 1 << 23])
@@ -343,21 +345,21 @@ def test_fast_and_strict_reader_agree(
 def test_the_fast_reader_leaves_irregular_text_alone(
     monkeypatch: pytest.MonkeyPatch, text: bytes, block: int
 ) -> None:
-    monkeypatch.setattr(io, "_BYTES_AT_ONCE", block)
+    monkeypatch.setattr(parsing, "_BYTES_AT_ONCE", block)
     names = re.split(b",", re.split(rb"[\r\n]", text)[0])
-    assert io._parse_fast(text, ",", [name.decode() for name in names]) is None
+    assert parsing._parse_fast(text, ",", [name.decode() for name in names]) is None
 
 
 @pytest.mark.parametrize("text", [b'a,b\n"x"y,2\n', b'a,b\nx"y",2\n', b'a,b\n1,2\n"\n', b'a,b\n1,""2""\n'])
 def test_stray_quotes_are_irregular(text: bytes) -> None:
-    assert io._layout(text, ",", 2) is None
+    assert parsing._layout(text, ",", 2) is None
 
 
 @settings(max_examples=500, deadline=None)
 @given(st.text('ab,"\n\r ', max_size=14))
 def test_fast_reader_never_disagrees_on_random_text(tail: str) -> None:
     text = ("x,y\n" + tail).encode()
-    fast = io._parse_fast(text, ",", ["x", "y"])
+    fast = parsing._parse_fast(text, ",", ["x", "y"])
     if fast is not None:
         rows = [row for row in csv.reader(standard_io.StringIO(tail, newline=""), strict=True) if row]
         assert fast.rows() == [tuple(cell or None for cell in row) for row in rows]
@@ -400,7 +402,7 @@ def test_rows_of_a_bad_file_are_refused(tmp_path: Path, content: bytes | None, r
 
 def test_written_csv_is_plain(tmp_path: Path) -> None:
     frame = pl.DataFrame({"a": ["x", "", None, 'q"', "l,\n"], "b": [1, None, 3, 4, 5], "ä": [0.5] * 5})
-    io.write_csv(frame, tmp_path / "a.csv")
+    writing.write_csv(frame, tmp_path / "a.csv")
     expected = 'a,b,ä\nx,1,0.5\n,,0.5\n,3,0.5\n"q""",4,0.5\n"l,\n",5,0.5\n'
     assert (tmp_path / "a.csv").read_bytes() == expected.encode()
 
@@ -413,17 +415,17 @@ def test_written_csv_is_read_back(
     header, rows = table
     frame = pl.DataFrame(rows, schema=dict.fromkeys(["x" + name for name in header], pl.String), orient="row")
     path = tmp_path_factory.mktemp("csv") / "a.csv"
-    io.write_csv(frame, path)
+    writing.write_csv(frame, path)
     assert_frame_equal(io.read_table(path, delimiter=","), frame.with_columns(pl.all().replace("", None)))
 
 
 def test_written_parquet_is_read_back(tmp_path: Path) -> None:
     frame = pl.DataFrame({"a": ["x", "", None], "b": [[1, 2], [], None]})
-    io.write_parquet(frame, tmp_path / "a.parquet")
+    writing.write_parquet(frame, tmp_path / "a.parquet")
     assert_frame_equal(io.read_table(tmp_path / "a.parquet"), frame)
 
 
-@pytest.mark.parametrize("write", [io.write_csv, io.write_parquet])
+@pytest.mark.parametrize("write", [writing.write_csv, writing.write_parquet])
 def test_what_cannot_be_written_is_an_error(tmp_path: Path, write: object) -> None:
     assert callable(write)
     with pytest.raises(InputError) as caught:

@@ -165,7 +165,7 @@ def test_awkward_names_come_back_from_files(tmp_path: Path, form: Any) -> None:
     frame = pl.DataFrame({"x": [*baskets, [], AWKWARD]})
     schema = Schema.infer(frame, quasi=["x"])
     release = anonymize(frame, schema, SetAnonymity(k=3))
-    release.save(tmp_path / "out", form=form, keep_key=True)
+    release.save(tmp_path / "out", format=form, keep_key=True)
     found = audit(
         frame, read_table(tmp_path / "out" / f"release.{form}"), schema, SetAnonymity(k=3), key=release.key
     )

@@ -95,7 +95,7 @@ def test_pyarrow_and_parquet_carry_typed_values(tmp_path: Path) -> None:
     assert pa.types.is_list(release.table.schema.field("sex").type) or pa.types.is_large_list(
         release.table.schema.field("sex").type
     )
-    release.save(tmp_path / "out", form="parquet")
+    release.save(tmp_path / "out", format="parquet")
     saved = pl.read_parquet(tmp_path / "out" / "release.parquet")
     assert saved.schema["age"] == pl.Struct({"low": pl.Int64, "high": pl.Int64})
     assert saved.schema["admitted"] == pl.Struct({"low": pl.Date, "high": pl.Date})

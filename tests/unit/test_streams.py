@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from shoal.errors import InputError, Reason
-from shoal.files import streams
+from shoal.files import binary, streams, text
 from shoal.files.reading import read_table
 from shoal.schema import Kind, merged_kinds
 
@@ -31,7 +31,7 @@ TEXTS = {
 def test_batches_of_a_text_hold_what_it_holds_at_once(
     name: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "BYTES", size)
+    monkeypatch.setattr(text, "BYTES", size)
     file = tmp_path / "table.csv"
     file.write_bytes(TEXTS[name])
     batches = list(streams.open_source(file).batches())
@@ -45,7 +45,7 @@ def test_batches_of_a_text_hold_what_it_holds_at_once(
 def test_batches_of_a_binary_file_hold_what_it_holds_at_once(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "ROWS", 3)
+    monkeypatch.setattr(binary, "ROWS", 3)
     frame = pl.DataFrame({"a": range(10), "b": [None, "x"] * 5})
     file = tmp_path / f"table.{ending}"
     frame.write_parquet(file) if ending == "parquet" else frame.write_ipc(file)
@@ -85,7 +85,7 @@ def test_files_that_do_not_fit_together_are_refused(
 
 
 def test_errors_name_the_line_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "BYTES", 8)
+    monkeypatch.setattr(text, "BYTES", 8)
     file = tmp_path / "table.csv"
     file.write_bytes(b"a,b\n" + b"1,x\n" * 5 + b"2\n" + b"1,x\n")
     with pytest.raises(InputError, match="line 7 has 1 field,"):

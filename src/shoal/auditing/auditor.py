@@ -49,7 +49,7 @@ def audit(
     *,
     key: Sequence[int] | NDArray[np.int64] | None = None,
     may_leave_out: bool = False,
-    posterior_seconds: float | None = None,
+    posterior: float | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     distance: str | Callable[[Any, Any], float] | None = None,
@@ -71,8 +71,8 @@ def audit(
         in the original. Each row must then cover its own record, too.
     may_leave_out
         Whether the release may have fewer rows than the original has records, beyond what the promise says.
-    posterior_seconds
-        How long to sample how likely best guesses are; None leaves that out.
+    posterior
+        How many seconds to sample how likely best guesses are; None leaves that out.
     epsilon
         Sensitive values at most so far apart, in their column's own unit, are nearly the same: tells how much
         of each crowd carries nearly the same. None leaves that out.
@@ -105,7 +105,7 @@ def audit(
         None if key is None else _records(key, table, len(as_frame(released))),
         may_leave_out=may_leave_out,
         thorough=True,
-        posterior_seconds=posterior_seconds,
+        posterior_seconds=posterior,
     )
     if epsilon is not None:
         found = _with_proximity(found, table, released, epsilon, delta, distance)

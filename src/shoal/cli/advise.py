@@ -42,7 +42,7 @@ def advise(
             f"--k {k!r} must be whole numbers, separated by commas", reason=Reason.PARAMETER
         ) from None
     frame, described = load()
-    advice = adviser(frame, described, epsilon=epsilon, distance=distance, ks=ks)
+    advice = adviser(frame, described, epsilon=epsilon, distance=distance, k=ks)
     if as_json:
         show_json(advice.as_dict())
         return

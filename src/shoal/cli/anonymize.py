@@ -14,7 +14,7 @@ from shoal.cli import options
 from shoal.cli.declared import FILES, METHOD, method_options, model_parameters, takes
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
-from shoal.engines.on_disk import BlockedRelease, anonymize_blocks
+from shoal.engines.on_disk import BlockedRelease, anonymize_file
 from shoal.engines.spark import anonymize_spark
 from shoal.engines.spark_sessions import spark_session
 from shoal.engines.workspace import left_beside
@@ -97,10 +97,10 @@ def anonymize(
             if who == "spark":
                 release = _on_spark(load, promised, choices, output, file_format, master)
             else:
-                choices |= {"form": file_format or "csv", "jobs": jobs, "fresh": fresh}
+                choices |= {"format": file_format or "csv", "jobs": jobs, "fresh": fresh}
                 report("looking at the columns", 0.0)
                 source, described = options.open_table(load)
-                release = anonymize_blocks(source, described, promised(described), output, **choices)
+                release = anonymize_file(source, described, promised(described), output, **choices)
         made = release.certificate
     _warn(made, seed, output)
     if keep_key:

@@ -73,7 +73,7 @@ def audit(
         promised,
         key=None if key is None else read_key(key),
         may_leave_out=may_leave_out,
-        posterior_seconds=posterior,
+        posterior=posterior,
         population=None if population is None else read_table(population),
         **near,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -13,18 +13,15 @@ from shoal import commands
 from shoal.cli import options
 from shoal.cli.declared import ENGINE, FILES, METHOD, method_options, model_parameters, takes
 from shoal.cli.output import out, progress, show_json, show_table, warn
-from shoal.engines.compare import Outcome, Run, options_for
-from shoal.engines.compare import compare as compare_runs
-from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
+from shoal.engines import comparison
+from shoal.engines.comparison import ComparedRun
+from shoal.errors import InputError, Reason, listing
 from shoal.files.staging import staged_file
-from shoal.methods import METHODS
-from shoal.models import Freeform, KAnonymity, make_model, model_named, usual_model
 from shoal.report.comparison import comparison_page
 from shoal.report.panel import percent
 from shoal.schema.suggesting import warnings
 
-PROVERS = ("exact",)
-"""Methods for small tables, compared only if they are named."""
+DEFAULT_K = ",".join(map(str, comparison.DEFAULT_K))
 
 
 @takes(load=options.TABLE, parameters=model_parameters(), wanted=method_options())
@@ -32,7 +29,9 @@ def compare(
     load: options.Loading,
     parameters: dict[str, Any],
     wanted: dict[str, Any],
-    k: Annotated[str, typer.Option("--k", help="Minimum crowd sizes, comma-separated.")] = "2,5,10,50",
+    k: Annotated[str, typer.Option("--k", help="Minimum crowd sizes, comma-separated.")] = ",".join(
+        map(str, comparison.DEFAULT_K)
+    ),
     model: Annotated[str | None, typer.Option("--model", help="Privacy models, comma-separated.")] = None,
     method: Annotated[
         str | None,
@@ -75,31 +74,34 @@ def compare(
         frame, described = load()
         for warning in warnings(frame, described):
             warn(warning)
-        models = _words(model) or _usual_models(usual_model(described).name)
         ks = _numbers(k)
         if choose is not None and choose not in ks:
             raise InputError(
                 f"--choose {choose} is none of the k that are compared: {listing(map(str, ks))}",
                 reason=Reason.PARAMETER,
             )
-        ways = _ways(models, _words(method), ks)
-        plans = [_planned(way, parameters, wanted) for way in ways]
-        runs = [plan for plan in plans if isinstance(plan, Run)]
+        given = {name: value for name, value in parameters.items() if value is not None}
         with progress(quiet or as_json) as report:
-            made = compare_runs(frame, described, runs, seed=seed, limit=limit, jobs=jobs, progress=report)
-        rest = iter(made)
-        outcomes = [next(rest) if isinstance(plan, Run) else plan for plan in plans]
+            found = comparison.compare(
+                frame,
+                described,
+                k=ks,
+                model=_words(model),
+                method=_words(method),
+                limit=limit,
+                jobs=jobs,
+                seed=seed,
+                progress=report,
+                **given,
+                **wanted,
+            )
         table = options.words_of(load)
         rows = [
-            _row(
-                number,
-                way,
-                outcome,
-                [*table, *commands.words({**parameters, **_options(plan), "seed": seed})],
-            )
-            for number, (way, plan, outcome) in enumerate(zip(ways, plans, outcomes, strict=True), start=1)
+            _row(number, run, [*table, *commands.words({**parameters, **run.options, "seed": seed})])
+            for number, run in enumerate(found.runs, start=1)
         ]
-        chosen = _chosen(rows, choose)
+        best = found.best(choose)
+        chosen = None if best is None else found.runs.index(best) + 1
         title = f"{len(rows)} ways to publish {Path(load.keywords['table']).name}"
         staged.write_text(comparison_page(rows, chosen, title), encoding="utf-8")
     if as_json:
@@ -110,80 +112,12 @@ def compare(
         raise typer.Exit(1)
 
 
-class _Way(NamedTuple):
-    """A model and a method by name, and k."""
-
-    model: str
-    method: str
-    k: int
-
-
-def _usual_models(usual: str) -> list[str]:
-    """Return the models that are compared if none is named."""
-    return [usual, KAnonymity.name] if usual == Freeform.name else [usual]
-
-
-def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> list[_Way]:
-    """Return all ways that are asked for; methods go with the models that they keep."""
-    known = {name: METHODS[model_named(name)] for name in models}
-    every = [method for of_model in known.values() for method in of_model]
-    for method in methods:
-        if method not in every:
-            raise InputError(
-                f"no method {method!r} keeps any of these models{did_you_mean(method, every)}; "
-                f"there is {listing(every)}",
-                reason=Reason.PARAMETER,
-            )
-    return [
-        _Way(model, method, k)
-        for model, of_model in known.items()
-        for method in of_model
-        for k in ks
-        if (method in methods if methods else method not in PROVERS)
-    ]
-
-
-def _planned(way: _Way, parameters: dict[str, Any], wanted: dict[str, Any]) -> Run | Outcome:
-    """Return the run of a way, or why there cannot be one."""
-    try:
-        model = make_model(way.model, {"k": way.k, **parameters})
-        return Run(model, way.method, options_for(model, way.method, wanted))
-    except ShoalError as error:
-        return Outcome(None, error.reason.value, str(error), 0.0)
-
-
-def _options(plan: Run | Outcome) -> dict[str, Any]:
-    return dict(plan.options) if isinstance(plan, Run) else {}
-
-
-def _row(number: int, way: _Way, outcome: Outcome, words: Sequence[str]) -> dict[str, Any]:
+def _row(number: int, run: ComparedRun, words: Sequence[str]) -> dict[str, Any]:
     """Return what there is to say about a run, and the command that repeats it."""
-    found = outcome.certificate
-    folder = "-".join(("out", *map(str, way)))
-    named = ["--model", way.model, "--method", way.method, "--k", str(way.k)]
-    return {
-        "run": number,
-        **way._asdict(),
-        "way": f"{way.model}, {way.method}",
-        "gcp": None if found is None else found["loss"]["gcp"],
-        "concealment": None if found is None else found["audit"]["concealment"],
-        "risk": None if found is None else found["audit"]["risks"]["prosecutor"]["highest"],
-        "seconds": outcome.seconds if found is None else found["seconds"],
-        "reason": outcome.reason,
-        "message": outcome.message,
-        "command": shlex.join(["shoal", "anonymize", *words, *named, "-o", folder]),
-        "certificate": found,
-    }
-
-
-def _chosen(rows: Sequence[dict[str, Any]], k: int | None) -> int | None:
-    """Return the run that loses least for some k, the largest if none is named; None if all failed."""
-    made = [row for row in rows if row["gcp"] is not None]
-    if not made:
-        return None
-    wanted = max(row["k"] for row in made) if k is None else k
-    at_k = [row for row in made if row["k"] == wanted] or made
-    return int(min(at_k, key=lambda row: row["gcp"])["run"])
+    folder = f"out-{run.model}-{run.method}-{run.k}"
+    named = ["--model", run.model, "--method", run.method, "--k", str(run.k)]
+    command = shlex.join(["shoal", "anonymize", *words, *named, "-o", folder])
+    return {"run": number, **run.as_dict(), "command": command}
 
 
 def _show(rows: Sequence[dict[str, Any]], chosen: int | None, output: Path) -> None:

@@ -118,10 +118,6 @@ def method_options() -> Bundle:
     )
 
 
-def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
 def _option(name: str, kind: type, default: Any, help_: str, panel: str | None) -> inspect.Parameter:
     flags = f"{option(name)}/--no-{name.replace('_', '-')}" if default is True else option(name)
     declared = typer.Option(flags, help=help_, rich_help_panel=panel, show_default=False)

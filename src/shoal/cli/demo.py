@@ -12,8 +12,8 @@ from shoal.cli import options
 from shoal.cli.anonymize import show_release
 from shoal.cli.output import out, progress, show_json
 from shoal.engines.scanning import combinations
-from shoal.files.reading import write_csv
 from shoal.files.staging import staged_file
+from shoal.files.writing import write_csv
 from shoal.kinds.hierarchy import Prefixes
 from shoal.models import Freeform
 from shoal.samples import hospital

@@ -18,7 +18,8 @@ from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, kinds_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
-from shoal.files.reading import ITEMS, holds_transactions, read_table
+from shoal.files.formats import FORMATS, format_of
+from shoal.files.reading import read_table
 from shoal.files.streams import Source, open_source
 from shoal.kinds.hierarchy import Hierarchy
 from shoal.models import in_order
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 ENGINES = ("auto", "memory", "blocks", "spark")
 
 TableFile = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="CSV (also .gz), Parquet, Arrow or .dat file.")
+    Path, typer.Argument(metavar="TABLE", help=f"File: {', '.join(known.name for known in FORMATS)}.")
 ]
 SchemaFile = Annotated[
     Path | None,
@@ -285,8 +286,9 @@ def _described(
     kinds: Mapping[str, Kind] | None = None,
 ) -> Schema:
     """Return the schema that file and options describe; kinds are those of the frame unless given."""
-    if holds_transactions(table) and not (quasi or sensitive or drop or schema):
-        quasi = [ITEMS]  # there is no other column
+    known = format_of(table)
+    if known is not None and known.only_column is not None and not (quasi or sensitive or drop or schema):
+        quasi = [known.only_column]
     named = {
         Role.QUASI: _names(quasi, frame.columns),
         Role.SENSITIVE: _names(sensitive, frame.columns),

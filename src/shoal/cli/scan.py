@@ -11,8 +11,10 @@ from shoal.cli import options
 from shoal.cli.output import out, show_json, show_table, warn
 from shoal.engines.scanning import Scan
 from shoal.engines.scanning import scan as look_through
-from shoal.files.reading import holds_transactions, read_table, sniff
+from shoal.files.formats import format_of
+from shoal.files.reading import read_table
 from shoal.files.staging import staged_file
+from shoal.files.text import DELIMITED, sniff
 from shoal.schema import Role
 
 
@@ -42,7 +44,7 @@ def scan(
 
 def _dialect_words(table: Path, delimiter: str | None, encoding: str | None) -> str:
     """Return how a text file was read, so that a wrong guess is seen."""
-    if table.suffix in (".parquet", ".arrow", ".feather") or holds_transactions(table):
+    if format_of(table) is not DELIMITED:
         return ""
     dialect = sniff(table, delimiter=delimiter, encoding=encoding)
     return f"; read as {dialect.encoding}, cells separated by {dialect.delimiter!r}"

@@ -8,24 +8,36 @@ from typing import TYPE_CHECKING, Any
 from shoal.engines.local import anonymize
 
 if TYPE_CHECKING:
+    from shoal.engines.comparison import ComparedRun, Comparison, compare
     from shoal.engines.on_disk import BlockedRelease, anonymize_file
+    from shoal.engines.scanning import Scan, scan
     from shoal.engines.spark import SparkRelease, anonymize_spark
     from shoal.engines.spark_sessions import spark_session
 
 __all__ = [
     "BlockedRelease",
+    "ComparedRun",
+    "Comparison",
+    "Scan",
     "SparkRelease",
     "anonymize",
     "anonymize_file",
     "anonymize_spark",
+    "compare",
+    "scan",
     "spark_session",
 ]
 
 _LATE = {
     "BlockedRelease": "on_disk",
+    "ComparedRun": "comparison",
+    "Comparison": "comparison",
+    "Scan": "scanning",
     "SparkRelease": "spark",
     "anonymize_file": "on_disk",
     "anonymize_spark": "spark",
+    "compare": "comparison",
+    "scan": "scanning",
     "spark_session": "spark_sessions",
 }
 """In which module each name is that is loaded when it is asked for: most tables need one engine only."""

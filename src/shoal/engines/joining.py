@@ -18,7 +18,7 @@ from shoal.engines.domains import Reference
 from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
 from shoal.engines.workspace import private_file
 from shoal.errors import InternalError
-from shoal.files.reading import write_csv, write_parquet, writing
+from shoal.files.writing import write_csv, write_parquet, writing
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import moments, notation
 from shoal.kinds.domain import SetDomain, TreeDomain

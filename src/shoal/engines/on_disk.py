@@ -56,9 +56,9 @@ from shoal.engines.workspace import (
     write_whole,
 )
 from shoal.errors import InputError, Reason
-from shoal.files.reading import write_parquet
 from shoal.files.staging import staged_folder
 from shoal.files.streams import Source, open_source
+from shoal.files.writing import write_parquet
 from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
 from shoal.release import RELEASE_FILES, Format, require_format
@@ -123,51 +123,14 @@ def exceeds_memory(source: Source) -> bool:
 
 
 def anonymize_file(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Source,
     schema: Schema,
     model: Model,
     output: str | os.PathLike[str],
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
-    **choices: Any,
-) -> BlockedRelease:
-    """Make a release of a table of any size, from files to files, block by block.
-
-    Parameters
-    ----------
-    path
-        A file, several files of one schema, or a folder of them: delimited text, Parquet or Arrow.
-    schema
-        What its columns are.
-    model
-        The promise.
-    output
-        The folder for the release; it appears when all is done.
-    delimiter, encoding
-        Of text files, as for `read_table`.
-    **choices
-        ``form``, ``method``, ``seed``, ``block_rows``, ``jobs``, ``work``, ``fresh``, ``overwrite``,
-        ``strict``, ``progress`` and choices of the method; see `shoal.engines.on_disk.anonymize_blocks`.
-
-    Raises
-    ------
-    InputError
-        If files, schema or options are wrong, or cutting the table could break the promise.
-    InfeasibleError
-        If no release of this table can keep the promise.
-    """
-    source = open_source(path, delimiter=delimiter, encoding=encoding)
-    return anonymize_blocks(source, schema, model, output, **choices)
-
-
-def anonymize_blocks(
-    source: Source,
-    schema: Schema,
-    model: Model,
-    output: str | os.PathLike[str],
-    *,
-    form: Format = "csv",
+    format: Format = "csv",  # noqa: A002 - the word of the command line
     method: str | None = None,
     seed: int | None = None,
     block_rows: int = BLOCK_ROWS,
@@ -179,20 +142,25 @@ def anonymize_blocks(
     progress: Progress = silent,
     **options: Any,
 ) -> BlockedRelease:
-    """Make a release of a table in files that keeps a promise, block by block.
+    """Make a release of a table of any size, from files to files, block by block.
 
     Parameters
     ----------
-    source
-        The table.
+    path
+        A file, several files of one schema, or a folder of them, in any format that `read_table` reads; or a
+        table that is already open.
     schema
         What its columns are.
-    model, method, seed, **options
-        As for `anonymize`.
+    model
+        The promise.
     output
         The folder for the release; it appears when all is done.
-    form
+    delimiter, encoding
+        Delimiter and encoding of text files, as for `read_table`.
+    format
         Whether the release is text (``csv``) or typed (``parquet``).
+    method, seed
+        As for `anonymize`.
     block_rows
         How many records a block has, about; not fewer than some crowds.
     jobs
@@ -209,6 +177,8 @@ def anonymize_blocks(
         Whether to write nothing if the promise holds, but a column that is carried along could identify.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
+    **options
+        Options of the method, as for `anonymize`.
 
     Returns
     -------
@@ -218,16 +188,26 @@ def anonymize_blocks(
     Raises
     ------
     InputError
-        If the table, the schema or the options are wrong, or cutting the table could break the promise.
+        If files, schema or options are wrong, or cutting the table could break the promise.
     InfeasibleError
         If no release of this table can keep the promise.
     PromiseError
         If the audit has a warning, and `strict` is set.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> hospital(200).write_csv("patients.csv")
+    >>> schema = shoal.scan(shoal.read_table("patients.csv")).schema
+    >>> release = shoal.anonymize_file("patients.csv", schema, shoal.KAnonymity(k=5), "out", jobs=1)
+    >>> release.audit["k"] >= 5
+    True
     """
-    require_format(form)
+    require_format(format)
     if jobs is not None and jobs < 1:
-        raise InputError(f"jobs = {jobs} is below 1", reason=Reason.PARAMETER)
+        raise InputError(f"jobs = {jobs} is below 1", reason=Reason.PARAMETER, parameter="jobs")
     require_options(*method_for(model, method), options)
+    source = path if isinstance(path, Source) else open_source(path, delimiter=delimiter, encoding=encoding)
     call = call_for(
         source.head.columns,
         schema,
@@ -241,9 +221,9 @@ def anonymize_blocks(
     folder = Path(os.path.realpath(work)) if work is not None else default_folder(output)
     with (
         staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging,
-        workspace(folder, _fingerprint(call, source, form), fresh=fresh, progress=progress) as opened,
+        workspace(folder, _fingerprint(call, source, format), fresh=fresh, progress=progress) as opened,
     ):
-        run = _Run(call, source, form, folder, jobs or os.cpu_count() or 1, opened.progress)
+        run = _Run(call, source, format, folder, jobs or os.cpu_count() or 1, opened.progress)
         certificate = run.finished(staging)
         if strict:
             require_no_warnings(certificate["audit"]["verdict"], certificate["audit"]["warnings"])

@@ -18,13 +18,14 @@ class Scan:
     Parameters
     ----------
     records
-        How many it has.
+        Number of records.
     suggestions
-        What each column probably is.
+        What each column probably is, and why.
     schema
-        The same as a schema.
+        The suggestions as a schema.
     combinations
-        How identifying the suggested quasi-identifiers are; none if there are no such columns.
+        How identifying the suggested quasi-identifiers are, alone and together, the worst first; none if
+        there are no such columns.
     """
 
     records: int
@@ -34,7 +35,34 @@ class Scan:
 
 
 def scan(frame: Any, *, up_to: int = 3) -> Scan:
-    """Look through a table; combinations have at most `up_to` columns. Complexity as of its parts."""
+    """Look through a table: what each column probably is, and how identifying combinations of columns are.
+
+    Parameters
+    ----------
+    frame
+        The table: any frame that narwhals supports (pandas, Polars, PyArrow, ...).
+    up_to
+        Maximum number of columns in a combination.
+
+    Returns
+    -------
+    Scan
+        Suggestions to look over, and a schema made of them.
+
+    Raises
+    ------
+    InputError
+        If this is no table, or values of a column cannot be read.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> found = shoal.scan(hospital(200))
+    >>> [column.name for column in found.schema.sensitive]
+    ['diagnosis']
+    >>> found.combinations[0].columns
+    ('age', 'admitted', 'occupation')
+    """
     suggestions = suggest(frame)
     schema = Schema(tuple(Column(s.name, role=s.role, kind=s.kind) for s in suggestions))
     found: tuple[Combination, ...] = ()

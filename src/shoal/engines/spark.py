@@ -264,7 +264,7 @@ class _Run:
                 for frame in frames_of(batches):
                     summary = summary.merged(summarize(named(frame, names), schema)[0])
             except InputError as error:
-                told = json.dumps({"reason": error.reason, "message": str(error)})
+                told = json.dumps(error.as_dict())
             yield arrow_batch({"summary": [pickle.dumps(summary)], _TOLD: [told]})
 
         def merge(batches: Iterator[Any]) -> Iterator[Any]:
@@ -382,7 +382,7 @@ class _Run:
                 told: dict[str, Any] = {"facts": facts.as_dict()}
             except ShoalError as error:
                 rows = columns.to_frame().clear(1)
-                told = {"reason": error.reason, "message": str(error)}
+                told = error.as_dict()
             rows.columns = plain
             # The key of the order of all rows, drawn here so that it is written and never drawn again.
             randomness = Randomness(None if seed is None else seed_of(seed_of(seed, start), start))

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, Reason, listing
 from shoal.files import staging
-from shoal.files.reading import TEXT_ENDINGS
-from shoal.files.streams import dialect_of, open_source
+from shoal.files.binary import PARQUET
+from shoal.files.formats import format_of
+from shoal.files.streams import open_source
+from shoal.files.text import DELIMITED, dialect_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,9 +51,9 @@ def read_files(
         raise InputError("paths and addresses cannot be mixed", reason=Reason.PARAMETER)
     files = [str(each) for each in (open_source(here).files if here else named)]
     addresses = [address_of(file) for file in files]
-    texts = [file for file in files if file.lower().endswith(TEXT_ENDINGS)]
+    texts = [file for file in files if format_of(file) is DELIMITED]
     if not texts:
-        others = [file for file in files if here and not file.lower().endswith(".parquet")]
+        others = [file for file in files if here and format_of(file) is not PARQUET]
         if others:
             raise InputError(
                 f"{others[0]} cannot be read by Spark: tables must be delimited text or Parquet",

@@ -122,7 +122,7 @@ def advise(
     *,
     epsilon: float,
     distance: str | Callable[[Any, Any], float] | None = None,
-    ks: Sequence[int] = DEFAULT_K,
+    k: int | Sequence[int] = DEFAULT_K,
 ) -> Advice:
     """Tell which k and delta of `Dissimilarity` a table allows.
 
@@ -134,8 +134,8 @@ def advise(
         What its columns are.
     epsilon, distance
         As for `Dissimilarity`.
-    ks
-        For which k.
+    k
+        Minimum crowd sizes to report on.
 
     Returns
     -------
@@ -150,8 +150,9 @@ def advise(
     given: Any = epsilon
     if not (isinstance(given, Real) and 0 <= float(given) < math.inf):
         raise InputError(f"epsilon = {epsilon!r} is no distance; give 0 or more", reason=Reason.PARAMETER)
-    if not ks or not all(isinstance(k, int) and k >= 2 for k in ks):
-        raise InputError(f"k = {list(ks)} is not possible; give 2 or more", reason=Reason.PARAMETER)
+    ks = [k] if isinstance(k, int) else list(k)
+    if not ks or not all(isinstance(each, int) and each >= 2 for each in ks):
+        raise InputError(f"k = {ks} is not possible; give 2 or more", reason=Reason.PARAMETER, parameter="k")
     table = Table.encode(frame, schema)
     values, measured = distance_over(table.sensitive, table.schema.sensitive, distance)
     found = advice_of(values, measured, epsilon)

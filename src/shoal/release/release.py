@@ -23,8 +23,9 @@ from shoal.auditing import Audit, audit_table
 from shoal.base import fresh_columns
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError, InternalError, Reason, listing
-from shoal.files.reading import read_table, write_csv, write_parquet
+from shoal.files.reading import read_table
 from shoal.files.staging import staged_folder
+from shoal.files.writing import write_csv, write_parquet
 from shoal.kinds.encoding import to_polars
 from shoal.measures import Loss, measure
 from shoal.models import Model
@@ -184,7 +185,7 @@ class Release:
         self,
         folder: str | os.PathLike[str],
         *,
-        form: Format = "csv",
+        format: Format = "csv",  # noqa: A002 - the word of the command line
         keep_key: bool = False,
         overwrite: bool = False,
     ) -> Path:
@@ -194,7 +195,7 @@ class Release:
         ----------
         folder
             Where to; it must not exist or be empty.
-        form
+        format
             Whether the release is text (``csv``) or typed (``parquet``).
         keep_key
             Whether to write ``key.csv``, readable by its owner only, which undoes the shuffle.
@@ -207,7 +208,7 @@ class Release:
             If the folder holds something else or cannot be written.
         """
         with staged_folder(folder, overwrite=overwrite, ours=RELEASE_FILES) as staging:
-            self.write_files(staging, form=form, keep_key=keep_key)
+            self.write_files(staging, form=format, keep_key=keep_key)
         return Path(folder)
 
     def write_files(self, folder: Path, *, form: Format = "csv", keep_key: bool = False) -> Report:

@@ -15,7 +15,8 @@ from htmltools import Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
 from shoal.errors import ShoalError
-from shoal.files.reading import ENDINGS, write_csv
+from shoal.files.formats import FORMATS, ending_of, endings
+from shoal.files.writing import write_csv
 from shoal.samples import hospital
 from shoal.web import parts
 from shoal.web.fields import chosen, stored_file
@@ -45,8 +46,8 @@ def data_step(most_bytes: int, shared: Path | None) -> Tag:
             parts.file(
                 "upload",
                 "Drop a file here, or choose one",
-                f"CSV, TSV, text or .dat (also .gz), Parquet or Arrow; at most {most_bytes / 1e6:g} MB.",
-                accept=",".join({f".{ending.rpartition('.')[2]}": None for ending in ENDINGS}),
+                f"{', '.join(known.name for known in FORMATS)}; at most {most_bytes / 1e6:g} MB.",
+                accept=",".join({f".{ending.rpartition('.')[2]}": None for ending in endings()}),
             ),
             tags.div(
                 _folder_field(shared),
@@ -71,10 +72,10 @@ def serve_data(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own w
         if found is None:
             return
         name, stored = shown_name(found[0]), found[1]
-        ending = _ending(name)
+        ending = ending_of(name)
         if ending is None:
             stored.unlink()
-            desk.tell({"upload": f"{name} has no ending that tells a format: {', '.join(ENDINGS)}"})
+            desk.tell({"upload": f"{name} has no ending that tells a format: {', '.join(endings())}"})
             return
         path = _place(desk) / f"table{ending}"
         shutil.move(stored, path)
@@ -127,7 +128,7 @@ def tables_in(folder: Path) -> list[str]:
     names = [
         entry.name
         for entry in os.scandir(inside)
-        if entry.is_file() and _ending(entry.name) and Path(entry.path).resolve().parent == inside
+        if entry.is_file() and ending_of(entry.name) and Path(entry.path).resolve().parent == inside
     ]
     return sorted(names)[:_MOST_FILES]
 
@@ -145,10 +146,6 @@ def _folder_field(shared: Path | None) -> Tag | None:
         return None
     options = {"": "Choose a file …", **{name: name for name in names}}
     return parts.choice("folder_file", "Or take one from the folder", options, "")
-
-
-def _ending(name: str) -> str | None:
-    return next((ending for ending in ENDINGS if name.lower().endswith(ending)), None)
 
 
 def _place(desk: Desk) -> Path:

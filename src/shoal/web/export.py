@@ -60,7 +60,7 @@ def script(plan: Plan) -> str:
     """
     reading = {"delimiter": plan.source.delimiter, "encoding": plan.source.encoding}
     model = f"shoal.{type(plan.model).__name__}({_keywords(_parameters(plan.model))})"
-    saving = {"form": plan.form if plan.form != "csv" else None, "keep_key": plan.keep_key or None}
+    saving = {"format": plan.form if plan.form != "csv" else None, "keep_key": plan.keep_key or None}
     return "\n".join(
         [
             "import shoal",

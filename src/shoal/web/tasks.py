@@ -13,7 +13,9 @@ import polars as pl
 from shoal import engines
 from shoal.engines.scanning import combinations, scan
 from shoal.errors import InternalError, ShoalError
-from shoal.files.reading import holds_transactions, read_table, sniff
+from shoal.files.formats import format_of
+from shoal.files.reading import read_table
+from shoal.files.text import DELIMITED, sniff
 from shoal.methods import Progress
 from shoal.methods.dissimilarity_limits import advise
 from shoal.methods.feasibility import largest_diversity
@@ -63,8 +65,7 @@ class Source:
     @property
     def is_text(self) -> bool:
         """Whether it is delimited text, of which delimiter and encoding have to be found out."""
-        endings = {ending.lower() for ending in self.path.suffixes}
-        return not (endings & {".parquet", ".arrow", ".feather"} or holds_transactions(self.path))
+        return format_of(self.path) is DELIMITED
 
 
 def look(source: Source, progress: Progress) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from shoal.methods import Progress, method_for, silent
 from shoal.models import Model
 from shoal.schema import Schema
 
-_WORKER = "from shoal.engines.compare import answer; answer()"
+_WORKER = "from shoal.engines.runs import answer; answer()"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def options_for(model: Model, method: str, wanted: Mapping[str, Any]) -> dict[st
     return {name: value for name, value in wanted.items() if name in inspect.signature(function).parameters}
 
 
-def compare(
+def compare_runs(
     frame: Any,
     schema: Schema,
     runs: Sequence[Run],
@@ -141,7 +141,7 @@ def _outcome(crew: Crew, task: bytes, run: Run) -> Outcome:
 
 
 def answer() -> None:
-    """Do the run that stdin holds, and tell its outcome on stdout: what a process of `compare` does."""
+    """Do the run that stdin holds, and tell its outcome on stdout: what a process of `compare_runs` does."""
 
     def certificate() -> dict[str, Any]:
         task, run = pickle.load(sys.stdin.buffer)

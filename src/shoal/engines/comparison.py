@@ -1,0 +1,262 @@
+"""Models, methods and k side by side on one table: what each loses, how well it hides, its time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.engines.runs import Outcome, Run, compare_runs, options_for
+from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
+from shoal.methods import METHODS, Progress, options_of, silent
+from shoal.models import Freeform, KAnonymity, declarations, in_order, make_model, model_named, usual_model
+from shoal.schema import Schema
+
+DEFAULT_K = (2, 5, 10, 50)
+PROVERS = ("exact",)
+"""Methods for small tables, compared only if they are named."""
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A model, a method and a k, and what came of them.
+
+    Parameters
+    ----------
+    model, method
+        Their names.
+    k
+        Minimum crowd size.
+    options
+        Options of the method.
+    certificate
+        The certificate of the release; None if there is none.
+    seconds
+        How long the run took.
+    reason, message
+        Why there is no release, for programs and in words.
+    """
+
+    model: str
+    method: str
+    k: int
+    options: Mapping[str, Any]
+    certificate: Mapping[str, Any] | None
+    seconds: float
+    reason: str | None
+    message: str | None
+
+    @property
+    def gcp(self) -> float | None:
+        """Information loss; None if there is no release."""
+        return None if self.certificate is None else float(self.certificate["loss"]["gcp"])
+
+    @property
+    def concealment(self) -> int | None:
+        """Number of rows that the least hidden record may have; None if there is no release."""
+        return None if self.certificate is None else self.certificate["audit"]["concealment"]
+
+    @property
+    def risk(self) -> float | None:
+        """Highest risk that an attacker picks the row of a record; None if there is no release."""
+        if self.certificate is None:
+            return None
+        return float(self.certificate["audit"]["risks"]["prosecutor"]["highest"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all that is known of the run as plain data."""
+        return {
+            "model": self.model,
+            "method": self.method,
+            "k": self.k,
+            "way": f"{self.model}, {self.method}",
+            "gcp": self.gcp,
+            "concealment": self.concealment,
+            "risk": self.risk,
+            "seconds": self.seconds,
+            "reason": self.reason,
+            "message": self.message,
+            "certificate": self.certificate,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found.
+
+    Parameters
+    ----------
+    runs
+        Every combination of model, method and k that was tried, also those that failed.
+    """
+
+    runs: tuple[ComparedRun, ...]
+
+    def best(self, k: int | None = None) -> ComparedRun | None:
+        """Return the run that loses least for a k.
+
+        Parameters
+        ----------
+        k
+            The largest k that any run reached if None. If no run reached it, all runs are considered.
+
+        Returns
+        -------
+        ComparedRun or None
+            None if no run made a release.
+        """
+        made = [(run.gcp, run) for run in self.runs if run.gcp is not None]
+        if not made:
+            return None
+        wanted = max(run.k for _, run in made) if k is None else k
+        at_k = [each for each in made if each[1].k == wanted] or made
+        return min(at_k, key=lambda each: each[0])[1]
+
+
+def compare(
+    frame: Any,
+    schema: Schema,
+    *,
+    k: int | Sequence[int] = DEFAULT_K,
+    model: str | Sequence[str] | None = None,
+    method: str | Sequence[str] | None = None,
+    limit: float | None = None,
+    jobs: int | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Comparison:
+    """Try several models, methods and k on one table; keep no release.
+
+    A run that fails, takes too long or dies is a result like any other.
+
+    Parameters
+    ----------
+    frame, schema
+        The table, as for `anonymize`.
+    k
+        Minimum crowd sizes.
+    model
+        Names of privacy models; the usual one for such a table if omitted, and beside ``freeform`` also
+        ``k-anonymity``.
+    method
+        Names of methods; all that keep these models if omitted, without those for small tables only.
+    limit
+        Time limit of a run in seconds; None for none.
+    jobs
+        Number of runs at a time; one for each core if omitted.
+    seed
+        Makes each run repeatable.
+    progress
+        Called with what is being done and the share of runs that are done; may raise to cancel.
+    **options
+        Parameters of the models, such as ``l``, and options of the methods, such as ``effort``. An option
+        goes to the methods that have it.
+
+    Returns
+    -------
+    Comparison
+        All runs, by model, method and k.
+
+    Raises
+    ------
+    InputError
+        If a model, a method or an option is unknown, or a number is not possible.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(60)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> found = shoal.compare(patients, schema, k=[2, 5], model="k-anonymity", method="mondrian", jobs=1)
+    >>> [(run.method, run.k) for run in found.runs]
+    [('mondrian', 2), ('mondrian', 5)]
+    >>> found.best(5).risk <= 1 / 5
+    True
+    """
+    ks = [k] if isinstance(k, int) else list(k)
+    names = _named(model) or _usual_models(usual_model(schema).name)
+    parameters, choices = _split(options)
+    ways = _ways(names, _named(method), ks)
+    plans = [_planned(*way, parameters, choices) for way in ways]
+    runs = [plan for plan in plans if isinstance(plan, Run)]
+    made = iter(compare_runs(frame, schema, runs, seed=seed, limit=limit, jobs=jobs, progress=progress))
+    return Comparison(
+        tuple(
+            _compared(way, plan, next(made) if isinstance(plan, Run) else plan)
+            for way, plan in zip(ways, plans, strict=True)
+        )
+    )
+
+
+def _named(given: str | Sequence[str] | None) -> list[str]:
+    return [given] if isinstance(given, str) else list(given or ())
+
+
+def _usual_models(usual: str) -> list[str]:
+    """Return the models that are compared if none is named."""
+    return [usual, KAnonymity.name] if usual == Freeform.name else [usual]
+
+
+def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return which options are parameters of models, and which are options of methods."""
+    of_models = {name for each in in_order() for name, _, _ in declarations(each)}
+    of_methods = {
+        name for methods in METHODS.values() for function in methods.values() for name in options_of(function)
+    }
+    for name in options:
+        if name not in of_models | of_methods:
+            raise InputError(
+                f"no model and no method has an option {name!r}"
+                f"{did_you_mean(name, sorted(of_models | of_methods))}",
+                reason=Reason.PARAMETER,
+                parameter=name,
+            )
+    return (
+        {name: value for name, value in options.items() if name in of_models},
+        {name: value for name, value in options.items() if name not in of_models},
+    )
+
+
+def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> list[tuple[str, str, int]]:
+    """Return all that is asked for: model, method, k; methods go with the models that they keep."""
+    known = {name: METHODS[model_named(name)] for name in models}
+    every = [method for of_model in known.values() for method in of_model]
+    for method in methods:
+        if method not in every:
+            raise InputError(
+                f"no method {method!r} keeps any of these models{did_you_mean(method, every)}; "
+                f"there is {listing(every)}",
+                reason=Reason.PARAMETER,
+                parameter="method",
+            )
+    return [
+        (model, method, k)
+        for model, of_model in known.items()
+        for method in of_model
+        for k in ks
+        if (method in methods if methods else method not in PROVERS)
+    ]
+
+
+def _planned(
+    model: str, method: str, k: int, parameters: Mapping[str, Any], choices: Mapping[str, Any]
+) -> Run | Outcome:
+    """Return the run, or why there cannot be one."""
+    try:
+        made = make_model(model, {"k": k, **parameters})
+        return Run(made, method, options_for(made, method, choices))
+    except ShoalError as error:
+        return Outcome(None, error.reason.value, str(error), 0.0)
+
+
+def _compared(way: tuple[str, str, int], plan: Run | Outcome, outcome: Outcome) -> ComparedRun:
+    found = outcome.certificate
+    return ComparedRun(
+        *way,
+        options=plan.options if isinstance(plan, Run) else {},
+        certificate=found,
+        seconds=outcome.seconds if found is None else found["seconds"],
+        reason=outcome.reason,
+        message=outcome.message,
+    )

@@ -1,0 +1,80 @@
+"""Opening files: whether they are there, how large they are, what is said when they cannot be used."""
+
+from __future__ import annotations
+
+import gzip
+import stat
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from shoal.errors import InputError, Reason, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def refusal(path: str | Path, problem: str, reason: Reason) -> InputError:
+    """Return the error that a file cannot be used, and why."""
+    return InputError(f"{path} {problem}", reason=reason)
+
+
+def require_file(path: Path) -> None:
+    """Refuse a file that is not there or is a folder."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except (OSError, ValueError) as error:
+        raise refusal(path, f"cannot be read: {cause_of(error)}", Reason.MISSING_FILE) from error
+    if stat.S_ISDIR(mode):
+        raise refusal(path, "is a folder; name a file in it", Reason.MISSING_FILE)
+
+
+def _missing(path: Path) -> InputError:
+    if not path.parent.is_dir():
+        return refusal(path, "does not exist, nor does its folder", Reason.MISSING_FILE)
+    names: list[str] = []
+    with suppress(OSError):
+        names = [each.name for each in path.parent.iterdir() if each.is_file()]
+    return refusal(path, f"does not exist{did_you_mean(path.name, names)}", Reason.MISSING_FILE)
+
+
+def require_size(path: Path, size: float, most_bytes: int | None) -> None:
+    """Refuse a table that is larger than it may be."""
+    if most_bytes is not None and size > most_bytes:
+        message = f"is larger than {most_bytes / 1e6:g} MB when it is unpacked, which is the limit"
+        raise refusal(path, message, Reason.TOO_LARGE)
+
+
+def read_bytes(path: Path, most_bytes: int | None = None) -> bytes:
+    """Return all bytes of a file that is neither empty nor too large."""
+    require_file(path)
+    try:
+        require_size(path, path.stat().st_size, most_bytes)
+        data = path.read_bytes()
+    except OSError as error:
+        raise refusal(path, f"cannot be read: {cause_of(error)}", Reason.MISSING_FILE) from error
+    if not data:
+        raise refusal(path, "is empty", Reason.EMPTY_FILE)
+    return data
+
+
+def _opened(file: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(file)) if file.name.lower().endswith(".gz") else file.open("rb")
+
+
+def chunks_of(file: Path, size: int) -> Iterator[bytes]:
+    """Yield the bytes of a file in pieces of a size, unpacked if its name ends in ``.gz``."""
+    try:
+        with _opened(file) as opened:
+            while chunk := opened.read(size):
+                yield chunk
+    except (OSError, EOFError, zlib.error) as error:
+        raise refusal(file, f"cannot be read ({error})", Reason.FILE_FORMAT) from error
+
+
+def cause_of(error: Exception) -> str:
+    """Return what the operating system says of an error, in lower case."""
+    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -1,0 +1,243 @@
+"""Delimited text: which delimiter and encoding a file has, and its rows, at once or in batches."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.errors import InputError, Reason
+from shoal.files.access import chunks_of, read_bytes, refusal, require_size
+from shoal.files.formats import FileFormat, Reading, register
+from shoal.files.parsing import is_blank, lines, parse_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+BYTES = 1 << 25
+"""So many bytes of a text file make a batch, and a little more to the end of a record."""
+_DELIMITERS = (",", ";", "\t", "|")
+_LOOKS_LIKE = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook; export it as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; export it as CSV",
+    b"%PDF-": "a PDF document; export the table as CSV",
+    b"\x1f\x8b": "compressed with gzip; let its name end in .gz",
+    b"PAR1\x15": "a Parquet file; let its name end in .parquet",
+    b"ARROW1\0\0": "an Arrow file; let its name end in .arrow",
+}
+_NUL_BYTES = (
+    "is not text: it holds NUL bytes, like a binary file or UTF-16 without a byte order mark; "
+    "for the latter, pass --encoding utf-16-le"
+)
+_CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\r"))
+_SNIFFED_RECORDS = 100
+_HEAD = 1 << 20
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited text file is written.
+
+    Parameters
+    ----------
+    delimiter
+        The character between two fields.
+    encoding
+        Name of the codec that turns its bytes into text.
+    """
+
+    delimiter: str
+    encoding: str
+
+
+def sniff(path: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> Dialect:
+    """Find out how a delimited text file is written.
+
+    Parameters
+    ----------
+    path
+        The file; one whose name ends in ``.gz`` is unpacked.
+    delimiter
+        Taken as it is where given; else the one of ``,`` ``;`` tab and ``|`` that splits most of the
+        first records into the same number of fields, and ``,`` where there is only one column.
+    encoding
+        Where given, the only one tried; else what the byte order mark says, or UTF-8, or Windows-1252.
+
+    Returns
+    -------
+    Dialect
+        The delimiter and the encoding to read the file with.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is empty, is not text, or is not written in the encoding.
+    """
+    return load_text(Path(path), delimiter, encoding)[1]
+
+
+def load_text(
+    path: Path, delimiter: str | None, encoding: str | None, most_bytes: int | None = None
+) -> tuple[bytes, Dialect]:
+    """Return the text of a file as UTF-8 without byte order mark, and how it was written."""
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
+        message = f"delimiter {delimiter!r} is not a single character, or one that means something else"
+        raise InputError(message, reason=Reason.PARAMETER)
+    data = read_bytes(path, most_bytes)
+    if path.name.lower().endswith(".gz"):
+        try:
+            with gzip.open(io.BytesIO(data)) as packed:
+                data = packed.read(-1 if most_bytes is None else most_bytes + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise refusal(path, f"is not a sound gzip file ({error})", Reason.FILE_FORMAT) from error
+        require_size(path, len(data), most_bytes)
+    for magic, description in _LOOKS_LIKE.items():
+        if data.startswith(magic):
+            raise refusal(path, f"is not text: it looks like {description}", Reason.FILE_FORMAT)
+    text, encoding = _decode(path, data, encoding)
+    if b"\0" in text:
+        raise refusal(path, _NUL_BYTES, Reason.FILE_FORMAT)
+    if not text or text.isspace():
+        raise refusal(path, "is empty", Reason.EMPTY_FILE)
+    return text, Dialect(delimiter or delimiter_of(text), encoding)
+
+
+def _decode(path: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
+    """Return the text as UTF-8 without byte order mark, and the encoding it was found to have."""
+    candidates = [encoding] if encoding is not None else candidate_encodings(data)
+    failures = []
+    for candidate in candidates:
+        try:
+            return data.decode(candidate).encode("utf-8").removeprefix(codecs.BOM_UTF8), candidate
+        except UnicodeDecodeError as error:
+            failures.append(error)
+        except (LookupError, ValueError) as error:
+            message = f"cannot be read as {candidate!r}, which is no encoding of text; utf-8 or latin-1 are"
+            raise refusal(path, message, Reason.ENCODING) from error
+    if encoding is None and candidates[0] == "utf-8" and b"\0" in data:
+        raise refusal(path, _NUL_BYTES, Reason.FILE_FORMAT)
+    # The codec for UTF-8 with a byte order mark counts from behind the mark.
+    offset = len(data) - len(failures[0].object) + failures[0].start
+    line = data[:offset].decode(candidates[0], "replace").count("\n") + 1
+    message = (
+        f"is not valid {candidates[0]} at byte offset {offset} (line {line}); "
+        "say how it is encoded, for instance with --encoding latin-1"
+    )
+    raise refusal(path, message, Reason.ENCODING)
+
+
+def candidate_encodings(data: bytes) -> list[str]:
+    """Return the encodings that a text may have, judged by its bytes; the likeliest first."""
+    if data.startswith(codecs.BOM_UTF8):
+        return ["utf-8-sig"]
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ["utf-16"]
+    # Windows-1252 gives a meaning to nearly every byte: it must not make text of binary files.
+    has_controls = len(data.translate(None, _CONTROL_CHARACTERS)) < len(data)
+    return ["utf-8"] if has_controls else ["utf-8", "windows-1252"]
+
+
+def delimiter_of(text: bytes) -> str:
+    """Return what separates the fields of a text, judged by its first records; see `sniff`."""
+    scores = {}
+    for delimiter in _DELIMITERS:
+        widths: list[int] = []
+        with suppress(csv.Error):
+            for record in islice(csv.reader(lines(text), delimiter=delimiter), _SNIFFED_RECORDS):
+                widths += [] if is_blank(record) else [len(record)]
+        # A delimiter also separates the names of the columns, and most records as they are.
+        agreeing = widths.count(widths[0]) if widths else 0
+        if agreeing and widths[0] > 1 and 2 * sum(width > 1 for width in widths) > len(widths):
+            scores[delimiter] = (agreeing, widths[0])
+    return max(scores, key=lambda delimiter: scores[delimiter], default=",")
+
+
+def _read(path: Path, reading: Reading) -> pl.DataFrame:
+    data, dialect = load_text(path, reading.delimiter, reading.encoding, reading.most_bytes)
+    return parse_text(path, data, dialect.delimiter)
+
+
+def _batches(file: Path, reading: Reading) -> Iterator[pl.DataFrame]:
+    dialect = dialect_of(file, reading.delimiter, reading.encoding)
+    header = b""
+    before = 0
+    for text in _records_of(file, dialect.encoding):
+        frame = parse_text(file, header + text, dialect.delimiter, lines_before=before - header.count(b"\n"))
+        yield frame
+        before += text.count(b"\n")
+        if not header:
+            header = _header(frame.columns, dialect.delimiter)
+
+
+def _header(names: list[str], delimiter: str) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(names)
+    return line.getvalue().encode()
+
+
+def dialect_of(file: Path, delimiter: str | None, encoding: str | None) -> Dialect:
+    """Return how a text file is written, as `sniff` would say, without holding it all."""
+    head = next(chunks_of(file, _HEAD), b"")
+    if not head.strip() or not _decodes(file, encoding or candidate_encodings(head)[0]):
+        # Judged by all its bytes, with all that may be said against them.
+        return sniff(file, delimiter=delimiter, encoding=encoding)
+    encoding = encoding or candidate_encodings(head)[0]
+    text = codecs.getincrementaldecoder(encoding)().decode(head).encode()
+    return Dialect(delimiter or delimiter_of(text[: text.rfind(b"\n") + 1] or text), encoding)
+
+
+def _decodes(file: Path, encoding: str) -> bool:
+    try:
+        return not any(b"\0" in text for text in _decoded(file, encoding))
+    except (UnicodeDecodeError, LookupError):
+        return False
+
+
+def _records_of(file: Path, encoding: str) -> Iterator[bytes]:
+    """Yield the text of a file as UTF-8, in pieces that end where a record does."""
+    rest = b""
+    for chunk in _decoded(file, encoding):
+        text = rest + chunk
+        codes = np.frombuffer(text, dtype=np.uint8)
+        # A newline ends a record if the number of quotes before it is even.
+        ends = np.flatnonzero(codes == ord("\n"))
+        quotes = np.flatnonzero(codes == ord('"'))
+        outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
+        if not len(outside):
+            rest = text
+            continue
+        cut = int(outside[-1]) + 1
+        rest = text[cut:]
+        yield text[:cut]
+    if rest.strip():
+        yield rest
+
+
+def _decoded(file: Path, encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    mark = codecs.BOM_UTF8
+    for chunk in chunks_of(file, BYTES):
+        yield decoder.decode(chunk).encode().removeprefix(mark)
+        mark = b""
+    yield decoder.decode(b"", final=True).encode()
+
+
+DELIMITED = register(
+    FileFormat(
+        "CSV or other delimited text",
+        (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
+        _read,
+        batches=_batches,
+    )
+)

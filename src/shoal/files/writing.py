@@ -1,0 +1,81 @@
+"""Writing tables: plainly, and with errors that name the file."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from shoal.errors import InputError, Reason, listing
+from shoal.files.access import cause_of, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def write_csv(frame: pl.DataFrame, path: str | Path, *, header: bool = True) -> None:
+    """Write a table as UTF-8 with commas, a line feed after each row, and quotes only where they are needed.
+
+    Parameters
+    ----------
+    frame
+        The table; null and the empty string both become an empty cell.
+    path
+        The file to write.
+    header
+        Whether it begins with the names of the columns.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written, or a date is too far away to be written as text.
+    """
+    # A lone empty cell would be a blank line, which readers skip.
+    empty = '""' if frame.width == 1 else ""
+    with writing(path):
+        try:
+            plain = frame.with_columns(pl.col(pl.String).replace("", None))
+            plain.write_csv(path, null_value=empty, include_header=header)
+        except pl.exceptions.PanicException:
+            dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+            raise InputError(
+                f"a date in {listing(dates)} is too far away to be written as text; correct it or leave it "
+                "empty",
+                reason=Reason.BAD_VALUE,
+            ) from None
+
+
+def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:
+    """Write a table as Parquet.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    path
+        The file to write.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    with writing(path):
+        frame.write_parquet(path)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Turn what the operating system refuses while a file is written into an error that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(path, f"cannot be written: {cause_of(error)}", Reason.OUTPUT_UNWRITABLE) from error
+    except pl.exceptions.ComputeError as error:
+        _, found, cause = str(error).rpartition("IO error: ")
+        if not found:
+            raise
+        # Polars tells of a full disk in this way when it writes Parquet.
+        raise refusal(path, f"cannot be written: {cause.lower()}", Reason.OUTPUT_UNWRITABLE) from error
