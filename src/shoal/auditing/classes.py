@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.auditing.reading import ReleasedColumn
-from shoal.kinds.encoding import sensitive as encode_sensitive
-from shoal.schema import Column
+from shoal.kinds.domain import Sensitive
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +92,15 @@ def classes_of(columns: Sequence[ReleasedColumn]) -> Classes:
     return Classes(of_row, np.bincount(of_row))
 
 
-def diversity_of(frame: nw.DataFrame[Any], sensitive: Column, classes: Classes) -> Diversity:
+def diversity_of(column: Sensitive, classes: Classes) -> Diversity:
     """Return how varied a sensitive column of the release is in each class, O(n log n)."""
-    column = encode_sensitive(frame[sensitive.name], sensitive)
     values = len(column)
     pairs, often = np.unique(classes.of_row.astype(np.int64) * values + column.codes, return_counts=True)
     owner = pairs // values
     starts = np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
     shares = often / classes.sizes[owner]
     return Diversity(
-        sensitive.name,
+        column.name,
         np.diff(np.append(starts, len(owner))),
         np.maximum.reduceat(shares, starts),
         np.maximum(-np.add.reduceat(shares * np.log(shares), starts), 0.0),

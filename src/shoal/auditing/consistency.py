@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.auditing.classes import Diversity
 from shoal.auditing.reading import ReleasedColumn
-from shoal.kinds.encoding import sensitive as encode_sensitive
+from shoal.kinds.domain import Sensitive
 from shoal.recoding.coverage import Graph, Matches
-from shoal.schema import Column
 from shoal.table import Table
 
 
@@ -106,9 +104,7 @@ def consistency_of(
     return Consistency(rows, records, strayed)
 
 
-def diversity_around(
-    frame: nw.DataFrame[Any], sensitive: Column, graph: Graph, matches: Matches | None = None
-) -> Diversity:
+def diversity_around(column: Sensitive, graph: Graph, matches: Matches | None = None) -> Diversity:
     """Return how varied a sensitive column is among the released rows around each record.
 
     Takes about as much work as `consistency_of`, however many values there are. Records without any row,
@@ -116,21 +112,18 @@ def diversity_around(
 
     Parameters
     ----------
-    frame
-        The release.
-    sensitive
-        The column, as the schema describes it.
+    column
+        The column of the release.
     graph
         Which rows each record is consistent with.
     matches
         The matches of this graph, if only those count.
     """
-    values = encode_sensitive(frame[sensitive.name], sensitive)
-    found = graph.count_labels(values.codes, len(values), matches)
+    found = graph.count_labels(column.codes, len(column), matches)
     some = graph.record_type[found.boxes[graph.record_type] > 0]
     rows = found.boxes[some].astype(np.float64)
     return Diversity(
-        sensitive.name,
+        column.name,
         found.distinct[some],
         found.most[some] / rows,
         np.maximum(np.log(rows) - found.logs[some] / rows, 0.0),

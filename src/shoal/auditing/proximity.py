@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from shoal.auditing.classes import Classes
 from shoal.auditing.crowds import Histograms, crowds_of_classes, crowds_of_records, stretches
-from shoal.auditing.reading import ReleasedColumn
 from shoal.errors import InputError, Reason
 from shoal.kernels import ROUNDING
 from shoal.measures.distances import Distance, LinearDistance
-from shoal.table import Table
+from shoal.recoding.coverage import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +116,7 @@ def proximity_of_classes(
 
 
 def proximity_of_records(
-    columns: Sequence[ReleasedColumn],
-    table: Table,
+    graph: Graph,
     column: str,
     values: NDArray[np.int32],
     distance: Distance,
@@ -132,10 +130,8 @@ def proximity_of_records(
 
     Parameters
     ----------
-    columns
-        The release as an outsider reads it.
-    table
-        The original.
+    graph
+        Which rows could be whose.
     column, values, distance, epsilon, delta
         As for `proximity_of_classes`.
 
@@ -152,7 +148,7 @@ def proximity_of_records(
     _check(epsilon, delta)
     carried, measure = _prepared(values, distance, epsilon)
     risks, weights = [], []
-    for members, crowds in crowds_of_records(columns, table, carried):
+    for members, crowds in crowds_of_records(graph, carried):
         risks.append(measure(crowds))
         weights.append(members[crowds.sizes > 0])
     return Proximity(column, epsilon, delta, np.concatenate(risks), np.concatenate(weights))

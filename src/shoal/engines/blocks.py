@@ -234,7 +234,8 @@ def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.Da
     table = task.reference.encode(frame)
     if table is None:
         raise InternalError(f"block {number} has no records")
-    release = anonymize_table(table, task.model, method=task.method, seed=seed, **task.options)
+    typed = task.form == "parquet"
+    release = anonymize_table(table, task.model, method=task.method, seed=seed, typed=typed, **task.options)
     written = release.written(task.form).cast(release_schema(frame.schema, task.reference, task.form))
     return written, _facts(release, written, time.perf_counter() - started)
 

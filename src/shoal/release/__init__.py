@@ -1,19 +1,13 @@
 """Publishing: draw who gets which row, shuffle, audit, certify and save."""
 
-from shoal.release.release import (
-    RELEASE_FILES,
-    Format,
-    Release,
-    described_columns,
-    index_notes,
-    publish,
-    published,
-    read_key,
-    require_format,
-)
+from shoal.release.certificate import Certificate, described_columns, index_notes
+from shoal.release.release import Release, publish
+from shoal.release.rendering import published
+from shoal.release.saving import RELEASE_FILES, Format, read_key, require_format, sha256, write_documents
 
 __all__ = [
     "RELEASE_FILES",
+    "Certificate",
     "Format",
     "Release",
     "described_columns",
@@ -22,4 +16,6 @@ __all__ = [
     "published",
     "read_key",
     "require_format",
+    "sha256",
+    "write_documents",
 ]
