@@ -22,11 +22,12 @@ from shoal import (
     audit,
     collect_items,
     read_table,
-    written,
 )
 from shoal.auditing.item_reading import read_items
 from shoal.errors import Reason
-from shoal.kinds.domain import Attribute, ItemsDomain
+from shoal.kinds import notation as written
+from shoal.kinds.domain import Attribute
+from shoal.kinds.items import ItemsDomain
 from shoal.methods import METHODS
 from shoal.models import Model
 from shoal.schema import Column, Kind, as_frame

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from shoal.auditing.reading import ReleasedColumn
 from shoal.errors import InputError
-from shoal.kinds.domain import Attribute, ItemsDomain
+from shoal.kinds.domain import Attribute
 from shoal.kinds.encoding import factorize, to_polars
+from shoal.kinds.items import ItemsDomain
 from shoal.kinds.normalization import normalized
 from shoal.kinds.notation import items_columns
 from shoal.schema import Role

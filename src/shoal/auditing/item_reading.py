@@ -13,9 +13,9 @@ from shoal import kernels
 from shoal.base.ragged import Lists, ascending_sets
 from shoal.errors import InputError, Reason
 from shoal.kinds import notation
-from shoal.kinds.domain import Codes, ItemsDomain
+from shoal.kinds.domain import Codes
 from shoal.kinds.encoding import to_polars
-from shoal.recoding import Worlds
+from shoal.kinds.items import ItemsDomain, Worlds
 
 
 def read_items(frame: nw.DataFrame[Any], name: str, domain: ItemsDomain) -> tuple[Worlds, Codes]:

@@ -17,10 +17,14 @@ from shoal.auditing.item_reading import read_items
 from shoal.auditing.number_reading import Ranked, float_texts, read_end, read_number
 from shoal.errors import InputError, Reason, listing, unknown_column
 from shoal.kinds import moments, notation
-from shoal.kinds.domain import Attribute, Domain, ItemsDomain, RangeDomain, SetDomain, TimesDomain, TreeDomain
+from shoal.kinds.domain import Attribute, Domain
 from shoal.kinds.encoding import factorize, to_polars, written_texts
+from shoal.kinds.generalized import Generalized
 from shoal.kinds.hierarchy import MISSING
-from shoal.recoding import Generalized, Nodes, Ranges, Sets
+from shoal.kinds.items import ItemsDomain
+from shoal.kinds.ranges import RangeDomain, Ranges, TimesDomain
+from shoal.kinds.sets import SetDomain, Sets
+from shoal.kinds.trees import Nodes, TreeDomain
 from shoal.schema import Column, Kind
 from shoal.table import Table
 

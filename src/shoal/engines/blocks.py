@@ -20,8 +20,9 @@ from shoal.engines.domains import Reference, Summary
 from shoal.engines.local import anonymize_table
 from shoal.engines.own_values import OwnValues, judged
 from shoal.errors import InputError, InternalError, Reason
-from shoal.kinds.domain import RangeDomain, SetDomain
 from shoal.kinds.notation import items_columns
+from shoal.kinds.ranges import RangeDomain
+from shoal.kinds.sets import SetDomain
 from shoal.models import Model
 from shoal.release import Format, Release, described_columns, index_notes
 from shoal.schema import Kind, Role, Schema

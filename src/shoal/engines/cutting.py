@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,9 @@ from shoal.base.ragged import Lists, ascending_sets
 from shoal.base.randomness import Randomness
 from shoal.engines.domains import Reference
 from shoal.kinds import exact_numbers as exact
-from shoal.kinds.domain import Attribute, ItemsDomain, RangeDomain, SetDomain, TreeDomain
+from shoal.kinds.domain import Attribute
+from shoal.kinds.items import ItemsDomain
+from shoal.kinds.ranges import RangeDomain
 from shoal.methods.setorder import gray_ranks
 from shoal.schema import Kind
 from shoal.table import Table
@@ -233,7 +235,11 @@ def cut_tree(
     items = [a for a, each in enumerate(sample.attributes) if isinstance(each.domain, ItemsDomain)]
     if items:
         return _gray_tree(sample, reference, items[0], max(1, round(rows / block_rows)))
-    cuttable = [a for a, each in enumerate(sample.attributes) if not apart or _keeps_apart(each, reference)]
+    cuttable = [
+        a
+        for a, each in enumerate(sample.attributes)
+        if not apart or each.domain.cut_parts_are_apart(missing=each.column.name in reference.missing)
+    ]
 
     def grown(records: NDArray[np.int64]) -> Cut | Leaf:
         if len(records) * scale <= SLACK * block_rows:
@@ -246,17 +252,6 @@ def cut_tree(
         return Cut(best.attribute, best.bound, best.codes, low, high)
 
     return CutTree(grown(np.arange(len(sample))), Lists.of([]))
-
-
-def _keeps_apart(attribute: Attribute, reference: Reference) -> bool:
-    match attribute.domain:
-        case SetDomain():
-            return True
-        case RangeDomain():
-            # A number and a missing value have only the whole domain in common.
-            return attribute.column.name not in reference.missing
-        case _:
-            return False  # the common ancestor of some values covers others
 
 
 def _gray_tree(sample: Table, reference: Reference, number: int, blocks: int) -> CutTree:
@@ -290,9 +285,7 @@ def _best_way(table: Table, number: int, records: NDArray[np.int64], fewest: flo
     attribute, weight = table.attributes[number], float(table.weights[number])
     codes = attribute.codes[records]
     counts = np.bincount(codes, minlength=len(attribute.domain))
-    finders: dict[type, Callable[[Any, NDArray[np.int64], float], tuple[float, NDArray[np.bool_]] | None]]
-    finders = {RangeDomain: _cut_range, SetDomain: _cut_set, TreeDomain: _cut_tree}
-    found = finders[type(attribute.domain)](attribute.domain, counts, fewest)
+    found = attribute.domain.best_cut(counts, fewest)
     if found is None:
         return None
     gain, low = found
@@ -301,83 +294,6 @@ def _best_way(table: Table, number: int, records: NDArray[np.int64], fewest: flo
         # Codes of numbers and dates are those of the sample only.
         bound = attribute.domain.values[int(low.sum()) - 1]
     return _Way(weight * gain, number, bound, None if bound is not None else low, low[codes])
-
-
-def _cut_range(
-    domain: RangeDomain, counts: NDArray[np.int64], fewest: float
-) -> tuple[float, NDArray[np.bool_]] | None:
-    """Return by how much the mean distance of two records falls at best, and which codes are then low."""
-    below = np.cumsum(counts)[:-1]
-    total = int(counts.sum())
-    allowed = (below >= fewest) & (total - below >= fewest)
-    if not allowed.any():
-        return None
-    left = _distances(counts, domain.positions)
-    right = _distances(counts[::-1], -domain.positions[::-1])[::-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cost = (left[:-1] / below + right[1:] / (total - below)) / total
-    cost[~allowed] = np.inf
-    best = int(np.argmin(cost))
-    return float(left[-1] / total**2 - cost[best]), np.arange(len(domain)) <= best
-
-
-def _distances(counts: NDArray[np.int64], positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of the distances of all pairs, both ways, of records up to each code."""
-    before = np.cumsum(counts) - counts
-    places = np.cumsum(counts * positions) - counts * positions
-    return np.asarray(2 * np.cumsum(counts * (positions * before - places)))
-
-
-def _cut_set(
-    domain: SetDomain, counts: NDArray[np.int64], fewest: float
-) -> tuple[float, NDArray[np.bool_]] | None:
-    """Return by how much two records differ less often, as a share of the domain, if divided evenly."""
-    low = np.zeros(len(domain), dtype=np.bool_)
-    sides = [0, 0]
-    for code in np.argsort(-counts, kind="stable"):
-        side = int(sides[1] < sides[0])
-        sides[side] += int(counts[code])
-        low[code] = side == 0
-    if min(sides) < max(fewest, 1):
-        return None
-    total = sum(sides)
-    squares = counts.astype(np.float64) ** 2
-    before = 1 - squares.sum() / total**2
-    after = sum(size - squares[which].sum() / size for size, which in zip(sides, (low, ~low), strict=True))
-    return float(before - after / total) / max(domain.cardinality - 1, 1), low
-
-
-def _cut_tree(
-    domain: TreeDomain, counts: NDArray[np.int64], fewest: float
-) -> tuple[float, NDArray[np.bool_]] | None:
-    """Return by how much the cost of a common ancestor falls at best, between two children of the top."""
-    present = np.flatnonzero(counts)
-    tree = domain.hierarchy
-    top = int(tree.ancestor(present[0], present[-1]))
-    children = np.flatnonzero(tree.parent == top)
-    if not len(children):
-        return None
-    children = children[np.argsort(tree.first[children])]
-    ends = np.cumsum(counts)
-    before = ends[tree.last[children]]
-    sizes = np.diff(before, prepend=0).astype(np.float64)
-    total = float(counts.sum())
-    below = before[:-1].astype(np.float64)
-    allowed = (below >= fewest) & (total - below >= fewest)
-    if not allowed.any():
-        return None
-    # Pairs of one child cost what they did; pairs of two cost the top, on either side, and no more across.
-    squares = np.cumsum(sizes**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        left = (below**2 - squares[:-1]) / below
-        right = ((total - below) ** 2 - (squares[-1] - squares[:-1])) / (total - below)
-    possible = np.concatenate(([0], np.cumsum(domain.possible)))
-    spans = possible[tree.last[top] + 1] - possible[tree.first[top]]
-    price = max(int(spans) - 1, 0) / max(domain.cardinality - 1, 1)
-    gain = price * ((total**2 - squares[-1]) / total - left - right) / total
-    gain[~allowed] = -np.inf
-    best = int(np.argmax(gain))
-    return float(gain[best]), np.arange(len(domain)) <= tree.last[children[best]]
 
 
 def _codes_up_to(attribute: Attribute, bound: Any) -> int:

@@ -12,7 +12,8 @@ from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason
 from shoal.kinds import encoding
 from shoal.kinds import exact_numbers as exact
-from shoal.kinds.domain import Attribute, Domain, ItemsDomain
+from shoal.kinds.domain import Attribute, Domain
+from shoal.kinds.items import ItemsDomain
 from shoal.schema import Column, Kind, Schema
 from shoal.table import Table
 

@@ -21,7 +21,8 @@ from shoal.engines.workspace import private_file
 from shoal.errors import InternalError
 from shoal.files.reading import write_csv, write_parquet, writing
 from shoal.kinds import moments, notation
-from shoal.kinds.domain import SetDomain, TreeDomain
+from shoal.kinds.sets import SetDomain
+from shoal.kinds.trees import TreeDomain
 from shoal.methods import Progress
 from shoal.models import Model
 from shoal.release import Format

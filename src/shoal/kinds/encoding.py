@@ -19,22 +19,15 @@ from shoal.base.ragged import Lists, ascending_sets
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import moments, notation
-from shoal.kinds.domain import (
-    Attribute,
-    Codes,
-    Domain,
-    ItemsDomain,
-    RangeDomain,
-    Sensitive,
-    SetDomain,
-    TimesDomain,
-    TreeDomain,
-    named_items,
-)
+from shoal.kinds.domain import Attribute, Codes, Domain, Sensitive
 from shoal.kinds.hierarchy import MISSING
+from shoal.kinds.items import ItemsDomain, named_items
 from shoal.kinds.kind import Kind
 from shoal.kinds.marks import check_marks, without_marks
 from shoal.kinds.normalization import normalized, normalized_text
+from shoal.kinds.ranges import RangeDomain, TimesDomain
+from shoal.kinds.sets import SetDomain
+from shoal.kinds.trees import TreeDomain
 
 if TYPE_CHECKING:
     from shoal.schema import Column

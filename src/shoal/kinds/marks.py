@@ -10,9 +10,11 @@ import polars as pl
 from shoal.errors import InputError, Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import notation
-from shoal.kinds.domain import Domain, SetDomain, TreeDomain
+from shoal.kinds.domain import Domain
 from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.kind import Kind
+from shoal.kinds.sets import SetDomain
+from shoal.kinds.trees import TreeDomain
 
 if TYPE_CHECKING:
     from shoal.schema import Column

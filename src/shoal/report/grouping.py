@@ -12,7 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.kinds import exact_numbers as exact
-from shoal.kinds.domain import Attribute, RangeDomain
+from shoal.kinds.domain import Attribute
+from shoal.kinds.ranges import RangeDomain
 from shoal.schema import Kind
 
 MOST_GROUPS = 12
