@@ -120,7 +120,7 @@ class Table:
         if len(data) == 0:
             raise InputError("the table has no rows", reason=Reason.NO_ROWS)
         _check_names(schema)
-        series = {column.name: encoding.read_cells(data[column.name], column) for column in schema.quasi}
+        series = {column.name: column.kind.read_cells(data[column.name], column) for column in schema.quasi}
         kept = _rows_to_keep(data, series, schema, first_row)
         rows = np.arange(len(data)) if kept is None else np.flatnonzero(kept)
         places = rows + first_row
@@ -130,7 +130,7 @@ class Table:
             series = {name: cells.gather(rows) for name, cells in series.items()}
         given = domains or {}
         attributes = tuple(
-            encoding.attribute(series[column.name], column, places, given.get(column.name), times=times)
+            column.kind.attribute(series[column.name], column, places, given.get(column.name), times=times)
             for column in schema.quasi
         )
         kept_frame = data if kept is None else data[rows]

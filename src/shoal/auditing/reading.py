@@ -18,7 +18,7 @@ from shoal.auditing.number_reading import Ranked, float_texts, read_end, read_nu
 from shoal.errors import InputError, Reason, listing, unknown_column
 from shoal.kinds import moments, notation
 from shoal.kinds.domain import Attribute, Domain
-from shoal.kinds.encoding import factorize, to_polars, written_texts
+from shoal.kinds.encoding import factorize, to_polars
 from shoal.kinds.generalized import Generalized
 from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.items import ItemsDomain
@@ -175,13 +175,13 @@ def _date_texts(series: pl.Series, attribute: Attribute) -> pl.Series:
         found = [moments.Moment(*row) for row in moments.parts(distinct).iter_rows()]
         texts = [moment.text() for moment in found]
         if isinstance(attribute.domain, TreeDomain):  # leaves are days
-            days = written_texts(distinct.dt.date(), column)
+            days = column.kind.texts(distinct.dt.date(), column)
             whole = [moment == moments.Moment(moment.day) for moment in found]
             texts = [day if at else text for day, text, at in zip(days, texts, whole, strict=True)]
     elif column.kind is Kind.DATE and not isinstance(attribute.domain, TreeDomain):
         texts = distinct.cast(pl.String).to_list()
     else:
-        texts = list(written_texts(distinct, column))
+        texts = list(column.kind.texts(distinct, column))
     return pl.Series(series.name, [*texts, None], dtype=pl.String).gather(
         np.where(codes < 0, len(texts), codes)
     )

@@ -10,10 +10,9 @@ import polars as pl
 
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason
-from shoal.kinds import encoding
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute, Domain
-from shoal.kinds.items import ItemsDomain
+from shoal.kinds.items import ItemsDomain, in_order
 from shoal.schema import Column, Kind, Schema
 from shoal.table import Table
 
@@ -180,7 +179,7 @@ def reference(summary: Summary, schema: Schema) -> Reference:
     for column in schema.quasi:
         found = summary.found[column.name]
         if column.kind is Kind.ITEMS:
-            items[column.name] = tuple(encoding.in_order(found.values).to_list())
+            items[column.name] = tuple(in_order(found.values).to_list())
         elif not found.bounded:
             domains[column.name] = _domain(found, column)
         elif column.domain is None and len(found.values):
@@ -249,4 +248,4 @@ def _found(attribute: Attribute) -> Found:
 
 def _domain(found: Found, column: Column) -> Domain:
     cells = found.values.extend_constant(None, 1) if found.missing else found.values
-    return encoding.attribute(cells, column, np.arange(len(cells))).domain
+    return column.kind.attribute(cells, column, np.arange(len(cells))).domain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -12,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists, ascending_sets
+from shoal.kinds import notation
 
 if TYPE_CHECKING:
     from shoal.kernels import Geometry
@@ -60,6 +62,20 @@ class Domain(ABC):
     def code_of(self) -> dict[str, int]:
         """The code of each label."""
         return {label: code for code, label in enumerate(self.labels)}
+
+    def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
+        """Return whether a text could be a generalized or an escaped value.
+
+        Parameters
+        ----------
+        text
+            The text.
+        is_value
+            Whether a text is a value of the column, as the end of an interval.
+        """
+        del is_value
+        members = notation.read_set(text)
+        return members != [text] and all(member in self.code_of for member in members)
 
     @abstractmethod
     def closure(self, codes: Codes, starts: NDArray[np.int64]) -> Generalized:

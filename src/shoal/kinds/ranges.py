@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import nan
+from math import isinf, nan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +35,10 @@ class RangeDomain(Domain):
     """
 
     positions: NDArray[np.float64]
+
+    def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
+        ends = notation.read_interval(text) or (notation.read_foreign_interval(text) or ())[:2]
+        return super().reads_as_several(text, is_value) or (bool(ends) and all(map(is_value, ends)))
 
     def closure(self, codes: Codes, starts: NDArray[np.int64]) -> Ranges:
         """Return the smallest interval around each group.
@@ -215,6 +220,23 @@ class Ranges(Generalized):
         # Halves and shares first: neither a difference nor a sum of floats is too large then.
         halves = numbers[self.high[rows]] / 2 - numbers[self.low[rows]] / 2
         return 2 * float((halves / len(rows)).sum())
+
+
+def positions_between(values: pl.Series, *ends: Any) -> NDArray[np.float64]:
+    """Return where ascending numbers lie between the lowest (0) and the highest (1) possible one."""
+    fitting = [end for end in map(exact.fitting, ends, [values.dtype] * 2) if end is not None]
+    if len(fitting) < 2:
+        return exact.shares(values, *ends)
+    low, high = fitting
+    places: NDArray[Any] = values.to_numpy()
+    if values.dtype.is_integer():
+        # Integers near each other but far from zero differ by less than a float can tell: subtract first.
+        first = int(places[0])
+        places = (places.astype(np.int64) - first).view(np.uint64).astype(np.float64)
+        low, high = low - first, high - first
+    if isinf(high - low):
+        places, low, high = places / 2, low / 2, high / 2
+    return (places - low) / (high - low) if high > low else np.zeros(len(places))
 
 
 def _distances(counts: NDArray[np.int64], positions: NDArray[np.float64]) -> NDArray[np.float64]:

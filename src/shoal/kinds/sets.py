@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,6 +20,11 @@ from shoal.kinds.generalized import Generalized, entropies_of_sums, share_of_dom
 @dataclass(frozen=True, eq=False)
 class SetDomain(Domain):
     """Categories without a hierarchy; a generalized value is a set of them."""
+
+    def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
+        if text.startswith("{") and text.endswith("}"):
+            return all(member.strip() in self.code_of for member in text[1:-1].split(","))
+        return super().reads_as_several(text, is_value)
 
     def closure(self, codes: Codes, starts: NDArray[np.int64]) -> Sets:
         """Return the set of codes in each group."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists
+from shoal.errors import InputError
 from shoal.kernels import TREE, Geometry, Intervals
 from shoal.kinds import notation
-from shoal.kinds.domain import Codes, Domain, copied_items, sum_of_powers
+from shoal.kinds.domain import Attribute, Codes, Domain, copied_items, sum_of_powers
 from shoal.kinds.generalized import (
     Generalized,
     covered,
@@ -20,7 +22,10 @@ from shoal.kinds.generalized import (
     share_of_domain,
     sizes_of_intervals,
 )
-from shoal.kinds.hierarchy import Hierarchy
+from shoal.kinds.hierarchy import MISSING, Hierarchy
+
+if TYPE_CHECKING:
+    from shoal.schema import Column
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,11 @@ class TreeDomain(Domain):
     def cardinality(self) -> int:
         """How many leaves are possible."""
         return int(self.possible.sum())
+
+    def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
+        del is_value
+        label = notation.read_node(text)
+        return self.hierarchy.node_of(label) is not None and text not in self.hierarchy.leaf_index
 
     def closure(self, codes: Codes, starts: NDArray[np.int64]) -> Nodes:
         """Return the lowest common ancestor of each group."""
@@ -181,3 +191,27 @@ class Nodes(Generalized):
     def expected(self, often: NDArray[np.float64]) -> NDArray[np.float64]:
         possible, inside = self.domain.possible, np.maximum(self.sizes(), 1)
         return covered(often / inside, self.low, self.high + 1, len(possible)) * possible
+
+
+def tree_attribute(column: Column, values: pl.Series, labels: tuple[str, ...], codes: Codes) -> Attribute:
+    """Return a column with a hierarchy as codes into its leaves; a code below 0 is a missing value."""
+    assert column.hierarchy is not None
+    has_missing = bool((codes < 0).any())
+    try:
+        hierarchy = column.hierarchy.over([*labels, MISSING] if has_missing else list(labels))
+    except InputError as error:
+        raise InputError(
+            f"column {column.name!r}: {error}", reason=error.reason, column=column.name
+        ) from None
+    leaf_of = np.array(
+        [hierarchy.leaf_index[label] for label in labels] + [hierarchy.leaf_index.get(MISSING, -1)],
+        dtype=np.int32,
+    )
+    possible = np.zeros(len(hierarchy.leaves), dtype=np.bool_)
+    possible[leaf_of[: len(labels) + has_missing]] = True
+    typed = np.full(len(hierarchy.leaves), len(labels))
+    typed[leaf_of[: len(labels)]] = np.arange(len(labels))
+    padded = pl.concat([values, pl.Series([None], dtype=values.dtype)])
+    missing = hierarchy.leaf_index[MISSING] if has_missing else None
+    domain = TreeDomain(hierarchy.leaves, padded.gather(typed), missing, hierarchy, possible)
+    return Attribute(column, domain, leaf_of[codes])
