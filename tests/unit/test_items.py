@@ -23,10 +23,10 @@ from shoal import (
     collect_items,
     read_table,
 )
-from shoal.auditing.item_reading import read_items
 from shoal.errors import Reason
 from shoal.kinds import notation as written
 from shoal.kinds.domain import Attribute
+from shoal.kinds.item_sets import read_items
 from shoal.kinds.items import ItemsDomain
 from shoal.methods import METHODS
 from shoal.models import Model

@@ -12,7 +12,8 @@ from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute, Domain
-from shoal.kinds.items import ItemsDomain, in_order
+from shoal.kinds.item_sets import in_order
+from shoal.kinds.items import ItemsDomain
 from shoal.schema import Column, Kind, Schema
 from shoal.table import Table
 

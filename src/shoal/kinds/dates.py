@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +18,8 @@ from shoal.kinds import moments
 from shoal.kinds.domain import Attribute, Domain
 from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.kind import Kind, refuse, refuse_years
-from shoal.kinds.ranges import RangeDomain, TimesDomain, positions_between
+from shoal.kinds.ranges import RangeDomain, Scale, TimesDomain, positions_between
+from shoal.kinds.trees import TreeDomain
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -94,6 +95,27 @@ class Dates(Kind, name="date"):
             return False
 
         return is_date
+
+    def scale(self, domain: Domain, column: Column) -> Scale:
+        """Return moments in their order; a day without a time spans all its times."""
+        if isinstance(domain, TimesDomain):
+            ranked: Sequence[moments.Moment] = domain.moments
+        else:
+            ranked = [moments.Moment(day) for day in domain.values.head(domain.known).to_physical().to_list()]
+        return Scale(ranked, lambda text: moments.read(text, column.date_format))
+
+    def typed_dates(self, days: pl.Series, domain: Domain, column: Column) -> list[str]:
+        """Return dates and times to the nanosecond; leaves of a hierarchy are written days."""
+        leaves = isinstance(domain, TreeDomain)
+        if days.dtype != pl.Datetime:
+            return [*self.texts(days, column)] if leaves else days.cast(pl.String).to_list()
+        found = [moments.Moment(*row) for row in moments.parts(days).iter_rows()]
+        texts = [moment.text() for moment in found]
+        if not leaves:
+            return texts
+        whole = [moment == moments.Moment(moment.day) for moment in found]
+        written = self.texts(days.dt.date(), column)
+        return [day if at else text for day, text, at in zip(written, texts, whole, strict=True)]
 
     def on_a_line(self, values: pl.Series, column: Column) -> pl.Series:
         """Return dates in days, with a fraction for the time of day; of times with an offset, in UTC."""

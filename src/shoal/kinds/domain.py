@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -41,6 +41,8 @@ class Domain(ABC):
     values: pl.Series
     missing: int | None
 
+    ordered: ClassVar[bool] = False
+    """Whether its values have an order that people know, so that intervals of them are released."""
     in_boxes: ClassVar[bool] = True
     """Whether generalized values can be ranges of codes, so that boxes of them have a cost."""
 
@@ -76,6 +78,31 @@ class Domain(ABC):
         del is_value
         members = notation.read_set(text)
         return members != [text] and all(member in self.code_of for member in members)
+
+    def read_released(self, cells: Sequence[str | None], column: Column) -> Generalized:
+        """Return what released cells can stand for, as an outsider reads them.
+
+        Parameters
+        ----------
+        cells
+            Different cells as they are written; None for one that stands for nothing.
+        column
+            What the column is.
+
+        Raises
+        ------
+        InputError
+            If a cell cannot be read.
+        TypeError
+            If values become several columns, which `Kind.read_released` reads together.
+        """
+        del cells, column
+        raise TypeError(f"values of {type(self).__name__} are not read cell by cell")
+
+    def are_whole_days(self, cells: Sequence[str], column: Column) -> NDArray[np.bool_]:
+        """Return which cells are a day without a time, where values have times: one value as written."""
+        del column
+        return np.zeros(len(cells), dtype=np.bool_)
 
     @abstractmethod
     def closure(self, codes: Codes, starts: NDArray[np.int64]) -> Generalized:

@@ -15,8 +15,10 @@ from shoal.kinds import exact_numbers as exact
 from shoal.kinds import moments
 from shoal.kinds.domain import Attribute, Codes, Domain
 from shoal.kinds.encoding import factorize, plain, to_polars
+from shoal.kinds.generalized import Generalized
 from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.marks import check_marks, without_marks
+from shoal.kinds.ranges import Scale
 from shoal.kinds.trees import tree_attribute
 
 if TYPE_CHECKING:
@@ -235,6 +237,33 @@ class Kind(str, metaclass=_Kinds):
             What it is.
         """
         del values, column
+        return None
+
+    def scale(self, domain: Domain, column: Column) -> Scale:
+        """Return the values of a domain as an auditor finds the ends of released intervals among them."""
+        del column
+        return Scale(range(domain.known), domain.code_of.get)
+
+    def typed_dates(self, days: pl.Series, domain: Domain, column: Column) -> list[str]:
+        """Return how different dates or times are written that a release holds typed."""
+        del domain
+        return days.cast(pl.String).to_list() if days.dtype == pl.Datetime else [*self.texts(days, column)]
+
+    def released_columns(self, name: str) -> tuple[str, ...]:
+        """Return the columns that a column becomes in a release; the first has its name."""
+        return (name,)
+
+    def read_released(
+        self, frame: nw.DataFrame[Any], attribute: Attribute
+    ) -> tuple[Generalized, Codes] | None:
+        """Read what becomes several columns of a release; None for a kind with one, which is read by cells.
+
+        Returns
+        -------
+        tuple or None
+            What different rows can stand for, and which of these each row shows.
+        """
+        del frame, attribute
         return None
 
     def _codes_in(

@@ -18,6 +18,7 @@ from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Domain
 from shoal.kinds.kind import Kind, refuse
 from shoal.kinds.ranges import RangeDomain, positions_between
+from shoal.kinds.released_numbers import NumberScale
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -79,6 +80,10 @@ class Numbers(Kind, name="numeric"):
     def is_value(self, column: Column, domain: Domain) -> Callable[[str], bool]:
         del column, domain
         return lambda text: exact.parse(text.strip()) is not None
+
+    def scale(self, domain: Domain, column: Column) -> NumberScale:
+        del column
+        return NumberScale(domain.values.head(domain.known))
 
     def on_a_line(self, values: pl.Series, column: Column) -> pl.Series:
         del column

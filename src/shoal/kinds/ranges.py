@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isinf, nan
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists
+from shoal.errors import InputError, Reason
 from shoal.kernels import RANGE, Geometry, Intervals
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain, sum_of_powers
 from shoal.kinds.generalized import Generalized, covered, entropies_of_intervals, sizes_of_intervals
+from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.moments import Moment
+from shoal.kinds.moments import read as read_moment
+
+if TYPE_CHECKING:
+    from shoal.schema import Column
 
 NARROW = 1e-12
 """No value can be told between the ends of an interval that spans less of its domain."""
@@ -35,6 +42,26 @@ class RangeDomain(Domain):
     """
 
     positions: NDArray[np.float64]
+
+    ordered: ClassVar[bool] = True
+
+    def read_released(self, cells: Sequence[str | None], column: Column) -> Ranges:
+        scale = column.kind.scale(self, column)
+        low, high = np.empty(len(cells), np.int32), np.empty(len(cells), np.int32)
+        for i, cell in enumerate(cells):
+            if cell is None:
+                low[i], high[i] = 0, -1
+            elif cell == notation.SUPPRESSED:
+                low[i], high[i] = 0, len(self) - 1
+            elif cell == MISSING:
+                low[i], high[i] = (self.missing, self.missing) if self.missing is not None else (0, -1)
+            else:
+                least, most, with_least, with_most = scale.ends(cell, column)
+                low[i] = scale.below(least) if with_least else scale.up_to(least)
+                high[i] = (scale.up_to(most) if with_most else scale.below(most)) - 1
+                if low[i] > high[i]:
+                    low[i], high[i] = 0, -1
+        return Ranges(self, low, high)
 
     def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
         ends = notation.read_interval(text) or (notation.read_foreign_interval(text) or ())[:2]
@@ -109,6 +136,70 @@ class TimesDomain(RangeDomain):
     """
 
     moments: tuple[Moment, ...]
+
+    def are_whole_days(self, cells: Sequence[str], column: Column) -> NDArray[np.bool_]:
+        spans = [read_moment(cell, column.date_format) for cell in cells]
+        return np.array([span is not None and span[0] < span[1] for span in spans], dtype=np.bool_)
+
+
+class Scale:
+    """The values of an ordered domain, for an auditor who looks for the ends of intervals among them.
+
+    Parameters
+    ----------
+    ranked
+        The values without the missing one, ascending.
+    read
+        Reads a text: one value, the least and the greatest value that it stands for, or None if it is none.
+    """
+
+    def __init__(self, ranked: Sequence[Any], read: Callable[[str], Any]) -> None:
+        self._ranked, self._read = ranked, read
+
+    def read(self, text: str) -> tuple[Any, Any] | None:
+        """Return the least and the greatest value that a text stands for; None if it is no value."""
+        found = self._read(text)
+        return found if found is None or isinstance(found, tuple) else (found, found)
+
+    def read_end(self, text: str, *, lower: bool) -> tuple[Any, Any] | None:
+        """Return what the end of an interval stands for, as `read`; `lower` says which of the two it is."""
+        del lower
+        return self.read(text)
+
+    def below(self, value: Any) -> int:
+        """Return how many values are less than one."""
+        return bisect_left(self._ranked, value)
+
+    def up_to(self, value: Any) -> int:
+        """Return how many values are not greater than one."""
+        return bisect_right(self._ranked, value)
+
+    def ends(self, cell: str, column: Column) -> tuple[Any, Any, bool, bool]:
+        """Return the two ends of a written interval or value, and whether they belong to it.
+
+        Raises
+        ------
+        InputError
+            If the cell is neither.
+        """
+        if (pair := notation.read_interval(cell)) is not None:
+            low, high = self.read_end(pair[0], lower=True), self.read_end(pair[1], lower=False)
+            if low is not None and high is not None:
+                return low[0], high[1], True, True
+        members = notation.read_set(cell)
+        single = self.read(members[0]) if len(members) == 1 else None  # a set of numbers is no interval
+        if single is not None:
+            return *single, True, True
+        if (foreign := notation.read_foreign_interval(cell)) is not None:
+            low, high = self.read_end(foreign[0], lower=True), self.read_end(foreign[1], lower=False)
+            if low is not None and high is not None:
+                return low[not foreign[2]], high[foreign[3]], foreign[2], foreign[3]
+        raise InputError(
+            f"column {column.name!r} of the release: {cell!r} is neither a {column.kind.value} value nor an "
+            "interval such as 20..40 or [20, 40[",
+            reason=Reason.RELEASE_UNREADABLE,
+            column=column.name,
+        )
 
 
 @dataclass(frozen=True, eq=False)

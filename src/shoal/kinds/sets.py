@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,35 @@ from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain, sum_of_powers
 from shoal.kinds.generalized import Generalized, entropies_of_sums, share_of_domain, xlogx
 
+if TYPE_CHECKING:
+    from shoal.schema import Column
+
 
 @dataclass(frozen=True, eq=False)
 class SetDomain(Domain):
     """Categories without a hierarchy; a generalized value is a set of them."""
+
+    def read_released(self, cells: Sequence[str | None], column: Column) -> Sets:
+        del column
+        everything = np.arange(len(self), dtype=np.int32)
+        sets = [
+            everything if cell == notation.SUPPRESSED else np.array(self._members(cell), dtype=np.int32)
+            for cell in cells
+        ]
+        starts = np.concatenate(([0], np.cumsum([len(members) for members in sets], dtype=np.int64)))
+        return Sets(self, starts, np.concatenate(sets))
+
+    def _members(self, cell: str | None) -> list[int]:
+        """Return the codes of the members of a written set; members that never occur are left out."""
+        if cell is None:
+            return []
+        codes = [self.code_of.get(label) for label in notation.read_set(cell)]
+        if None in codes:
+            if cell in self.code_of:  # another tool does not escape its values
+                codes = [self.code_of[cell]]
+            elif cell.startswith("{") and cell.endswith("}"):
+                codes = [self.code_of.get(label.strip()) for label in cell[1:-1].split(",")]
+        return sorted({code for code in codes if code is not None})
 
     def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
         if text.startswith("{") and text.endswith("}"):

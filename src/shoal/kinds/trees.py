@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -47,6 +47,16 @@ class TreeDomain(Domain):
     def cardinality(self) -> int:
         """How many leaves are possible."""
         return int(self.possible.sum())
+
+    def read_released(self, cells: Sequence[str | None], column: Column) -> Nodes:
+        del column
+        nodes = []
+        for cell in cells:
+            node = None
+            if cell is not None:
+                node = 0 if cell == notation.SUPPRESSED else self.hierarchy.node_of(notation.read_node(cell))
+            nodes.append(-1 if node is None else node)
+        return Nodes(self, np.array(nodes, dtype=np.int32))
 
     def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
         del is_value

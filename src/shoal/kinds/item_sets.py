@@ -1,8 +1,9 @@
-"""Reading released sets of items as an outsider does: which original sets could each row stand for?"""
+"""The kind of sets of items: reading them into codes, and reading released ones back as an outsider does."""
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -13,9 +14,96 @@ from shoal import kernels
 from shoal.base.ragged import Lists, ascending_sets
 from shoal.errors import InputError, Reason
 from shoal.kinds import notation
-from shoal.kinds.domain import Codes
-from shoal.kinds.encoding import to_polars
-from shoal.kinds.items import ItemsDomain, Worlds
+from shoal.kinds.domain import Attribute, Codes, Domain
+from shoal.kinds.encoding import plain, to_polars
+from shoal.kinds.hierarchy import MISSING
+from shoal.kinds.items import ItemsDomain, Worlds, named_items
+from shoal.kinds.kind import Kind, refuse
+from shoal.kinds.marks import check_marks, without_marks
+
+if TYPE_CHECKING:
+    from shoal.schema import Column
+
+
+class Items(Kind, name="items"):
+    """Several items in one cell; the items of a column are those that occur."""
+
+    __slots__ = ()
+
+    several: ClassVar[bool] = True
+
+    def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
+        del texts
+        if series.dtype == nw.Object:
+            return isinstance(next(iter(series.drop_nulls().head(1)), None), list | tuple | set)
+        return isinstance(series.dtype, nw.List | nw.Array)
+
+    def checked_domain(self, column: Column) -> None:
+        for attribute in ("hierarchy", "domain"):
+            if getattr(column, attribute) is not None:
+                raise ValueError(f"a column of kind items has no {attribute}; its items are those that occur")
+
+    def read_cells(self, series: nw.Series[Any], column: Column) -> pl.Series:
+        """Return lists of names, null where a set is missing."""
+        cells = _listed(series) if series.dtype == nw.Object else plain(to_polars(series))
+        if cells.dtype == pl.String:
+            texts = without_marks(cells, column.missing_marks)
+            if column.separator is None:
+                return texts.str.extract_all(r"\S+")
+            parts = texts.str.split(column.separator).list.eval(pl.element().str.strip_chars())
+            return parts.list.eval(pl.element().filter(pl.element() != MISSING))
+        inner = cells.dtype.inner if isinstance(cells.dtype, pl.List | pl.Array) else None
+        if inner is None or isinstance(inner, pl.List | pl.Array | pl.Struct):
+            raise InputError(
+                f"column {column.name!r} holds {cells.dtype}, which are no items; give lists, or texts "
+                "with a separator",
+                reason=Reason.BAD_VALUE,
+                column=column.name,
+            )
+        lists = cells.cast(pl.List(inner))
+        if inner.is_float():
+            return lists.list.eval(pl.element().cast(pl.String).str.strip_suffix(".0"))
+        return lists.cast(pl.List(pl.String))
+
+    def attribute(
+        self,
+        cells: pl.Series,
+        column: Column,
+        rows: NDArray[np.int64],
+        known: Domain | None = None,
+        *,
+        times: bool = False,
+    ) -> Attribute:
+        """Return sets of items as codes into the sets that occur, whatever a larger table has."""
+        del known, times
+        check_marks(column)
+        lists = cells.fill_null([])  # nobody can tell a missing set from an empty one in a text file
+        nameless = lists.list.eval(pl.element().is_null() | (pl.element() == MISSING)).list.any()
+        texts = lists.list.join(" ", ignore_nulls=True) if nameless.any() else lists
+        refuse(nameless, texts, column, rows, "has an item without a name; leave it out")
+        flat = lists.filter(lists.list.len() > 0).explode()
+        names = in_order(flat.unique())
+        items = flat.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
+        owners = np.repeat(np.arange(len(lists)), lists.list.len().to_numpy())
+        sets = ascending_sets(owners, items, len(lists))
+        codes = sets.numbers()
+        distinct = sets.gather(np.unique(codes, return_index=True)[1])
+        return Attribute(column, _items_domain(column.name, tuple(names.to_list()), distinct), codes)
+
+    def released_columns(self, name: str) -> tuple[str, ...]:
+        return notation.items_columns(name)
+
+    def read_released(self, frame: nw.DataFrame[Any], attribute: Attribute) -> tuple[Worlds, Codes]:
+        assert isinstance(attribute.domain, ItemsDomain)
+        return read_items(frame, attribute.column.name, attribute.domain)
+
+
+def in_order(names: pl.Series) -> pl.Series:
+    """Return names in ascending order: by number, if all are whole numbers, else as texts."""
+    numbers = names.cast(pl.Int64, strict=False)
+    if numbers.cast(pl.String).eq_missing(names).all():
+        return numbers.sort().cast(pl.String)
+    return names.sort()
 
 
 def read_items(frame: nw.DataFrame[Any], name: str, domain: ItemsDomain) -> tuple[Worlds, Codes]:
@@ -132,3 +220,25 @@ def _with_suppressed(worlds: Worlds, suppressed: NDArray[np.bool_]) -> Worlds:
     parts = [everything if star else worlds.uncertain[i] for i, star in enumerate(suppressed)]
     most = np.where(suppressed, width, worlds.most_errors).astype(np.int32)
     return Worlds(worlds.domain, worlds.base, Lists.of(parts), most)
+
+
+def _listed(series: nw.Series[Any]) -> pl.Series:
+    """Return a column of Python's own sets as lists; anything else as it is read elsewhere."""
+    nulls = series.is_null().to_list()
+    cells = [None if none else cell for cell, none in zip(series.to_list(), nulls, strict=True)]
+    if not any(isinstance(cell, set | frozenset) for cell in cells):
+        return plain(to_polars(series))
+    with suppress(TypeError):
+        lists = [None if cell is None else sorted(map(str, cell)) for cell in cells]
+        return pl.Series(series.name, lists, dtype=pl.List(pl.String))
+    raise InputError(
+        f"column {series.name!r} mixes sets with other values; convert it to lists",
+        reason=Reason.BAD_VALUE,
+        column=series.name,
+    )
+
+
+def _items_domain(column: str, names: tuple[str, ...], sets: Lists) -> ItemsDomain:
+    escaped = [notation.write_items([name]) for name in names]
+    labels = tuple(named_items(sets, escaped).list.join(" ").to_list())
+    return ItemsDomain(labels, named_items(sets, names).rename(column), None, names, sets)
