@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds import encoding
 from shoal.kinds.domain import Attribute, Codes, Domain, Sensitive
-from shoal.kinds.notation import items_columns
-from shoal.schema import Kind, Missing, Role, Schema, as_frame
+from shoal.schema import Missing, Role, Schema, as_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,18 +138,17 @@ class Table:
 
 
 def _check_names(schema: Schema) -> None:
-    """Refuse a table with a column whose name is needed for what a column of items becomes."""
+    """Refuse a table with a column whose name is needed for what another column becomes."""
     for column in schema.quasi:
-        if column.kind is Kind.ITEMS:
-            columns = items_columns(column.name)
-            for name in columns[1:]:
-                if name in schema.names:
-                    raise InputError(
-                        f"column {name!r} has a name that the release needs: {column.name!r} becomes "
-                        f"{listing(columns)}; rename one of the two",
-                        reason=Reason.DUPLICATE_COLUMN,
-                        column=name,
-                    )
+        columns = column.kind.released_columns(column.name)
+        for name in columns[1:]:
+            if name in schema.names:
+                raise InputError(
+                    f"column {name!r} has a name that the release needs: {column.name!r} becomes "
+                    f"{listing(columns)}; rename one of the two",
+                    reason=Reason.DUPLICATE_COLUMN,
+                    column=name,
+                )
 
 
 def _rows_to_keep(

@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.base.ragged import Lists, ascending_sets
+from shoal.base.ragged import Lists
 from shoal.base.randomness import Randomness
 from shoal.engines.domains import Reference
-from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute
-from shoal.kinds.items import ItemsDomain
-from shoal.kinds.ranges import RangeDomain
 from shoal.methods.setorder import gray_ranks
-from shoal.schema import Kind
 from shoal.table import Table
 
 SLACK = 1.5
@@ -113,11 +109,12 @@ class CutTree:
             attribute = table.attributes[cut.attribute]
             if cut.codes is not None:
                 return np.asarray(cut.codes[attribute.codes[records]])
-            if isinstance(attribute.domain, ItemsDomain):
+            if not attribute.domain.in_boxes:
                 if cut.attribute not in places:
-                    places[cut.attribute] = self._places(attribute, attribute.domain)
+                    places[cut.attribute] = self._places(attribute)
                 return np.asarray(places[cut.attribute][records] <= cut.bound)
-            return attribute.codes[records] < _codes_up_to(attribute, cut.bound)
+            known = attribute.domain.values.head(attribute.domain.known)
+            return attribute.codes[records] < attribute.column.kind.up_to(known, cut.bound)
 
         def descend(node: Cut | Leaf, records: NDArray[np.int64], first: int) -> None:
             if isinstance(node, Leaf):
@@ -174,9 +171,9 @@ class CutTree:
                 node = node.low
         return found
 
-    def _places(self, attribute: Attribute, domain: ItemsDomain) -> NDArray[np.int64]:
+    def _places(self, attribute: Attribute) -> NDArray[np.int64]:
         """Return how many thresholds come before the items of each record."""
-        sets = _sets_among(domain, self.items)
+        sets = attribute.domain.sets_among(self.items)
         both = Lists.of_sizes(
             np.concatenate((sets.sizes, self.thresholds.sizes)),
             np.concatenate((sets.values, self.thresholds.values)),
@@ -232,7 +229,7 @@ def cut_tree(
     """
     scale = rows / len(sample)
     fewest = max(least, LEAST_SHARE * block_rows) / scale
-    items = [a for a, each in enumerate(sample.attributes) if isinstance(each.domain, ItemsDomain)]
+    items = [a for a, each in enumerate(sample.attributes) if not each.domain.in_boxes]
     if items:
         return _gray_tree(sample, reference, items[0], max(1, round(rows / block_rows)))
     cuttable = [
@@ -256,9 +253,8 @@ def cut_tree(
 
 def _gray_tree(sample: Table, reference: Reference, number: int, blocks: int) -> CutTree:
     attribute = sample.attributes[number]
-    assert isinstance(attribute.domain, ItemsDomain)
     names = reference.items[attribute.column.name]
-    sets = _sets_among(attribute.domain, names)
+    sets = attribute.domain.sets_among(names)
     order = np.argsort(gray_ranks(sets, len(names)))
     ends = np.cumsum(attribute.counts[order])
     wanted = len(sample) * np.arange(1, blocks) / blocks
@@ -274,13 +270,6 @@ def _gray_tree(sample: Table, reference: Reference, number: int, blocks: int) ->
     return CutTree(halved(0, len(thresholds)), thresholds, names)
 
 
-def _sets_among(domain: ItemsDomain, names: tuple[str, ...]) -> Lists:
-    """Return the sets of a domain, by the numbers that items have among all of them."""
-    number = {name: item for item, name in enumerate(names)}
-    items = np.array([number[name] for name in domain.names], dtype=np.int32)
-    return ascending_sets(domain.sets.owners, items[domain.sets.values], len(domain.sets))
-
-
 def _best_way(table: Table, number: int, records: NDArray[np.int64], fewest: float) -> _Way | None:
     attribute, weight = table.attributes[number], float(table.weights[number])
     codes = attribute.codes[records]
@@ -290,15 +279,7 @@ def _best_way(table: Table, number: int, records: NDArray[np.int64], fewest: flo
         return None
     gain, low = found
     bound = None
-    if isinstance(attribute.domain, RangeDomain) and attribute.column.kind is not Kind.ORDINAL:
+    if attribute.column.measured:
         # Codes of numbers and dates are those of the sample only.
         bound = attribute.domain.values[int(low.sum()) - 1]
     return _Way(weight * gain, number, bound, None if bound is not None else low, low[codes])
-
-
-def _codes_up_to(attribute: Attribute, bound: Any) -> int:
-    """Return how many codes of numbers or dates are not above a bound."""
-    known = attribute.domain.values.head(len(attribute.domain) - (attribute.domain.missing is not None))
-    if attribute.column.kind is Kind.NUMERIC:
-        return exact.up_to(known, bound)
-    return int((known <= bound).sum())

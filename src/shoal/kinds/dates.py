@@ -32,6 +32,7 @@ class Dates(Kind, name="date"):
 
     __slots__ = ()
 
+    ordered: ClassVar[bool] = True
     measured: ClassVar[bool] = True
     unit: ClassVar[str] = " days"
 

@@ -99,6 +99,40 @@ class Domain(ABC):
         del cells, column
         raise TypeError(f"values of {type(self).__name__} are not read cell by cell")
 
+    @property
+    def released_type(self) -> pl.DataType | None:
+        """The data type of generalized values; None if they take several columns."""
+        return None
+
+    def occurring(self, counts: NDArray[np.int64]) -> tuple[pl.Series, int]:
+        """Return what occurs in a column, to be united with other parts of a table.
+
+        Parameters
+        ----------
+        counts
+            How many records have each code.
+
+        Returns
+        -------
+        tuple
+            The different values without the missing one, and how many values are missing.
+        """
+        occurs, missing = counts > 0, 0
+        if self.missing is not None:
+            missing, occurs[self.missing] = int(counts[self.missing]), False
+        return self.values.filter(pl.Series(occurs)), missing
+
+    def sets_among(self, names: Sequence[str]) -> Lists:
+        """Return the set of items of each code, by the numbers that the items have in `names`.
+
+        Raises
+        ------
+        TypeError
+            If values are not sets of items.
+        """
+        del names
+        raise TypeError(f"values of {type(self).__name__} are not sets of items")
+
     def are_whole_days(self, cells: Sequence[str], column: Column) -> NDArray[np.bool_]:
         """Return which cells are a day without a time, where values have times: one value as written."""
         del column

@@ -93,6 +93,11 @@ class Items(Kind, name="items"):
     def released_columns(self, name: str) -> tuple[str, ...]:
         return notation.items_columns(name)
 
+    def released_types(self, name: str, each: pl.DataType | None, *, typed: bool) -> dict[str, pl.DataType]:
+        del each
+        names = pl.List(pl.String()) if typed else pl.String()
+        return dict(zip(self.released_columns(name), (names, names, pl.Int64()), strict=True))
+
     def read_released(self, frame: nw.DataFrame[Any], attribute: Attribute) -> tuple[Worlds, Codes]:
         assert isinstance(attribute.domain, ItemsDomain)
         return read_items(frame, attribute.column.name, attribute.domain)

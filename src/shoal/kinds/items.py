@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.base.ragged import Lists
+from shoal.base.ragged import Lists, ascending_sets
 from shoal.kernels import itemsets
 from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain
@@ -49,6 +49,16 @@ class ItemsDomain(Domain):
         voted = itemsets.vote(sets, starts, codes)
         most_errors = np.maximum.reduceat(voted.distances, starts[:-1])
         return Worlds(self, Lists(*voted.base.arrays), Lists(*voted.uncertain.arrays), most_errors)
+
+    def occurring(self, counts: NDArray[np.int64]) -> tuple[pl.Series, int]:
+        """Return the names of the items; no set is missing."""
+        del counts
+        return pl.Series(self.names, dtype=pl.String).sort(), 0
+
+    def sets_among(self, names: Sequence[str]) -> Lists:
+        number = {name: item for item, name in enumerate(names)}
+        items = np.array([number[name] for name in self.names], dtype=np.int32)
+        return ascending_sets(self.sets.owners, items[self.sets.values], len(self.sets))
 
     def as_items(self, steps: int) -> tuple[Lists, int]:
         """Return the sets as they are."""

@@ -56,6 +56,8 @@ class Kind(str, metaclass=_Kinds):
 
     numeric: ClassVar[bool] = False
     """Whether its values are numbers, also where they are texts."""
+    ordered: ClassVar[bool] = False
+    """Whether its values have an order, so that they lie nearer to some than to others."""
     measured: ClassVar[bool] = False
     """Whether its values lie on a scale with a unit: the lowest and the highest say what is possible."""
     unit: ClassVar[str] = ""
@@ -252,6 +254,24 @@ class Kind(str, metaclass=_Kinds):
     def released_columns(self, name: str) -> tuple[str, ...]:
         """Return the columns that a column becomes in a release; the first has its name."""
         return (name,)
+
+    def released_types(self, name: str, each: pl.DataType | None, *, typed: bool) -> dict[str, pl.DataType]:
+        """Return the data types of the columns that a column becomes in a release.
+
+        Parameters
+        ----------
+        name
+            Its name.
+        each
+            The type of a generalized value, as `Domain.released_type` has it.
+        typed
+            Whether values are typed; else all are text.
+        """
+        return {name: each if typed and each is not None else pl.String()}
+
+    def up_to(self, values: pl.Series, bound: Any) -> int:
+        """Return how many ascending values are not above a bound, without the missing one."""
+        return int((values <= bound).sum())
 
     def read_released(
         self, frame: nw.DataFrame[Any], attribute: Attribute

@@ -33,6 +33,7 @@ class Numbers(Kind, name="numeric"):
     __slots__ = ()
 
     numeric: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
     measured: ClassVar[bool] = True
 
     def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
@@ -84,6 +85,9 @@ class Numbers(Kind, name="numeric"):
     def scale(self, domain: Domain, column: Column) -> NumberScale:
         del column
         return NumberScale(domain.values.head(domain.known))
+
+    def up_to(self, values: pl.Series, bound: Any) -> int:
+        return exact.up_to(values, bound)
 
     def on_a_line(self, values: pl.Series, column: Column) -> pl.Series:
         del column

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,8 @@ class Ordered(Categories, name="ordinal"):
     """Categories in the order of the column's domain, lowest first."""
 
     __slots__ = ()
+
+    ordered: ClassVar[bool] = True
 
     def checked_domain(self, column: Column) -> tuple[Any, ...] | None:
         if column.domain is None:

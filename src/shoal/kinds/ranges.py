@@ -63,6 +63,11 @@ class RangeDomain(Domain):
                     low[i], high[i] = 0, -1
         return Ranges(self, low, high)
 
+    @property
+    def released_type(self) -> pl.DataType:
+        """Structs of the lowest and the highest value."""
+        return interval_type(self.values.dtype)
+
     def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
         ends = notation.read_interval(text) or (notation.read_foreign_interval(text) or ())[:2]
         return super().reads_as_several(text, is_value) or (bool(ends) and all(map(is_value, ends)))
@@ -311,6 +316,11 @@ class Ranges(Generalized):
         # Halves and shares first: neither a difference nor a sum of floats is too large then.
         halves = numbers[self.high[rows]] / 2 - numbers[self.low[rows]] / 2
         return 2 * float((halves / len(rows)).sum())
+
+
+def interval_type(each: pl.DataType) -> pl.Struct:
+    """Return the data type of released intervals of values with a type."""
+    return pl.Struct({"low": each, "high": each})
 
 
 def positions_between(values: pl.Series, *ends: Any) -> NDArray[np.float64]:

@@ -46,6 +46,11 @@ class SetDomain(Domain):
                 codes = [self.code_of.get(label.strip()) for label in cell[1:-1].split(",")]
         return sorted({code for code in codes if code is not None})
 
+    @property
+    def released_type(self) -> pl.DataType:
+        """Lists of values."""
+        return pl.List(pl.String())
+
     def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
         if text.startswith("{") and text.endswith("}"):
             return all(member.strip() in self.code_of for member in text[1:-1].split(","))

@@ -58,6 +58,11 @@ class TreeDomain(Domain):
             nodes.append(-1 if node is None else node)
         return Nodes(self, np.array(nodes, dtype=np.int32))
 
+    @property
+    def released_type(self) -> pl.DataType:
+        """Labels of nodes."""
+        return pl.String()
+
     def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
         del is_value
         label = notation.read_node(text)

@@ -19,7 +19,7 @@ from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Sensitive
 from shoal.kinds.hierarchy import MISSING, Hierarchy
 from shoal.models.dissimilarity import DISTANCES, NORMS
-from shoal.schema import Column, Kind
+from shoal.schema import Column
 
 Values = NDArray[np.integer[Any]]
 """Numbers of values, from 0, in any shape."""
@@ -635,7 +635,7 @@ def _composite(columns: Sequence[NDArray[np.integer[Any]]]) -> tuple[NDArray[np.
 
 def has_distance(column: Column) -> bool:
     """Return whether values of a column can be nearer to each other or farther apart, not only equal."""
-    return column.hierarchy is not None or column.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+    return column.hierarchy is not None or column.kind.ordered
 
 
 def distance_of(values: pl.Series, column: Column) -> LinearDistance:

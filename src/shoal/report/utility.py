@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute
 from shoal.kinds.generalized import Generalized
-from shoal.kinds.ranges import Ranges
 from shoal.measures import Loss
 from shoal.report.chart import WIDTH, Chart, axis, values
 from shoal.report.grouping import groups_of
 from shoal.report.panel import Grid, Material, Panel, number, percent
-from shoal.schema import Kind
 
 LEAST = 5
 """No group of original values has fewer records than this, or k if that is more."""
@@ -248,20 +245,7 @@ def _grid(material: Material, spread: dict[str, list[float]]) -> Grid:
 
 def _typical(attribute: Attribute, generalized: Generalized, box: NDArray[np.int32]) -> str:
     """Return how wide intervals are, in their unit, and how many values sets and nodes have, on average."""
-    if isinstance(generalized, Ranges) and attribute.column.kind in (Kind.NUMERIC, Kind.DATE):
-        domain = generalized.domain
-        known = len(domain) - (domain.missing is not None)
-        numbers = np.zeros(len(domain))
-        values = domain.values[:known]
-        numbers[:known] = exact.near(values.to_physical() if values.dtype.is_temporal() else values)
-        within = (generalized.high < known) & (generalized.low <= generalized.high)
-        rows = box[within[box]]
-        if not len(rows):
-            return ""
-        # Halves and shares first: neither a difference nor a sum of floats is too large then.
-        halves = numbers[generalized.high[rows]] / 2 - numbers[generalized.low[rows]] / 2
-        wide = 2 * float((halves / len(rows)).sum())
-        unit = " days" if attribute.column.kind is Kind.DATE else ""
-        return f"spans {number(wide)}{unit}"
+    if attribute.column.measured and (wide := generalized.mean_width(box)) is not None:
+        return "" if np.isnan(wide) else f"spans {number(wide)}{attribute.column.kind.unit}"
     mean: Any = generalized.sizes()[box].mean()
     return f"{number(float(mean))} of {attribute.domain.cardinality:,} values"
