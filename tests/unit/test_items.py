@@ -23,10 +23,11 @@ from shoal import (
     collect_items,
     read_table,
 )
-from shoal.auditing.item_reading import read_items
 from shoal.errors import Reason
 from shoal.kinds import notation
-from shoal.kinds.domain import Attribute, ItemsDomain
+from shoal.kinds.domain import Attribute
+from shoal.kinds.item_sets import read_items
+from shoal.kinds.items import ItemsDomain
 from shoal.methods import METHODS
 from shoal.models import Model
 from shoal.schema import Column, Kind, as_frame

@@ -11,7 +11,7 @@ from shoal import Schema, kernels
 from shoal.auditing.reading import read_release
 from shoal.kernels import RANGE, SET, Geometry, Intervals, Subsets
 from shoal.kinds.hierarchy import Hierarchy
-from shoal.recoding import Ranges
+from shoal.kinds.ranges import Ranges
 from shoal.recoding.coverage import Graph, Matches
 from shoal.schema import as_frame
 from shoal.table import Table

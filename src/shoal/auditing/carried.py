@@ -16,10 +16,9 @@ from shoal.auditing.reading import ReleasedColumn
 from shoal.base.fresh_columns import rebuilt
 from shoal.errors import InputError
 from shoal.kinds import moments
-from shoal.kinds.domain import Attribute, ItemsDomain
+from shoal.kinds.domain import Attribute
 from shoal.kinds.encoding import factorize, to_polars
 from shoal.kinds.normalization import normalized
-from shoal.kinds.notation import items_columns
 from shoal.schema import Role
 from shoal.table import Table
 
@@ -108,11 +107,7 @@ def carried_along(
     generalized = {
         name
         for attribute in table.attributes
-        for name in (
-            items_columns(attribute.column.name)
-            if isinstance(attribute.domain, ItemsDomain)
-            else (attribute.column.name,)
-        )
+        for name in attribute.column.kind.released_columns(attribute.column.name)
     }
     identifiers = {column.name for column in table.schema.having(Role.IDENTIFIER)}
     sensitive = {column.name for column in table.schema.sensitive}
@@ -204,7 +199,7 @@ class _Original:
         for name in self._identifiers:
             yield name, f"identifier {name!r}"
         for attribute, _ in hidden:
-            if not isinstance(attribute.domain, ItemsDomain):
+            if not attribute.column.kind.several:
                 yield attribute.column.name, f"quasi-identifier {attribute.column.name!r}"
 
     def repeated(self, name: str, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[str]:

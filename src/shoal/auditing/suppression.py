@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.auditing.reading import ReleasedColumn
-from shoal.recoding import Nodes, Ranges
 from shoal.table import Table
 
 EXACT, SUPPRESSED, EITHER, BLURRED = range(4)
@@ -73,11 +72,6 @@ def suppressions_of(columns: Sequence[ReleasedColumn], table: Table) -> tuple[Su
 
 def _shown(column: ReleasedColumn, size: int) -> NDArray[np.int32]:
     """Return what each different cell of a column shows."""
-    values = column.values
-    if isinstance(values, Ranges | Nodes):
-        # A node above a single leaf that occurs is not exact: its label says less than that value.
-        exact, nothing = (values.low == values.high) | column.days, values.high - values.low == size - 1
-    else:
-        exact, nothing = values.sizes() == 1, values.sizes() == size
+    exact, nothing = column.values.is_exact() | column.days, column.values.is_everything(size)
     states = np.where(exact, np.where(nothing, EITHER, EXACT), np.where(nothing, SUPPRESSED, BLURRED))
     return states.astype(np.int32)

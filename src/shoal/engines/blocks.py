@@ -20,11 +20,10 @@ from shoal.engines.domains import Reference, Summary
 from shoal.engines.local import anonymize_table
 from shoal.engines.own_values import OwnValues, judged
 from shoal.errors import InputError, InternalError, Reason
-from shoal.kinds.domain import RangeDomain, SetDomain
-from shoal.kinds.notation import items_columns
+from shoal.kinds.ranges import interval_type
 from shoal.models import Model
 from shoal.release import Format, Release, described_columns, index_notes
-from shoal.schema import Kind, Role, Schema
+from shoal.schema import Role, Schema
 from shoal.table import Table
 
 BLOCK_ROWS = 50_000
@@ -253,7 +252,6 @@ def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl
         The format of the release.
     """
     text = pl.String()
-    names = pl.List(pl.String()) if form == "parquet" else text
     types: dict[str, pl.DataType] = {}
     for column in reference.schema:
         if column.role is Role.IDENTIFIER:
@@ -261,17 +259,10 @@ def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl
         if column.role is not Role.QUASI:
             given = fresh_columns.plain_type(columns[column.name])
             types[column.name] = text if form == "csv" and isinstance(given, pl.List) else given
-        elif column.kind is Kind.ITEMS:
-            types |= dict(zip(items_columns(column.name), (names, names, pl.Int64()), strict=True))
-        elif form == "csv":
-            types[column.name] = text
         else:
-            domain = reference.domains.get(column.name)
-            if isinstance(domain, RangeDomain) or domain is None:
-                each = reference.types[column.name] if domain is None else domain.values.dtype
-                types[column.name] = pl.Struct({"low": each, "high": each})
-            else:
-                types[column.name] = names if isinstance(domain, SetDomain) else text
+            domain, scale = reference.domains.get(column.name), reference.types.get(column.name)
+            each = domain.released_type if domain is not None else scale and interval_type(scale)
+            types |= column.kind.released_types(column.name, each, typed=form == "parquet")
     return pl.Schema(types)
 
 

@@ -21,7 +21,8 @@ from shoal.errors import InternalError
 from shoal.files.writing import write_csv, write_parquet, writing
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import moments, notation
-from shoal.kinds.domain import SetDomain, TreeDomain
+from shoal.kinds.sets import SetDomain
+from shoal.kinds.trees import TreeDomain
 from shoal.methods import Progress
 from shoal.models import Model
 from shoal.release import Format

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.base.ragged import Lists
 from shoal.base.randomness import Randomness
-from shoal.kinds.domain import Attribute, ItemsDomain
-from shoal.recoding import Recoding, Worlds
+from shoal.kinds.domain import Attribute
+from shoal.kinds.items import ItemsDomain, Worlds
+from shoal.recoding import Recoding
 
 QUERIES = 500
 """How many random queries are asked (Xue et al. 2012, Section 5.2)."""

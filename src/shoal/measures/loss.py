@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kinds.domain import Attribute, RangeDomain
 from shoal.measures.bounds import lower_bound
 from shoal.measures.items import ItemsLoss, items_loss
 from shoal.recoding import Recoding
@@ -204,8 +203,8 @@ def usefulness(recoding: Recoding) -> float:
     starts = np.concatenate(([0], np.cumsum(np.bincount(recoding.types))))
     attributes = recoding.table.attributes
     diversities = [
-        weight * len(attributes) * _diversity(attribute, attribute.codes[recoding.records[order]], starts)
-        for attribute, weight in zip(attributes, recoding.table.weights, strict=True)
+        weight * len(attributes) * a.domain.diversity(a.codes[recoding.records[order]], starts, a.counts)
+        for a, weight in zip(attributes, recoding.table.weights, strict=True)
     ]
     return float(np.sum(diversities, axis=0).mean())
 
@@ -214,22 +213,3 @@ def _weighted(recoding: Recoding, of_boxes: list[NDArray[np.float64]]) -> NDArra
     """Return the weighted mean over attributes, for each row."""
     boxes: NDArray[np.float64] = recoding.table.weights @ np.asarray(of_boxes)
     return boxes[recoding.box]
-
-
-def _diversity(
-    attribute: Attribute, codes: NDArray[np.int32], starts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return how varied the original values of each group codes[starts[i]:starts[i + 1]] are."""
-    domain = attribute.domain
-    if isinstance(domain, RangeDomain):
-        positions = domain.positions[codes]
-        spread = np.maximum.reduceat(positions, starts[:-1]) - np.minimum.reduceat(positions, starts[:-1])
-        known = domain.positions[(domain.positions <= 1.0) & (attribute.counts > 0)]
-        column = float(known.max() - known.min()) if len(known) else 0.0
-        return np.minimum(spread / column, 1.0) if column > 0 else (spread > 0).astype(np.float64)
-    groups = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
-    distinct = np.unique(groups * len(domain) + codes) // len(domain)
-    shares: NDArray[np.float64] = np.bincount(distinct, minlength=len(starts) - 1) / np.count_nonzero(
-        attribute.counts
-    )
-    return shares

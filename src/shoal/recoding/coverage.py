@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.errors import InternalError
-from shoal.recoding import Generalized, Nodes, Ranges, Recoding, Sets, Worlds
+from shoal.kinds.generalized import Generalized
+from shoal.recoding import Recoding
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class Graph:
         """
         record_type, first_record = kernels.group_rows(codes)
         row_type, first_row = kernels.group_rows(cells)
-        attributes = tuple(_for_kernel(v) for v in values)
+        attributes = tuple(v.for_kernel() for v in values)
         return cls(codes[first_record], record_type, cells[first_row], row_type, attributes)
 
     @classmethod
@@ -344,14 +344,3 @@ def _members(type_of: NDArray[np.int32], types: NDArray[np.int32]) -> NDArray[np
     members = np.empty(len(types), dtype=np.int64)
     members[order] = by_type[(np.cumsum(sizes) - sizes)[asked] + turn]
     return members
-
-
-def _for_kernel(values: Generalized) -> kernels.Intervals | kernels.Subsets:
-    match values:
-        case Ranges() | Nodes():
-            return kernels.Intervals(len(values.domain), values.low, values.high)
-        case Sets():
-            return kernels.Subsets(len(values.domain), values.starts, values.members)
-        case Worlds():
-            return _for_kernel(values.worlds)
-    raise InternalError(f"the consistency graph does not know {type(values).__name__}")

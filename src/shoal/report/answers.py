@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError
+from shoal.kinds.items import Worlds
 from shoal.measures import items as item_queries
 from shoal.measures.queries import draw_queries, query_error
-from shoal.recoding import Cells, Nodes, Ranges, Sets, Worlds
 from shoal.report.chart import WIDTH, Chart, Spec, axis, values
 from shoal.report.panel import Material, Panel, percent
 
@@ -26,7 +26,7 @@ SHARES = np.linspace(0.0, 0.9, 19)
 def answers(material: Material) -> Panel | None:
     """Return the panel on count queries; None where values are of a kind that cannot be asked for."""
     recoding = material.recoding
-    if not all(isinstance(v, Ranges | Sets | Nodes | Cells) for v in recoding.values):
+    if not all(attribute.domain.in_boxes for attribute in recoding.table.attributes):
         return None
     columns = min(COLUMNS, len(recoding.values))
     try:

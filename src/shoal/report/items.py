@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kinds.domain import Attribute
+from shoal.kinds.items import Worlds
 from shoal.measures import ItemsLoss
-from shoal.recoding import Worlds
 from shoal.report.chart import WIDTH, Chart, axis, values
 from shoal.report.panel import Material, Panel, number, percent, plural
 from shoal.report.utility import LEAST, before_and_after
