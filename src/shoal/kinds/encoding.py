@@ -154,7 +154,7 @@ def _sensitive_cells(series: nw.Series[Any], column: Column) -> tuple[pl.Series,
             reason=Reason.BAD_VALUE,
             column=series.name,
         )
-    cells = without_marks(cells, column.missing_marks, column.kind)
+    cells = without_marks(cells, column.missing_marks, numeric=column.kind.numeric)
     if not column.normalize or cells.dtype != pl.String:
         return cells, None
     texts = cells.drop_nulls().unique()
