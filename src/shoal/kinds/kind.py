@@ -49,10 +49,15 @@ class Kind(str, metaclass=_Kinds):
     __slots__ = ()
 
     NUMERIC: ClassVar[Kind]
+    """An interval of numbers."""
     DATE: ClassVar[Kind]
+    """An interval of days; times of day are generalized to their day."""
     CATEGORICAL: ClassVar[Kind]
+    """A set of values, or a node of a hierarchy."""
     ORDINAL: ClassVar[Kind]
+    """An interval of values in a declared order."""
     ITEMS: ClassVar[Kind]
+    """Several items in one cell: a base, uncertain items, and how many of them are wrong."""
 
     numeric: ClassVar[bool] = False
     """Whether its values are numbers, also where they are texts."""
@@ -77,8 +82,8 @@ class Kind(str, metaclass=_Kinds):
             raise ValueError(f"{name!r} is not a valid {cls.__name__}")
         return _Kinds.known[name]
 
-    def __reduce__(self) -> tuple[type[Kind], tuple[str]]:
-        return Kind, (self.value,)
+    def __reduce__(self) -> tuple[Callable[[type[Kind]], Kind], tuple[type[Kind]]]:
+        return _the_one, (type(self),)  # by its class, so that another process loads the file of the kind
 
     def __repr__(self) -> str:
         return f"<Kind.{self.upper()}: {self.value!r}>"
@@ -302,6 +307,11 @@ class Kind(str, metaclass=_Kinds):
                 column=column.name,
             )
         return renumbered
+
+
+def _the_one(kind: type[Kind]) -> Kind:
+    """Return the only object of a kind."""
+    return next(known for known in Kind if type(known) is kind)
 
 
 def refuse(
