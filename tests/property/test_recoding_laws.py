@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import AWKWARD, as_frame, tables
 
+from shoal.base.ragged import Lists
 from shoal.kinds import notation
 from shoal.kinds.domain import Attribute, Domain
 from shoal.kinds.generalized import Generalized
@@ -40,7 +41,7 @@ def everything_sayable(domain: Domain) -> tuple[Generalized, list[set[int]]]:
             subsets = [list(s) for count in range(1, size + 1) for s in combinations(range(size), count)]
             starts = np.cumsum([0, *map(len, subsets)])
             members = np.array([code for subset in subsets for code in subset], dtype=np.int32)
-            return Sets(domain, starts, members), [set(subset) for subset in subsets]
+            return Sets(domain, Lists(starts, members)), [set(subset) for subset in subsets]
         case TreeDomain():
             tree = domain.hierarchy
             below: list[set[int]] = [set() for _ in tree.labels]
@@ -291,7 +292,7 @@ def test_a_value_of_nothing_covers_nothing_and_costs_nothing(attribute: Attribut
         case RangeDomain():
             values = Ranges(domain, np.array([0], np.int32), np.array([-1], np.int32))
         case SetDomain():
-            values = Sets(domain, np.array([0, 0]), np.array([], np.int32))
+            values = Sets(domain, Lists.of([[]]))
         case TreeDomain():
             values = Nodes(domain, np.array([-1], np.int32))
     assert contents(values, domain) == [set()]

@@ -15,7 +15,8 @@ from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain
 
 if TYPE_CHECKING:
-    from shoal.kernels import Intervals, Subsets
+    from shoal.base.ragged import Subsets
+    from shoal.kernels import Intervals
 
 
 class Generalized(ABC):

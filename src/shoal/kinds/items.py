@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.base.ragged import Lists, ascending_sets
+from shoal.base.ragged import Lists, Subsets, ascending_sets
 from shoal.kernels import itemsets
 from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain
@@ -45,10 +45,10 @@ class ItemsDomain(Domain):
 
     def closure(self, codes: Codes, starts: NDArray[np.int64]) -> Worlds:
         """Return the smallest generalized set around each group, by bit voting."""
-        sets = kernels.Subsets(len(self.names), *self.sets.arrays)
+        sets = Subsets(*self.sets.arrays, len(self.names))
         voted = itemsets.vote(sets, starts, codes)
         most_errors = np.maximum.reduceat(voted.distances, starts[:-1])
-        return Worlds(self, Lists(*voted.base.arrays), Lists(*voted.uncertain.arrays), most_errors)
+        return Worlds(self, voted.base, voted.uncertain, most_errors)
 
     def occurring(self, counts: NDArray[np.int64]) -> tuple[pl.Series, int]:
         """Return the names of the items; no set is missing."""
@@ -105,7 +105,7 @@ class Worlds(Generalized):
             self.most_errors,
             len(self.domain.names),
         )
-        return Sets(self.domain, *found)
+        return Sets(self.domain, Lists(*found))
 
     def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
         return self.worlds.covers(index, codes)
@@ -155,7 +155,7 @@ class Worlds(Generalized):
         names = notation.items_columns(name)
         return [column.rename(each) for column, each in zip((*both, errors), names, strict=True)]
 
-    def for_kernel(self) -> kernels.Subsets:
+    def for_kernel(self) -> Subsets:
         return self.worlds.for_kernel()
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.kernels import SET, Geometry, Subsets
+from shoal.base.ragged import Lists, Subsets, ascending_sets
+from shoal.kernels import SET, Geometry
 from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain, sum_of_powers
 from shoal.kinds.generalized import Generalized, entropies_of_sums, share_of_domain, xlogx
@@ -31,8 +32,7 @@ class SetDomain(Domain):
             everything if cell == notation.SUPPRESSED else np.array(self._members(cell), dtype=np.int32)
             for cell in cells
         ]
-        starts = np.concatenate(([0], np.cumsum([len(members) for members in sets], dtype=np.int64)))
-        return Sets(self, starts, np.concatenate(sets))
+        return Sets(self, Lists.of(sets))
 
     def _members(self, cell: str | None) -> list[int]:
         """Return the codes of the members of a written set; members that never occur are left out."""
@@ -58,12 +58,7 @@ class SetDomain(Domain):
 
     def closure(self, codes: Codes, starts: NDArray[np.int64]) -> Sets:
         """Return the set of codes in each group."""
-        groups = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
-        # Groups ascend, so the keys are almost sorted; np.unique would hash them, ten times as slow.
-        keys = np.sort(groups * len(self) + codes, kind="stable")
-        keys = keys[np.diff(keys, prepend=-1) > 0]
-        sizes = np.bincount(keys // len(self), minlength=len(starts) - 1)
-        return Sets(self, np.concatenate(([0], np.cumsum(sizes))), (keys % len(self)).astype(np.int32))
+        return Sets(self, ascending_sets(Lists(starts, codes).owners, codes, len(starts) - 1))
 
     def geometry(self, weight: float) -> Geometry:
         return Geometry(SET, weight, len(self), np.array([self.cardinality], dtype=np.float64))
@@ -96,22 +91,20 @@ class SetDomain(Domain):
 
 @dataclass(frozen=True, eq=False)
 class Sets(Generalized):
-    """Sets of codes, for any cardinality: the i-th is members[starts[i]:starts[i + 1]], ascending."""
+    """Sets of codes, for any cardinality: ascending lists."""
 
     domain: Domain
-    starts: NDArray[np.int64]
-    members: Codes
+    codes: Lists
 
     noun: ClassVar[str] = "sets"
 
     def __len__(self) -> int:
-        return len(self.starts) - 1
+        return len(self.codes)
 
     @cached_property
     def _keys(self) -> NDArray[np.int64]:
         """One ascending number for each pair of a set and a member."""
-        owners = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.starts))
-        return owners * len(self.domain) + self.members
+        return self.codes.owners * len(self.domain) + self.codes.values
 
     def covers(self, index: NDArray[np.integer[Any]], codes: Codes) -> NDArray[np.bool_]:
         wanted = index.astype(np.int64) * len(self.domain) + codes
@@ -122,25 +115,18 @@ class Sets(Generalized):
         return share_of_domain(self.sizes(), self.domain)
 
     def sizes(self) -> NDArray[np.int64]:
-        return np.diff(self.starts)
+        return self.codes.sizes
 
     def entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        weights = counts[self.members].astype(np.float64)
-        return entropies_of_sums(_sums(weights, self.starts), _sums(xlogx(weights), self.starts))
+        weights = counts[self.codes.values].astype(np.float64)
+        return entropies_of_sums(_sums(weights, self.codes.starts), _sums(xlogx(weights), self.codes.starts))
 
     def keys(self) -> list[NDArray[np.int32]]:
-        numbers: dict[bytes, int] = {}
-        stretches = zip(self.starts[:-1], self.starts[1:], strict=True)
-        return [
-            np.array(
-                [numbers.setdefault(self.members[a:b].tobytes(), len(numbers)) for a, b in stretches],
-                np.int32,
-            )
-        ]
+        return [self.codes.numbers()]
 
     def texts(self) -> list[str]:
         labels, size = self.domain.labels, len(self.domain)
-        parts = [self.members[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+        parts = [self.codes[index] for index in range(len(self))]
         return [
             notation.write_single(labels[part[0]])
             if len(part) == 1
@@ -152,22 +138,23 @@ class Sets(Generalized):
 
     def typed(self) -> pl.Series:
         """Return lists of values; a missing value is a null member."""
-        texts = [None if code == self.domain.missing else self.domain.labels[code] for code in self.members]
-        lists = [texts[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+        labels = self.domain.labels
+        lists = [
+            [None if code == self.domain.missing else labels[code] for code in self.codes[index]]
+            for index in range(len(self))
+        ]
         return pl.Series(self.domain.values.name, lists, dtype=pl.List(pl.String))
 
     def for_kernel(self) -> Subsets:
-        return Subsets(len(self.domain), self.starts, self.members)
+        return Subsets(*self.codes.arrays, len(self.domain))
 
     def sizes_within(self, first: int, last: int) -> NDArray[np.int64]:
-        wanted = (first <= self.members) & (self.members <= last)
-        before = np.concatenate(([0], np.cumsum(wanted)))
-        return np.asarray(before[self.starts[1:]] - before[self.starts[:-1]])
+        return self.codes.filtered((first <= self.codes.values) & (self.codes.values <= last)).sizes
 
     def expected(self, often: NDArray[np.float64]) -> NDArray[np.float64]:
         sizes = self.sizes()
         shares = np.repeat(often / sizes, sizes)
-        return np.bincount(self.members, shares, len(self.domain)).astype(np.float64)
+        return np.bincount(self.codes.values, shares, len(self.domain)).astype(np.float64)
 
 
 def _sums(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.base.ragged import ascending_sets
-from shoal.kernels import Subsets
+from shoal.base.ragged import Subsets, ascending_sets
 from shoal.table import Table
 
 FINEST = 64
@@ -44,6 +43,6 @@ def as_items(table: Table) -> Subsets:
         values.append(records.values + width)
         width += used
     if len(values) == 1:
-        return Subsets(width, *records.arrays)
+        return Subsets(*records.arrays, width)
     together = ascending_sets(np.concatenate(owners), np.concatenate(values), len(table))
-    return Subsets(width, *together.arrays)
+    return Subsets(*together.arrays, width)

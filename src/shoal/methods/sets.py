@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.base.ragged import Subsets
 from shoal.errors import InputError, Reason
-from shoal.kernels import Subsets
 from shoal.methods import setdiversity, setgraphs
 from shoal.methods.feasibility import require_rows, require_sensitive
 from shoal.methods.items import as_items

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
+from shoal.base.ragged import Subsets
 from shoal.kinds.generalized import Generalized
 from shoal.recoding import Recoding
 
@@ -117,7 +118,7 @@ class Graph:
     record_type: NDArray[np.int32]
     boxes: NDArray[np.int32]
     row_type: NDArray[np.int32]
-    attributes: tuple[kernels.Intervals | kernels.Subsets, ...]
+    attributes: tuple[kernels.Intervals | Subsets, ...]
 
     @classmethod
     def of(cls, codes: NDArray[np.int32], cells: NDArray[np.int32], values: Sequence[Generalized]) -> Self:
@@ -302,7 +303,7 @@ class Graph:
 
     def _apart(
         self, of_record: NDArray[np.int32], of_box: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.Intervals | kernels.Subsets, ...]]:
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.Intervals | Subsets, ...]]:
         """Return records, boxes and attributes such that nothing lies in a box of another component."""
         number = np.arange(1 + max(of_record.max(initial=0), of_box.max(initial=0)), dtype=np.int32)
         # A component is one more attribute, in which every box is a single code.
