@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.auditing.classes import Diversity
 from shoal.auditing.reading import ReleasedColumn
+from shoal.base.tally import Often, merged, total
 from shoal.kinds.domain import Sensitive
 from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
@@ -28,21 +29,33 @@ class Consistency:
         For each released row, the number of original records it could belong to.
     strayed
         How many released rows do not cover the record they were made from; None if nobody said which that is.
+    records_often, rows_often
+        How many records and rows have each of these numbers, if they are counted by number.
     """
 
     rows_of_record: NDArray[np.int64]
     records_of_row: NDArray[np.int64]
     strayed: int | None
+    records_often: Often = None
+    rows_often: Often = None
+
+    @classmethod
+    def merge(cls, parts: Sequence[Consistency]) -> Consistency:
+        """Return what is consistent within each of several releases, counted by number."""
+        rows, records_often = merged((part.rows_of_record, part.records_often) for part in parts)
+        records, rows_often = merged((part.records_of_row, part.rows_often) for part in parts)
+        strayed = [part.strayed for part in parts if part.strayed is not None]
+        return cls(rows, records, sum(strayed) if strayed else None, records_often, rows_often)
 
     @property
     def records_without_row(self) -> int:
         """How many records are consistent with no released row."""
-        return int((self.rows_of_record == 0).sum())
+        return total(self.rows_of_record == 0, self.records_often)
 
     @property
     def rows_without_record(self) -> int:
         """How many released rows are consistent with no record."""
-        return int((self.records_of_row == 0).sum())
+        return total(self.records_of_row == 0, self.rows_often)
 
     @property
     def rows_per_record(self) -> int:
@@ -127,4 +140,5 @@ def diversity_around(column: Sensitive, graph: Graph, matches: Matches | None = 
         found.distinct[some],
         found.most[some] / rows,
         np.maximum(np.log(rows) - found.logs[some] / rows, 0.0),
+        np.ones(len(some), dtype=np.int64),
     )

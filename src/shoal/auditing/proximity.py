@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.auditing.classes import Classes
+from shoal.auditing.classes import BINS, Classes, bin_of
 from shoal.auditing.crowds import Histograms, crowds_of_classes, crowds_of_records, stretches
+from shoal.base.tally import merged
 from shoal.errors import InputError, Reason
 from shoal.kernels import ROUNDING
 from shoal.measures.distances import Distance, LinearDistance
@@ -43,6 +44,17 @@ class Proximity:
     delta: float | None
     risks: NDArray[np.float64]
     weights: NDArray[np.int64]
+
+    @classmethod
+    def merge(cls, parts: Sequence[Proximity]) -> Proximity:
+        """Return the risks of several releases together, counted by risk."""
+        first = parts[0]
+        risks = merged((part.risks, part.weights) for part in parts)
+        return cls(first.column, first.epsilon, first.delta, *risks)
+
+    def crowds_by_risk(self) -> NDArray[np.int64]:
+        """Return how many crowds have such a risk, by `BINS`."""
+        return np.bincount(bin_of(self.risks), self.weights, len(BINS) - 1).astype(np.int64)
 
     @property
     def risk(self) -> float:

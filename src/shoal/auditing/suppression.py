@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,14 @@ class Suppression:
     either: tuple[str, ...]
     blurred: tuple[str, ...]
     rows: int
+
+    @classmethod
+    def merge(cls, parts: Sequence[Sequence[Suppression]]) -> tuple[Suppression, ...]:
+        """Return which cells the rows of several releases suppress, those of most rows first."""
+        rows = Counter[tuple[tuple[str, ...], tuple[str, ...]]]()
+        for kind in chain.from_iterable(parts):
+            rows[kind.suppressed, kind.blurred] += kind.rows
+        return tuple(cls(names, (), blurred, count) for (names, blurred), count in rows.most_common())
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ from shoal.recoding import Recoding
 @dataclass(frozen=True)
 class Loss:
     """What a release loses. `gcp`, `lm` and `em` are 0 where nothing is lost.
+
+    All but `gcp`, `by_attribute` and `items` are None for a release that was made block by block.
 
     Parameters
     ----------
@@ -47,21 +49,51 @@ class Loss:
     """
 
     gcp: float
-    lm: float
-    em: float
-    discernibility: int
-    average_class_size: float
-    usefulness: float
-    row_types: RowTypes
+    lm: float | None
+    em: float | None
+    discernibility: int | None
+    average_class_size: float | None
+    usefulness: float | None
+    row_types: RowTypes | None
     by_attribute: Mapping[str, float]
-    bound: float
-    bound_error: float
+    bound: float | None
+    bound_error: float | None
     items: Mapping[str, ItemsLoss] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float | None:
         """How many times `bound` was lost; None where the bound is 0."""
-        return self.gcp / self.bound if self.bound > 0 else None
+        return self.gcp / self.bound if self.bound else None
+
+    @classmethod
+    def merge(cls, losses: Sequence[Loss], rows: Sequence[int]) -> Loss:
+        """Return what several releases with so many rows each lose together; means over rows can be merged.
+
+        Parameters
+        ----------
+        losses
+            What each loses.
+        rows
+            How many rows each has.
+        """
+
+        def mean(figures: Iterable[float]) -> float:
+            return float(np.average(list(figures), weights=rows))
+
+        names, items = losses[0].by_attribute, losses[0].items
+        return cls(
+            gcp=mean(each.gcp for each in losses),
+            by_attribute={name: mean(each.by_attribute[name] for each in losses) for name in names},
+            items={
+                name: ItemsLoss(
+                    error_rate=mean(each.items[name].error_rate for each in losses),
+                    uncertain=mean(each.items[name].uncertain for each in losses),
+                    bits=mean(each.items[name].bits for each in losses),
+                )
+                for name in items
+            },
+            **dict.fromkeys(_WHOLE),
+        )
 
     def __getitem__(self, name: str) -> Any:
         """Return a figure by its name."""
@@ -69,7 +101,28 @@ class Loss:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
-        return {**asdict(self), "by_attribute": dict(self.by_attribute), "ratio": self.ratio}
+        found = {**asdict(self), "by_attribute": dict(self.by_attribute)}
+        items = {name: _present(asdict(each)) for name, each in self.items.items()}
+        ratio = {} if self.bound is None else {"ratio": self.ratio}
+        return {**_present(found), "items": items, **ratio}
+
+
+_WHOLE = (
+    "lm",
+    "em",
+    "discernibility",
+    "average_class_size",
+    "usefulness",
+    "row_types",
+    "bound",
+    "bound_error",
+)
+"""The figures that only the whole table tells."""
+
+
+def _present(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures that are there."""
+    return {name: figure for name, figure in figures.items() if figure is not None}
 
 
 @dataclass(frozen=True)

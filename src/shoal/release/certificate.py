@@ -5,13 +5,17 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.auditing import Audit
 from shoal.measures import Loss
 from shoal.models import Model
 from shoal.schema import Role, Schema, is_index
+
+if TYPE_CHECKING:
+    from shoal.report import Detail, Report
 
 
 def _now() -> str:
@@ -65,6 +69,10 @@ class Certificate:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the certificate as plain data, for JSON."""
+        return self._data
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
         model = self.model
         files = {name: {"sha256": digest} for name, digest in self.files.items()}
         return {
@@ -76,15 +84,27 @@ class Certificate:
             "rows": self.rows,
             "left_out": self.left_out,
             "withheld": self.withheld,
-            "columns": described_columns(self.schema),
+            "columns": _described(self.schema),
             **({"account": dict(self.account)} if self.account else {}),
             "loss": self.loss.as_dict(),
             "audit": self.audit.as_dict(),
             **({"files": files} if files else {}),
         }
 
+    def report(self, detail: Detail | None = None) -> Report:
+        """Return the report on the release.
 
-def described_columns(schema: Schema) -> list[dict[str, Any]]:
+        Parameters
+        ----------
+        detail
+            What only a release in memory has; panels that need it are left out without.
+        """
+        from shoal.report import Material, Report  # late: not everybody asks for one
+
+        return Report(Material(self.model, self.loss, self.audit, self.as_dict(), detail))
+
+
+def _described(schema: Schema) -> list[dict[str, Any]]:
     """Return what a certificate says of the columns."""
     return [
         {"name": c.name, "role": c.role.value}

@@ -39,7 +39,7 @@ from shoal.schema import Role
 from shoal.table import Table
 
 if TYPE_CHECKING:
-    from shoal.report import Report
+    from shoal.report import Detail, Report
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +135,13 @@ class Release:
     @cached_property
     def report(self) -> Report:
         """What the release is worth: a page, plain data and charts, without a value of any single record."""
-        return self._report(self.certificate)
+        return self.certified.report(self._detail)
 
-    def _report(self, certificate: Mapping[str, Any]) -> Report:
-        from shoal.report import Material, Report  # late: not everybody asks for one
+    @property
+    def _detail(self) -> Detail:
+        from shoal.report import Detail  # late: not everybody asks for a report
 
-        return Report(
-            Material(self.recoding, self.rows, self.order, self.model, self.loss, self.audit, certificate)
-        )
+        return Detail(self.recoding, self.rows, self.order)
 
     def plot(self, name: str | None = None) -> Any:
         """Return charts of the report as Altair's: one of them, or all, side by side.
@@ -217,7 +216,7 @@ class Release:
         file = folder / f"release.{form}"
         frame = self.written(form)
         write_csv(frame, file) if form == "csv" else write_parquet(frame, file)
-        report = self._report(replace(self.certified, files={file.name: sha256(file)}).as_dict())
+        report = replace(self.certified, files={file.name: sha256(file)}).report(self._detail)
         write_documents(report, into(folder))
         if keep_key:
             write_key(folder / "key.csv", self.key)

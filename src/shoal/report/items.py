@@ -21,7 +21,10 @@ MOST_DOTS = 400
 
 def items(material: Material) -> Panel | None:
     """Return the panel on how often items are published; None if there are none that can be told."""
-    recoding = material.recoding
+    detail = material.detail
+    if detail is None:
+        return None
+    recoding = detail.recoding
     least = max(LEAST, material.model.crowd)
     charts: list[Chart] = []
     facts: list[tuple[str, str]] = []

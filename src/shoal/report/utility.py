@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from shoal.kinds.domain import Attribute
 from shoal.kinds.generalized import Generalized
 from shoal.measures import Loss
+from shoal.measures.items import ItemsLoss
+from shoal.recoding import Recoding
 from shoal.report.chart import WIDTH, Chart, axis, values
 from shoal.report.grouping import groups_of
 from shoal.report.panel import Grid, Material, Panel, number, percent
@@ -23,12 +25,8 @@ _UPPER = (0.10, 0.25, 0.50)
 
 def loss(material: Material) -> Panel:
     """Return the panel on how much precision the quasi-identifiers lost."""
-    lost = material.loss
-    names = [attribute.column.name for attribute in material.recoding.table.attributes]
-    spread = {
-        name: _widths(v, material.recoding.box)
-        for name, v in zip(names, material.recoding.values, strict=True)
-    }
+    lost, detail = material.loss, material.detail
+    spread = {} if detail is None else _spread(detail.recoding)
     return Panel(
         "loss",
         "What was lost",
@@ -40,22 +38,51 @@ def loss(material: Material) -> Panel:
         facts=(
             ("lost in all (GCP)", percent(lost.gcp)),
             *_least(lost),
-            ("counted in values (LM)", percent(lost.lm)),
-            ("bits that a value leaves open (EM)", number(lost.em)),
-            (
-                "different rows",
-                f"{lost.row_types.count:,}, each {number(lost.row_types.mean)} times on average",
-            ),
+            *_other_measures(lost),
+            *((f"items of {name}", _items(each)) for name, each in lost.items.items() if detail is None),
         ),
-        charts=(_loss_chart(lost), _width_chart(spread)),
-        grids=(_grid(material, spread),),
-        data={"widths": list(WIDTHS), "share_of_rows": spread},
+        charts=(_loss_chart(lost), *([_width_chart(spread)] if spread else [])),
+        grids=(_short_grid(lost) if detail is None else _grid(lost, detail.recoding, spread),),
+        data={"widths": list(WIDTHS), "share_of_rows": spread} if spread else {},
     )
+
+
+def _spread(recoding: Recoding) -> dict[str, list[float]]:
+    """Return for each quasi-identifier the share of rows with values of each of `WIDTHS`."""
+    attributes = zip(recoding.table.attributes, recoding.values, strict=True)
+    return {attribute.column.name: _widths(each, recoding.box) for attribute, each in attributes}
+
+
+def _other_measures(lost: Loss) -> list[tuple[str, str]]:
+    """Return what other measures say, as far as they are known."""
+    facts = []
+    if lost.lm is not None:
+        facts.append(("counted in values (LM)", percent(lost.lm)))
+    if lost.em is not None:
+        facts.append(("bits that a value leaves open (EM)", number(lost.em)))
+    if lost.row_types is not None:
+        often = f"each {number(lost.row_types.mean)} times on average"
+        facts.append(("different rows", f"{lost.row_types.count:,}, {often}"))
+    return facts
+
+
+def _items(lost: ItemsLoss) -> str:
+    return f"{percent(lost.error_rate)} wrong, {number(lost.uncertain)} uncertain in a row"
+
+
+def _short_grid(lost: Loss) -> Grid:
+    """Return the loss of each quasi-identifier, the largest first."""
+    worst = sorted(lost.by_attribute.items(), key=lambda each: -each[1])
+    head = ("quasi-identifier", "lost")
+    return Grid("Loss by column", head, [[name, percent(share)] for name, share in worst])
 
 
 def distributions(material: Material) -> Panel | None:
     """Return the panel that compares columns before and after; None if there is none that can be shown."""
-    recoding = material.recoding
+    detail = material.detail
+    if detail is None:
+        return None
+    recoding = detail.recoding
     least = max(LEAST, material.model.crowd)
     charts, data = [], {}
     for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
@@ -99,7 +126,7 @@ def distributions(material: Material) -> Panel | None:
 
 
 def _least(lost: Loss) -> tuple[tuple[str, str], ...]:
-    if lost.ratio is None:
+    if lost.bound is None or lost.ratio is None:
         return ()
     about = "about " if lost.bound_error else ""
     return (
@@ -217,19 +244,18 @@ def before_and_after(
     )
 
 
-def _grid(material: Material, spread: dict[str, list[float]]) -> Grid:
+def _grid(lost: Loss, recoding: Recoding, spread: dict[str, list[float]]) -> Grid:
     rows = []
-    table = material.recoding.table
-    for attribute, generalized in zip(table.attributes, material.recoding.values, strict=True):
+    for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
         name = attribute.column.name
         rows.append(
             [
                 name,
                 generalized.noun,
-                percent(material.loss.by_attribute[name]),
+                percent(lost.by_attribute[name]),
                 percent(spread[name][0]),
                 percent(spread[name][-1]),
-                _typical(attribute, generalized, material.recoding.box),
+                _typical(attribute, generalized, recoding.box),
             ]
         )
     head = (
