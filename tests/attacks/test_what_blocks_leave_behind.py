@@ -152,7 +152,7 @@ def test_what_stays_is_private_and_told_of(table: Path, error: BaseException) ->
     assert names(table.parent) == [".out.work", "in.parquet"]
     require_private(work)
     (note,) = caught.value.__notes__
-    for said in (str(work), "personal data", "same call", "--fresh"):
+    for said in (str(work), "personal data", "same call", "(fresh)"):
         assert said in note
     anonymize_file(table, PEOPLE, Freeform(k=2), out, **call)
     assert names(table.parent) == ["in.parquet", "out"]
@@ -164,7 +164,7 @@ def test_a_worker_that_died_tells_what_stays(table: Path, monkeypatch: pytest.Mo
         anonymize_file(table, PEOPLE, Freeform(k=2), table.parent / "out")
     assert caught.value.reason is Reason.TOO_LARGE
     assert str(table.parent / ".out.work") in str(caught.value)
-    assert "--fresh" in str(caught.value)
+    assert "(fresh)" in str(caught.value)
     assert type(pickle.loads(pickle.dumps(caught.value))) is type(caught.value)
     require_private(table.parent / ".out.work")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -175,7 +177,7 @@ def test_bad_input_is_explained_and_nothing_is_written(name: str, tmp_path: Path
     error = json.loads(done.stdout)["error"]
     assert error["reason"] == case.reason, error
     for words in case.says:
-        assert words in error["message"]
+        assert words in (done.stderr if words.startswith("--") else error["message"])
     assert error["message"] in done.stderr
     assert sorted(tmp_path.rglob("*")) == there
 
@@ -204,3 +206,27 @@ def test_a_wrong_call_is_explained(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_errors_of_the_library_name_no_options_of_the_command_line() -> None:
+    """Messages are read in Python and on the page, too; the command line adds its own words."""
+    source = Path(__file__).resolve().parents[2] / "src" / "shoal"
+    found = []
+    for file in sorted(source.rglob("*.py")):
+        if file.is_relative_to(source / "cli") or file.name in (
+            "commands.py",
+            "export.py",
+            "spark_sessions.py",
+        ):
+            continue
+        strings = [
+            node.value
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        found += [
+            (file.name, text)
+            for text in strings
+            if re.search(r"(?<![\w`-])--[a-z]", text) and "``--" not in text
+        ]
+    assert found == []

@@ -116,7 +116,7 @@ def test_methods_and_efforts_are_certified(shop: Path, tmp_path: Path, call: tup
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (("anonymize", "texts.csv", *ITEMS), "needs --k"),
+        (("anonymize", "texts.csv", *ITEMS), "The option is --k."),
         (("anonymize", "texts.csv", "--quasi", "basket", "--long", "who"), "RECORD,ITEM"),
         (
             ("anonymize", "long.csv", "--long", "whom,what", "--quasi", "what", "--k", "2"),
@@ -125,7 +125,7 @@ def test_methods_and_efforts_are_certified(shop: Path, tmp_path: Path, call: tup
         (("anonymize", "texts.csv", "--separator", "basket", "--k", "2"), "COLUMN=VALUE"),
         (
             ("anonymize", "texts.csv", *ITEMS, "--k", "2", "--l", "2"),
-            "has no --l",
+            "has no parameter 'l'",
         ),
         (
             ("anonymize", "texts.csv", "--quasi", "basket", "--model", "set-diversity", "--l", "2.5"),

@@ -152,8 +152,9 @@ def test_what_another_call_left_is_removed_only_when_asked_for(tmp_path: Path) -
     (work / "letter.txt").unlink()
     (work / "manifest.json").write_text('{"fingerprint": "another"}')
     (work / "plan.pickle").write_bytes(b"nonsense")
-    with pytest.raises(InputError, match="--fresh"):
+    with pytest.raises(InputError, match="begin anew") as caught:
         anonymize_file(tmp_path / "in.parquet", SCHEMA, Freeform(k=2), tmp_path / "out", work=work)
+    assert caught.value.parameter == "fresh"
     anonymize_file(tmp_path / "in.parquet", SCHEMA, Freeform(k=2), tmp_path / "out", work=work, fresh=True)
     assert not work.exists()
 
@@ -239,7 +240,7 @@ def test_a_process_tells_what_came_of_its_work(capsys: pytest.CaptureFixture[str
     tell(lambda: {"done": 1})
     assert json.loads(capsys.readouterr().out) == {"done": 1}
     tell(fail)
-    assert json.loads(capsys.readouterr().out) == {"reason": "infeasible", "message": "no way"}
+    assert json.loads(capsys.readouterr().out) == InfeasibleError("no way").as_dict()
 
 
 def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:

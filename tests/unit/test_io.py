@@ -159,7 +159,7 @@ def test_what_is_sniffed_reads_the_file(tmp_path: Path) -> None:
         ("a.csv", b"a,b\nx,\xc3\xa4\n\xff\x01,2\n", Reason.ENCODING, "offset 9 (line 3)"),
         ("a.csv", b"\xef\xbb\xbfa,b\n1,\xff\n", Reason.ENCODING, "offset 9 (line 2)"),
         ("a.csv", b"\xff\xfea\0,\0b\0\n\0x", Reason.ENCODING, "offset 10 (line 2)"),
-        ("a.csv", b"a,b\n1,\x81\n", Reason.ENCODING, "--encoding"),
+        ("a.csv", b"a,b\n1,\x81\n", Reason.ENCODING, "name its encoding"),
         ("a.data", b"a,b\n1,2\n", Reason.FILE_FORMAT, ".csv, .tsv, .txt"),
         ("a", b"a,b\n1,2\n", Reason.FILE_FORMAT, ".parquet"),
         ("a.csv.gz", b"a,b\n1,2\n", Reason.FILE_FORMAT, "gzip"),

@@ -118,7 +118,7 @@ def test_what_is_saved_is_what_was_returned(tmp_path: Path) -> None:
         "report.html",
         "report.json",
     ]
-    with pytest.raises(InputError, match="--overwrite"):
+    with pytest.raises(InputError, match="allow to overwrite"):
         release.save(folder)
 
 

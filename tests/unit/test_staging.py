@@ -105,7 +105,7 @@ def test_our_own_files_are_replaced_only_when_asked(tmp_path: Path) -> None:
     target = fill(tmp_path / "out", release_csv="old", report_html="old")
     message = refused(Reason.OUTPUT_EXISTS, target)
     assert "'release.csv', 'report.html'" in message
-    assert "--overwrite" in message
+    assert "allow to overwrite them" in message
     with staged_folder(target, overwrite=True, ours=OURS) as folder:
         fill(folder, release_csv="new")
         assert contents(target)["release.csv"] == "old"
@@ -201,9 +201,10 @@ def test_a_file_is_replaced_only_when_asked(tmp_path: Path) -> None:
     target = tmp_path / "schema.toml"
     target.write_text("old")
     target.chmod(0o600)
-    with pytest.raises(InputError, match="--overwrite") as caught, staged_file(target):
+    with pytest.raises(InputError, match="allow to overwrite it") as caught, staged_file(target):
         pytest.fail("the block must not run")
     assert caught.value.reason is Reason.OUTPUT_EXISTS
+    assert caught.value.parameter == "overwrite"
     with pytest.raises(ValueError, match="stop"), staged_file(target, overwrite=True) as path:
         raise ValueError("stop")
     assert target.read_text() == "old"

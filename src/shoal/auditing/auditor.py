@@ -263,7 +263,7 @@ def _strangers(columns: tuple[ReleasedColumn, ...], audit: Audit, may_leave_out:
     if missing > 0 and not may_leave_out:
         yield (
             f"the release has {audit.rows} rows, the original {audit.records} records; if {missing} were "
-            "left out on purpose, say so (--may-leave-out, or may_leave_out=True)"
+            "left out on purpose, allow it (may_leave_out)"
         )
     unmatched = audit.consistency.records_without_row
     if unmatched > max(missing, 0):

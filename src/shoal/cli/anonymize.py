@@ -24,7 +24,6 @@ from shoal.measures import Loss
 from shoal.models import Model, make_model, usual_model
 from shoal.release import RELEASE_FILES, Certificate, Format, Release
 from shoal.schema import Schema
-from shoal.schema.suggesting import warnings
 
 MOST_PATTERNS = 8
 """The maximum number of combinations of suppressed cells that are shown, those of most rows."""
@@ -125,8 +124,7 @@ def _in_memory(
     # The folder is opened before the work, so that a release that cannot be saved is not made.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
-        for warning in warnings(frame, described):
-            warn(warning)
+        options.show_warnings(frame, described)
         with progress(quiet) as report:
             release = engines.anonymize(frame, described, promised(described), progress=report, **choices)
         if strict:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
+from collections.abc import Mapping
 from importlib import metadata
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -61,20 +62,27 @@ def main() -> NoReturn:
         app(standalone_mode=True)
     except SystemExit as error:
         for note in getattr(error, "__notes__", ()):  # what an interrupted run leaves, and why
-            warn(note)
+            warn(note.replace("(fresh)", "(--fresh)"))
         raise
-    except InfeasibleError as error:
-        sys.exit(fail(error, BROKEN, as_json))
-    except PromiseError as error:
-        sys.exit(fail(error, BROKEN, as_json))
+    except (InfeasibleError, PromiseError) as error:
+        sys.exit(fail(error, BROKEN, as_json, _options_of_call()))
     except InputError as error:
-        sys.exit(fail(error, WRONG, as_json))
+        sys.exit(fail(error, WRONG, as_json, _options_of_call()))
     except Exception as error:
         # Not ours to explain: show where it happened, and call it what it is.
         traceback.print_exc()
         bug = error if isinstance(error, ShoalError) else InternalError(f"{type(error).__name__}: {error}")
         sys.exit(fail(bug, BUG, as_json))
     sys.exit(DONE)
+
+
+def _options_of_call() -> set[str]:
+    """Return the options that the command has which was called."""
+    commands: Mapping[str, Any] = vars(typer.main.get_command(app))["commands"]
+    called = next((word for word in sys.argv[1:] if word in commands), None)
+    if called is None:
+        return set()
+    return {name for each in commands[called].params for name in each.opts if name.startswith("--")}
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

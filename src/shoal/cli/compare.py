@@ -12,14 +12,13 @@ import typer
 from shoal import commands
 from shoal.cli import options
 from shoal.cli.declared import ENGINE, FILES, METHOD, method_options, model_parameters, takes
-from shoal.cli.output import out, progress, show_json, show_table, warn
+from shoal.cli.output import out, progress, show_json, show_table
 from shoal.engines import comparison
 from shoal.engines.comparison import ComparedRun
 from shoal.errors import InputError, Reason, listing
 from shoal.files.staging import staged_file
 from shoal.report.comparison import comparison_page
 from shoal.report.panel import percent
-from shoal.schema.suggesting import warnings
 
 DEFAULT_K = ",".join(map(str, comparison.DEFAULT_K))
 
@@ -72,8 +71,7 @@ def compare(
     """Try several models, methods and k on one table: what each loses, how well it hides, its time."""
     with staged_file(output, overwrite=overwrite) as staged:
         frame, described = load()
-        for warning in warnings(frame, described):
-            warn(warning)
+        options.show_warnings(frame, described)
         ks = _numbers(k)
         if choose is not None and choose not in ks:
             raise InputError(

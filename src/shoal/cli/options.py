@@ -13,6 +13,7 @@ import polars as pl
 import typer
 
 from shoal.cli.declared import COLUMNS, ENGINE, FILES, MODEL, Bundle, takes
+from shoal.cli.output import warn
 from shoal.commands import option
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
@@ -25,6 +26,7 @@ from shoal.kinds.hierarchy import Hierarchy
 from shoal.models import in_order
 from shoal.schema import Kind, Role, Schema, merged_kinds
 from shoal.schema.long_tables import collect_items
+from shoal.schema.suggesting import warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -351,6 +353,15 @@ def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
     if whole or not table.exists():
         return "memory"
     return "blocks" if table.is_dir() or exceeds_memory(open_source(table)) else "memory"
+
+
+def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
+    """Show which columns would be released as they are, but should not be, and the options against it."""
+    lines = warnings(frame, schema)
+    for line in lines:
+        warn(line)
+    if lines:
+        warn("the option for identifiers is --drop, that for quasi-identifiers is --quasi")
 
 
 Loading = partial[tuple[pl.DataFrame, Schema]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from shoal.commands import option
 from shoal.errors import ShoalError
 from shoal.methods import Progress as Report
 from shoal.methods import silent
@@ -27,11 +28,14 @@ def show_json(data: Any) -> None:
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
-def fail(error: ShoalError, code: int, as_json: bool) -> int:
-    """Show an error and return the exit code."""
+def fail(error: ShoalError, code: int, as_json: bool, options: Collection[str] = ()) -> int:
+    """Show an error, and which of some options it is about; return the exit code."""
     if as_json:
         show_json({"error": error.as_dict()})
     err.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+    about = option(error.parameter or "")
+    if about in options and about not in str(error):
+        err.print(f"The option is {about}.", highlight=False)
     return code
 
 

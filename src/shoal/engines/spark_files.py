@@ -100,8 +100,9 @@ def staged_output(
         if foreign or (names and not overwrite):
             raise InputError(
                 f"{output} holds {listing(foreign or names, most=3)}; choose another folder"
-                + ("" if foreign else ", or --overwrite replaces them"),
+                + ("" if foreign else ", or allow to overwrite them"),
                 reason=Reason.OUTPUT_EXISTS,
+                parameter="output" if foreign else "overwrite",
             )
     with private_folder(session, output) as aside:
         yield aside

@@ -117,7 +117,7 @@ def what_stays(folder: Path) -> str:
     """Return what there is to say of a working folder that stays."""
     return (
         f"{folder} holds personal data, readable by its owner only, so that the same call can go on from "
-        "there; to discard it, begin anew (--fresh) or remove the folder"
+        "there; to discard it, begin anew (fresh) or remove the folder"
     )
 
 
@@ -176,17 +176,18 @@ def _require_ours(folder: Path) -> None:
         return
     with _errors_named(folder):
         if not _is_folder(folder):
-            raise _exists(f"{folder} is a link or a file, not a folder; name another folder (--work)")
+            raise _exists(f"{folder} is a link or a file, not a folder; name another folder", "work")
         if folder.stat().st_uid != os.getuid():
             raise InputError(
-                f"{folder} belongs to another user; name another folder (--work)",
+                f"{folder} belongs to another user; name another folder",
                 reason=Reason.OUTPUT_UNWRITABLE,
+                parameter="work",
             )
         # A run that was killed at once leaves an empty folder, or one with these alone.
         begun = {_LOCK, Path(MANIFEST).with_suffix(_PART).name}
         if not {entry.name for entry in folder.iterdir()} <= begun and not (folder / MANIFEST).exists():
             raise _exists(
-                f"{folder} holds something else than the work of Shoal; name another folder (--work)"
+                f"{folder} holds something else than the work of Shoal; name another folder", "work"
             )
 
 
@@ -202,7 +203,8 @@ def _require_same(folder: Path, fingerprint: str) -> None:
     if not same:
         raise _exists(
             f"{folder} holds what another call left when it was broken off, which is personal data; repeat "
-            "that call to finish it, or begin anew (--fresh), which removes it"
+            "that call to finish it, or begin anew, which removes it",
+            "fresh",
         )
 
 
@@ -217,7 +219,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """Keep other processes from working in the same folder; a process that dies lets go of it."""
     import fcntl  # late: not every system has it, and only this engine needs it
 
-    taken = _exists(f"another process is at work in {folder}; wait for it, or name another folder (--work)")
+    taken = _exists(f"another process is at work in {folder}; wait for it, or name another folder", "work")
     path = folder / _LOCK
     with _errors_named(folder):
         lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
@@ -247,10 +249,11 @@ def _unwritable(folder: Path, error: OSError) -> InputError:
     cause = (error.strerror or str(error)).lower()
     return InputError(
         f"a file in the working folder {folder} cannot be written: {cause}; make room, or name another "
-        "folder (--work)",
+        "working folder",
         reason=Reason.OUTPUT_UNWRITABLE,
+        parameter="work",
     )
 
 
-def _exists(message: str) -> InputError:
-    return InputError(message, reason=Reason.OUTPUT_EXISTS)
+def _exists(message: str, parameter: str) -> InputError:
+    return InputError(message, reason=Reason.OUTPUT_EXISTS, parameter=parameter)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def refusal(path: str | Path, problem: str, reason: Reason) -> InputError:
-    """Return the error that a file cannot be used, and why."""
-    return InputError(f"{path} {problem}", reason=reason)
+def refusal(path: str | Path, problem: str, reason: Reason, parameter: str | None = None) -> InputError:
+    """Return the error that a file cannot be used, why, and which parameter may help."""
+    return InputError(f"{path} {problem}", reason=reason, parameter=parameter)
 
 
 def require_file(path: Path) -> None:

@@ -172,6 +172,6 @@ def _regular_rows(path: Path, records: Iterator[tuple[int, list[str]]], width: i
         elif not is_blank(record):
             message = (
                 f"line {line} has {len(record)} field{'s' * (len(record) > 1)}, the header has {width}; "
-                "correct the line, or pass --delimiter if the wrong one was found"
+                "correct the line, or name the delimiter if the wrong one was detected"
             )
-            raise InputError(f"{path}: {message}", reason=Reason.RAGGED_ROW)
+            raise InputError(f"{path}: {message}", reason=Reason.RAGGED_ROW, parameter="delimiter")

@@ -320,7 +320,8 @@ def _check_folder(target: Path, overwrite: bool, ours: Collection[str]) -> None:
         )
     if names and not overwrite:
         raise _exists(
-            f"{target} holds {listing(names, most=3)}; --overwrite replaces them, or choose another folder"
+            f"{target} holds {listing(names, most=3)}; choose another folder, or allow to overwrite them",
+            "overwrite",
         )
 
 
@@ -330,11 +331,11 @@ def _check_file(target: Path, overwrite: bool) -> None:
     if not target.is_file():
         raise _exists(f"{target} exists and is not a file; choose another name")
     if not overwrite:
-        raise _exists(f"{target} already exists; --overwrite replaces it, or choose another name")
+        raise _exists(f"{target} already exists; choose another name, or allow to overwrite it", "overwrite")
 
 
-def _exists(message: str) -> InputError:
-    return InputError(message, reason=Reason.OUTPUT_EXISTS)
+def _exists(message: str, parameter: str = "output") -> InputError:
+    return InputError(message, reason=Reason.OUTPUT_EXISTS, parameter=parameter)
 
 
 @contextmanager

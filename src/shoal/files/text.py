@@ -38,7 +38,7 @@ _LOOKS_LIKE = {
 }
 _NUL_BYTES = (
     "is not text: it holds NUL bytes, like a binary file or UTF-16 without a byte order mark; "
-    "for the latter, pass --encoding utf-16-le"
+    "for the latter, the encoding is utf-16-le"
 )
 _CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\r"))
 _SNIFFED_RECORDS = 100
@@ -93,7 +93,7 @@ def load_text(
     """Return the text of a file as UTF-8 without byte order mark, and how it was written."""
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         message = f"delimiter {delimiter!r} is not a single character, or one that means something else"
-        raise InputError(message, reason=Reason.PARAMETER)
+        raise InputError(message, reason=Reason.PARAMETER, parameter="delimiter")
     data = read_bytes(path, most_bytes)
     if path.name.lower().endswith(".gz"):
         try:
@@ -107,7 +107,7 @@ def load_text(
             raise refusal(path, f"is not text: it looks like {description}", Reason.FILE_FORMAT)
     text, encoding = _decode(path, data, encoding)
     if b"\0" in text:
-        raise refusal(path, _NUL_BYTES, Reason.FILE_FORMAT)
+        raise refusal(path, _NUL_BYTES, Reason.FILE_FORMAT, "encoding")
     if not text or text.isspace():
         raise refusal(path, "is empty", Reason.EMPTY_FILE)
     return text, Dialect(delimiter or delimiter_of(text), encoding)
@@ -124,17 +124,17 @@ def _decode(path: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
             failures.append(error)
         except (LookupError, ValueError) as error:
             message = f"cannot be read as {candidate!r}, which is no encoding of text; utf-8 or latin-1 are"
-            raise refusal(path, message, Reason.ENCODING) from error
+            raise refusal(path, message, Reason.ENCODING, "encoding") from error
     if encoding is None and candidates[0] == "utf-8" and b"\0" in data:
-        raise refusal(path, _NUL_BYTES, Reason.FILE_FORMAT)
+        raise refusal(path, _NUL_BYTES, Reason.FILE_FORMAT, "encoding")
     # The codec for UTF-8 with a byte order mark counts from behind the mark.
     offset = len(data) - len(failures[0].object) + failures[0].start
     line = data[:offset].decode(candidates[0], "replace").count("\n") + 1
     message = (
         f"is not valid {candidates[0]} at byte offset {offset} (line {line}); "
-        "say how it is encoded, for instance with --encoding latin-1"
+        "name its encoding, for instance latin-1"
     )
-    raise refusal(path, message, Reason.ENCODING)
+    raise refusal(path, message, Reason.ENCODING, "encoding")
 
 
 def candidate_encodings(data: bytes) -> list[str]:

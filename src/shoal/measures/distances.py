@@ -570,8 +570,9 @@ def distance_over(
     if not sensitive:
         raise InputError(
             "how close sensitive values are can be told only of sensitive columns, but none is named; name "
-            "them (--sensitive, or sensitive=[...])",
+            "the sensitive columns",
             reason=Reason.NO_SENSITIVE,
+            parameter="sensitive",
         )
     if not (named is None or callable(named) or named in DISTANCES):
         raise InputError(

@@ -71,9 +71,10 @@ def refuse_items(table: Table) -> None:
         if not attribute.domain.in_boxes:
             raise InputError(
                 f"column {attribute.column.name!r} holds items, which only set-anonymity and set-diversity "
-                "generalize; promise one of these (--model), or give the column another role",
+                "generalize; promise one of these, or give the column another role",
                 reason=Reason.PARAMETER,
                 column=attribute.column.name,
+                parameter="model",
             )
 
 

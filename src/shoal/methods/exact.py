@@ -227,7 +227,8 @@ class _Program:
         known = "" if bound is None else f"; no GCP can be below {bound / self._records:.6f}"
         known += "" if best is None else f", the best one found is {best / self._records:.6f}"
         return InputError(
-            f"the optimum was not proven within {self._seconds:g} s{known}; allow more time (--seconds, or "
-            "seconds=...), or take the method matching",
+            f"the optimum was not proven within {self._seconds:g} s{known}; allow more time (seconds), or "
+            "take the method matching",
             reason=Reason.TOO_LARGE,
+            parameter="seconds",
         )

@@ -45,9 +45,10 @@ def require_sensitive(table: Table) -> None:
     """Refuse a promise about sensitive columns where there is none."""
     if not table.sensitive:
         raise InputError(
-            "l, p and entropy_l are promises about sensitive columns, but none is named; name them "
-            "(--sensitive, or sensitive=[...])",
+            "l, p and entropy_l are promises about sensitive columns, but none is named; name the "
+            "sensitive columns",
             reason=Reason.NO_SENSITIVE,
+            parameter="sensitive",
         )
 
 

@@ -131,8 +131,8 @@ def _limits(model: Model, made: Mapping[str, Any], drawn: bool) -> list[str]:
     if drawn:
         points.append(
             f"Everybody fits at least {model.crowd} rows, but not every way to match people and rows is "
-            "equally plausible to somebody who knows everybody and weighs them all; shoal audit "
-            "--posterior estimates how strongly such a person may believe in one of them."
+            "equally plausible to somebody who knows everybody and weighs them all; an audit with a time for "
+            "the posterior estimates how strongly such a person may believe in one of them."
         )
     points += model.limits(made["audit"]["concealment"])
     if made["left_out"]:

@@ -218,8 +218,9 @@ class Schema:
         if not completed.quasi:
             raise InputError(
                 "no column is a quasi-identifier, so there is nothing to protect; name those that others may "
-                f"know about a person (--quasi, or quasi=[...]) among {listing(names)}",
+                f"know about a person among {listing(names)}",
                 reason=Reason.NO_QUASI_IDENTIFIER,
+                parameter="quasi",
             )
         return completed
 

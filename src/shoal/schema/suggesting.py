@@ -102,8 +102,8 @@ def warnings(frame: Any, schema: Schema) -> list[str]:
 
 
 _ADVICE = {
-    Role.IDENTIFIER: "make it an identifier (--drop), so that it is left out",
-    Role.QUASI: "make it a quasi-identifier (--quasi), so that it is generalized",
+    Role.IDENTIFIER: "make it an identifier, so that it is left out",
+    Role.QUASI: "make it a quasi-identifier, so that it is generalized",
 }
 
 

@@ -141,9 +141,7 @@ class Guard:
         return secrets.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
 
     def _too_large(self) -> str:
-        return (
-            f"The file is larger than {self._most_bytes / 1e6:g} MB, which is the limit (shoal ui --limit)."
-        )
+        return f"The file is larger than {self._most_bytes / 1e6:g} MB, which is the limit of this page."
 
     async def _refuse(
         self, scope: Scope, receive: Receive, send: Send, status: HTTPStatus, message: str

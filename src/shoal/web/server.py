@@ -171,8 +171,9 @@ def _listening(host: str, port: int) -> socket.socket:
         listening.bind(address)
     except (OSError, OverflowError) as error:
         raise InputError(
-            f"cannot listen on {host}, port {port}: {error}; choose another (--host, --port)",
+            f"cannot listen on {host}, port {port}: {error}; choose another host or port",
             reason=Reason.PARAMETER,
+            parameter="port",
         ) from None
     return listening
 

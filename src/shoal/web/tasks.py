@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -109,8 +108,7 @@ def weigh(source: Source, schema: Schema, progress: Progress) -> dict[str, Any]:
         "left_out": table.left_out,
         "combinations": [each.as_dict() for each in combinations(table)[:MOST_COMBINATIONS]],
         "diversity": {column.name: largest_diversity(column.codes) for column in table.sensitive},
-        # The page has fields where the command line has options.
-        "warnings": [re.sub(r" \(--\w+\)", "", each) for each in warnings(frame, schema)],
+        "warnings": warnings(frame, schema),
     }
 
 
