@@ -53,7 +53,7 @@ if __name__ == "__main__":
     visits.write_csv("visits.csv")
     for form in ("csv", "parquet"):
         done = shoal.anonymize_file(
-            "visits.csv", schema, shoal.KAnonymity(k=5), f"blocks-{form}", block_rows=500, form=form
+            "visits.csv", schema, shoal.KAnonymity(k=5), f"blocks-{form}", block_rows=500, format=form
         )
         assert done.certificate["engine"]["blocks"] > 1
 """,

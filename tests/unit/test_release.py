@@ -191,11 +191,11 @@ def test_what_is_saved_was_rendered_audited_and_read_once(
     release = anonymize(frame, schema_of(frame), KAnonymity(k=5, l=2))
     assert len(release.table) == N
     for _ in range(2):
-        release.save(tmp_path / "own", form=own, overwrite=True)
+        release.save(tmp_path / "own", format=own, overwrite=True)
     once = ["published", "audit_table", "read_release", "graph_of", "encode_sensitive"]
     assert sorted(calls) == sorted(once)
     for _ in range(2):
-        release.save(tmp_path / "other", form="csv" if own == "parquet" else "parquet", overwrite=True)
+        release.save(tmp_path / "other", format="csv" if own == "parquet" else "parquet", overwrite=True)
     assert sorted(calls) == sorted(2 * once)
 
 
