@@ -360,9 +360,9 @@ def test_count_consistent_that_is_shared_among_threads() -> None:
             inside &= (attribute.low[boxes[:, a]] <= code) & (code <= attribute.high[boxes[:, a]])
         else:
             contains = np.zeros((attribute.size, len(attribute.starts) - 1), dtype=bool)
-            contains[
-                attribute.members, np.repeat(np.arange(contains.shape[1]), np.diff(attribute.starts))
-            ] = True
+            contains[attribute.values, np.repeat(np.arange(contains.shape[1]), np.diff(attribute.starts))] = (
+                True
+            )
             inside &= contains[records[:, a]][:, boxes[:, a]]
     assert inside.sum() > 100_000
     for _ in range(2):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,14 +20,11 @@ from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
 from shoal.engines.workspace import private_file
 from shoal.errors import InternalError
 from shoal.files.writing import write_csv, write_parquet, writing
-from shoal.kinds import exact_numbers as exact
-from shoal.kinds import moments, notation
-from shoal.kinds.sets import SetDomain
-from shoal.kinds.trees import TreeDomain
+from shoal.kinds import notation
 from shoal.methods import Progress
 from shoal.models import Model
 from shoal.release import Format
-from shoal.schema import Column, Kind
+from shoal.schema import Column
 
 TOGETHER = 400_000
 """So many rows are shuffled in memory at a time."""
@@ -219,29 +215,12 @@ class Check:
 
     def _within(self, cells: pl.Series, column: Column) -> bool:
         """Return whether released cells speak of values that the table can have."""
-        if column.kind is Kind.ITEMS:
+        if column.kind.several:
             known = set(self._reference.items[column.name])
             lists = cells.to_list()
             return all(known.issuperset(notation.read_items(e) if isinstance(e, str) else e) for e in lists)
         domain = self._reference.domains.get(column.name)
-        if isinstance(cells.dtype, pl.Struct):
-            ends = pl.concat([cells.struct.field("low"), cells.struct.field("high")]).drop_nulls()
-            members: Sequence[Any] = ends.to_list()
-        elif isinstance(cells.dtype, pl.List):
-            members = ["" if each is None else each for each in cells.explode().unique().to_list()]
-        elif isinstance(domain, TreeDomain):
-            members = [notation.read_node(cell) for cell in cells if cell != notation.SUPPRESSED]
-            return all(domain.hierarchy.node_of(label) is not None for label in members)
-        else:
-            texts = [cell for cell in cells if cell not in (None, notation.SUPPRESSED)]
-            members = [end for text in texts for end in _ends(text, isinstance(domain, SetDomain))]
-        if domain is not None:
-            return all(str(each) in domain.code_of for each in members)
-        low, high = column.domain or (None, None)
-        if column.kind is Kind.NUMERIC and low is not None:
-            low, high = exact.exact(low), exact.exact(high)
-        data = [_datum(each, column) for each in members if each != ""]
-        return not data or (None not in data and low <= min(data) and max(data) <= high)
+        return column.kind.within_bounds(cells, column) if domain is None else domain.has_released(cells)
 
 
 def require_whole(seen: int, digest: int, rows: int, digests: Iterable[int]) -> None:
@@ -271,18 +250,3 @@ def classes_found(model: Model, sizes: NDArray[np.int64], often: NDArray[np.int6
     if sizes.min() < model.crowd:
         raise InternalError(f"the joined release has a class of {sizes.min()} rows")
     return Classes(np.empty(0, dtype=np.int32), sizes, often)
-
-
-def _ends(text: str, is_set: bool) -> Sequence[str]:
-    """Return the members of a written set, or the ends of a written interval."""
-    return (None if is_set else notation.read_interval(text)) or notation.read_set(text)
-
-
-def _datum(value: Any, column: Column) -> Any:
-    """Return a number or a day, from the text of it or typed; None if it is none."""
-    if column.kind is Kind.NUMERIC:
-        return exact.parse(value) if isinstance(value, str) else exact.exact(value)
-    if not isinstance(value, str):
-        return value
-    span = moments.read(value, column.date_format)
-    return None if span is None else datetime.date(1970, 1, 1) + datetime.timedelta(days=span[0].day)

@@ -97,6 +97,10 @@ class Dates(Kind, name="date"):
 
         return is_date
 
+    def parsed(self, text: str, column: Column) -> datetime.date | None:
+        span = moments.read(text, column.date_format)
+        return None if span is None else datetime.date(1970, 1, 1) + datetime.timedelta(days=span[0].day)
+
     def scale(self, domain: Domain, column: Column) -> Scale:
         """Return moments in their order; a day without a time spans all its times."""
         if isinstance(domain, TimesDomain):

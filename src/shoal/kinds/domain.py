@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -133,6 +133,10 @@ class Domain(ABC):
         del names
         raise TypeError(f"values of {type(self).__name__} are not sets of items")
 
+    def has_released(self, cells: pl.Series) -> bool:
+        """Return whether released cells, written or typed, speak of values of this domain only."""
+        return all(str(each) in self.code_of for each in released_members(cells, intervals=self.ordered))
+
     def are_whole_days(self, cells: Sequence[str], column: Column) -> NDArray[np.bool_]:
         """Return which cells are a day without a time, where values have times: one value as written."""
         del column
@@ -249,6 +253,28 @@ class Domain(ABC):
         groups = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
         distinct = np.unique(groups * len(self) + codes) // len(self)
         return np.asarray(np.bincount(distinct, minlength=len(starts) - 1) / np.count_nonzero(counts))
+
+
+def released_members(cells: pl.Series, *, intervals: bool) -> list[Any]:
+    """Return the values that released cells name: members of sets, or the ends of intervals.
+
+    Parameters
+    ----------
+    cells
+        Written or typed cells.
+    intervals
+        Whether written ones may be intervals.
+    """
+    if isinstance(cells.dtype, pl.Struct):
+        return pl.concat([cells.struct.field("low"), cells.struct.field("high")]).drop_nulls().to_list()
+    if isinstance(cells.dtype, pl.List):
+        return ["" if each is None else each for each in cells.explode().unique().to_list()]
+    texts = [cell for cell in cells if cell not in (None, notation.SUPPRESSED)]
+    return [
+        end
+        for text in texts
+        for end in (notation.read_interval(text) if intervals else None) or notation.read_set(text)
+    ]
 
 
 def sum_of_powers(x: NDArray[np.float64], k: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import moments
-from shoal.kinds.domain import Attribute, Codes, Domain
+from shoal.kinds.domain import Attribute, Codes, Domain, released_members
 from shoal.kinds.encoding import factorize, plain, to_polars
 from shoal.kinds.generalized import Generalized
 from shoal.kinds.hierarchy import MISSING
@@ -273,6 +273,18 @@ class Kind(str, metaclass=_Kinds):
             Whether values are typed; else all are text.
         """
         return {name: each if typed and each is not None else pl.String()}
+
+    def within_bounds(self, cells: pl.Series, column: Column) -> bool:
+        """Return whether released cells lie within the bounds of a column that is `measured`."""
+        low, high = column.domain or (None, None)
+        members = [each for each in released_members(cells, intervals=True) if each != ""]
+        data = [self.parsed(each, column) if isinstance(each, str) else each for each in members]
+        return not data or (None not in data and low <= min(data) and max(data) <= high)
+
+    def parsed(self, text: str, column: Column) -> Any:
+        """Return the value that a text is, to be compared with bounds; None if it is none."""
+        del column
+        return text
 
     def up_to(self, values: pl.Series, bound: Any) -> int:
         """Return how many ascending values are not above a bound, without the missing one."""

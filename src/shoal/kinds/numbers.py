@@ -86,6 +86,12 @@ class Numbers(Kind, name="numeric"):
         del column
         return NumberScale(domain.values.head(domain.known))
 
+    def parsed(self, text: str, column: Column) -> int | float:
+        del column
+        with suppress(ValueError):
+            return int(text)
+        return float(text)
+
     def up_to(self, values: pl.Series, bound: Any) -> int:
         return exact.up_to(values, bound)
 

@@ -58,6 +58,10 @@ class TreeDomain(Domain):
             nodes.append(-1 if node is None else node)
         return Nodes(self, np.array(nodes, dtype=np.int32))
 
+    def has_released(self, cells: pl.Series) -> bool:
+        labels = [notation.read_node(cell) for cell in cells if cell != notation.SUPPRESSED]
+        return all(self.hierarchy.node_of(label) is not None for label in labels)
+
     @property
     def released_type(self) -> pl.DataType:
         """Labels of nodes."""
