@@ -38,9 +38,10 @@ from benchmarks.harness import (
 from shoal import KK, Concealment, Freeform, KAnonymity, Patterned, anonymize, audit
 from shoal.auditing.reading import read_release
 from shoal.base.randomness import Randomness
+from shoal.kinds.generalized import Cells
 from shoal.measures.queries import draw_queries, query_error
 from shoal.models import Model
-from shoal.recoding import Cells, Recoding
+from shoal.recoding import Recoding
 from shoal.schema import as_frame
 from shoal.table import Table
 

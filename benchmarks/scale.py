@@ -181,7 +181,7 @@ def work(rows: int, block_rows: int, spark: bool = False, cores: int | None = No
         "seconds": seconds,
         "blocks": blocked.certificate["engine"]["blocks"],
         "seconds_in_blocks": blocked.certificate["engine"]["seconds_in_blocks"],
-        "concealment": blocked.audit["concealment"],
+        "concealment": blocked.audit.concealment,
         "resident_mib": max(resident),
     }
 
@@ -232,7 +232,7 @@ def _with_spark(source: Path, schema: shoal.Schema, block_rows: int) -> dict[str
         "seconds": seconds,
         "blocks": engine["blocks"],
         "seconds_in_blocks": engine["seconds_in_blocks"],
-        "concealment": made.audit["concealment"],
+        "concealment": made.audit.concealment,
     }
 
 

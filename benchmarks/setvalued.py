@@ -118,7 +118,7 @@ def _literal(frame: pl.DataFrame, different: int) -> dict[str, Any]:
     return {"seconds": seconds, **lost(recoding)}
 
 
-def lost(recoding: Recoding) -> dict[str, float]:
+def lost(recoding: Recoding) -> dict[str, float | None]:
     """Return what is lost, and around how many records two rows carry the same label."""
     loss = items_loss(recoding)["items"]
     share, everybody = 0.0, loss.error_rate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kinds.domain import RangeDomain
+from shoal.kinds.ranges import RangeDomain
 from shoal.table import Table
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from shoal.base.randomness import Randomness
-from shoal.engines.blocks import Facts, Task, anonymize_block
+from shoal.engines.blocks import BlockFacts, Task, anonymize_block
 from shoal.engines.cutting import CutTree, cut_tree
 from shoal.engines.domains import Reference, Summary, reference, summarize
 from shoal.errors import InfeasibleError
@@ -77,14 +77,14 @@ def released(
     least: int,
     form: Format = "csv",
     method: str | None = None,
-) -> tuple[pl.DataFrame, list[Facts]]:
+) -> tuple[pl.DataFrame, list[BlockFacts]]:
     """Return a release made in blocks and the facts of each; those that are infeasible alone are united."""
     known, tree, table, blocks = blocks_of(frame, schema, model, block_rows=block_rows, least=least)
     kept = pl.DataFrame(table.frame.to_native())
     counts = [blocks.count(block) for block in range(len(tree))]
     task = Task(known, model, method, {}, 1, form)
     units = tree.units(counts, least)
-    made: dict[range, tuple[pl.DataFrame, Facts]] = {}
+    made: dict[range, tuple[pl.DataFrame, BlockFacts]] = {}
     while len(made) < len(units):
         unit = next(each for each in units if each not in made)
         try:

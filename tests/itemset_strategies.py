@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoal.kernels import Subsets
+from shoal.base.ragged import Subsets
 
 Items = frozenset[int]
 
@@ -18,12 +18,12 @@ def packed(records: Iterable[Iterable[int]], width: int) -> Subsets:
     """Return sets as arrays."""
     rows = [sorted(record) for record in records]
     starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    return Subsets(width, starts, np.array([item for row in rows for item in row], dtype=np.int32))
+    return Subsets(starts, np.array([item for row in rows for item in row], dtype=np.int32), width)
 
 
 def unpacked(sets: Subsets) -> list[Items]:
     """Return arrays as sets."""
-    return [frozenset(part.tolist()) for part in np.split(sets.members, sets.starts[1:-1])][
+    return [frozenset(part.tolist()) for part in np.split(sets.values, sets.starts[1:-1])][
         : len(sets.starts) - 1
     ]
 

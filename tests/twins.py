@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, chain, pairwise, permutations
 from typing import Any
 
-from shoal.kernels import RANGE, SET, TREE, Component, Geometry, Intervals, Subsets
+from shoal.base.ragged import Subsets
+from shoal.kernels import RANGE, SET, TREE, Component, Geometry, Intervals
 
 Row = tuple[int, ...]
 PATIENCE = 64
@@ -149,7 +150,7 @@ def contains(attribute: Intervals | Subsets, value: int, code: int) -> bool:
     """Return whether a generalized value, given by its number, contains a code."""
     if isinstance(attribute, Intervals):
         return bool(attribute.low[value] <= code <= attribute.high[value])
-    return code in attribute.members[attribute.starts[value] : attribute.starts[value + 1]]
+    return code in attribute[value]
 
 
 def mondrian(

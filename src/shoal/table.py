@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds import encoding
 from shoal.kinds.domain import Attribute, Codes, Domain, Sensitive
-from shoal.kinds.notation import items_columns
-from shoal.schema import Kind, Missing, Role, Schema, as_frame
+from shoal.schema import Missing, Role, Schema, as_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +119,7 @@ class Table:
         if len(data) == 0:
             raise InputError("the table has no rows", reason=Reason.NO_ROWS)
         _check_names(schema)
-        series = {column.name: encoding.read_cells(data[column.name], column) for column in schema.quasi}
+        series = {column.name: column.kind.read_cells(data[column.name], column) for column in schema.quasi}
         kept = _rows_to_keep(data, series, schema, first_row)
         rows = np.arange(len(data)) if kept is None else np.flatnonzero(kept)
         places = rows + first_row
@@ -130,7 +129,7 @@ class Table:
             series = {name: cells.gather(rows) for name, cells in series.items()}
         given = domains or {}
         attributes = tuple(
-            encoding.attribute(series[column.name], column, places, given.get(column.name), times=times)
+            column.kind.attribute(series[column.name], column, places, given.get(column.name), times=times)
             for column in schema.quasi
         )
         kept_frame = data if kept is None else data[rows]
@@ -139,18 +138,17 @@ class Table:
 
 
 def _check_names(schema: Schema) -> None:
-    """Refuse a table with a column whose name is needed for what a column of items becomes."""
+    """Refuse a table with a column whose name is needed for what another column becomes."""
     for column in schema.quasi:
-        if column.kind is Kind.ITEMS:
-            columns = items_columns(column.name)
-            for name in columns[1:]:
-                if name in schema.names:
-                    raise InputError(
-                        f"column {name!r} has a name that the release needs: {column.name!r} becomes "
-                        f"{listing(columns)}; rename one of the two",
-                        reason=Reason.DUPLICATE_COLUMN,
-                        column=name,
-                    )
+        columns = column.kind.released_columns(column.name)
+        for name in columns[1:]:
+            if name in schema.names:
+                raise InputError(
+                    f"column {name!r} has a name that the release needs: {column.name!r} becomes "
+                    f"{listing(columns)}; rename one of the two",
+                    reason=Reason.DUPLICATE_COLUMN,
+                    column=name,
+                )
 
 
 def _rows_to_keep(

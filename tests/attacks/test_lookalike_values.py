@@ -168,4 +168,4 @@ def test_blocks_count_the_same_values(tmp_path: Path) -> None:
     done = anonymize_file(
         tmp_path / "table.csv", schema_for(), KAnonymity(k=2, p=2), tmp_path / "two", block_rows=100
     )
-    assert done.audit["diversity"][0]["p"] == 2
+    assert done.audit.diversity[0].p == 2

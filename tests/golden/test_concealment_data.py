@@ -11,7 +11,7 @@ import pytest
 from benchmarks import concealment_data
 from benchmarks.concealment_data import SHARES
 from shoal import KAnonymity, Schema, anonymize
-from shoal.kinds.domain import TreeDomain
+from shoal.kinds.trees import TreeDomain
 from shoal.table import Table
 
 

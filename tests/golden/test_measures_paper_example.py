@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from shoal import Freeform, anonymize
-from shoal.kinds.domain import RangeDomain
+from shoal.kinds.ranges import RangeDomain, Ranges
 from shoal.measures.loss import gcp, measure
-from shoal.recoding import Ranges, Recoding
+from shoal.recoding import Recoding
 from shoal.schema import Schema
 from shoal.table import Table
 

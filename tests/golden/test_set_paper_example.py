@@ -10,11 +10,12 @@ from itemset_strategies import packed, unpacked
 
 from shoal import Schema, SetAnonymity, audit
 from shoal.kernels import itemsets
+from shoal.kinds.items import Worlds
 from shoal.measures.items import items_loss
 from shoal.methods.ring import ring_graph
 from shoal.methods.setgraphs import error_rate
 from shoal.methods.setorder import gray_order, short_order, steps
-from shoal.recoding import Recoding, Worlds
+from shoal.recoding import Recoding
 from shoal.recoding.coverage import Graph
 from shoal.release import published
 from shoal.table import Table

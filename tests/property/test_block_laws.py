@@ -15,9 +15,10 @@ from strategies import tables
 import shoal
 from shoal import KK, Concealment, Dissimilarity, Freeform, KAnonymity, KOne, OneK, Patterned, Schema
 from shoal.auditing.reading import read_release
-from shoal.engines.blocks import digest_of, joined_loss, release_schema, total_digest
+from shoal.engines.blocks import digest_of, release_schema, total_digest
 from shoal.engines.joining import Check
 from shoal.errors import InfeasibleError
+from shoal.measures import Loss
 from shoal.models import Model, SetAnonymity, SetDiversity
 from shoal.schema import Column, Kind, Role, as_frame
 from shoal.table import Table
@@ -58,7 +59,7 @@ def test_the_whole_keeps_what_each_block_promises(model: Model, data: st.DataObj
     assert found.holds, found.verdict
     assert sum(each.rows for each in facts) == frame.height
     # What the blocks say of the whole is never better than it is.
-    assert min(each.audit["concealment"] for each in facts) <= found.concealment
+    assert min(each.audit.concealment for each in facts) <= found.concealment
 
 
 @settings(max_examples=60)
@@ -72,9 +73,9 @@ def test_the_loss_of_the_whole_is_the_mean_of_the_blocks(
     whole = Table.encode(frame, schema)
     shown = read_release(as_frame(release), whole)
     by_attribute = [float(column.values.ncp()[column.cell].mean()) for column in shown]
-    joined = joined_loss(facts)
-    assert list(joined["by_attribute"].values()) == pytest.approx(by_attribute)
-    assert joined["gcp"] == pytest.approx(float(whole.weights @ by_attribute))
+    joined = Loss.merge([each.loss for each in facts], [each.rows for each in facts])
+    assert list(joined.by_attribute.values()) == pytest.approx(by_attribute)
+    assert joined.gcp == pytest.approx(float(whole.weights @ by_attribute))
 
 
 @given(frame_and_schema=frames, block_rows=st.integers(2, 8))
@@ -125,7 +126,7 @@ def test_the_check_of_the_whole_passes_what_blocks_release_and_nothing_less(
 
     classes = seen(release).passed(frame.height, digests)
     assert classes is not None
-    assert classes["count"] == len(shoal.audit(frame, release, schema).classes.sizes)
+    assert classes.count == len(shoal.audit(frame, release, schema).classes.sizes)
     with pytest.raises(shoal.InternalError):
         seen(release[1:]).passed(frame.height, digests)
     if release[0].rows() != release[1].rows():
@@ -155,4 +156,6 @@ def test_sets_of_items_keep_their_promise_in_ranges_of_the_gray_order(
     assert found.holds, found.verdict
     whole = Table.encode(frame, schema)
     (shown,) = read_release(as_frame(release), whole)
-    assert joined_loss(facts)["gcp"] == pytest.approx(float(np.mean(shown.values.ncp()[shown.cell])))
+    assert Loss.merge([each.loss for each in facts], [each.rows for each in facts]).gcp == pytest.approx(
+        float(np.mean(shown.values.ncp()[shown.cell]))
+    )

@@ -18,7 +18,6 @@ from shoal import KAnonymity, Schema, anonymize
 from shoal.measures import lower_bound
 from shoal.methods import METHODS
 from shoal.models import CrowdModel, Dissimilarity, Model
-from shoal.recoding import closure
 from shoal.table import Table
 
 # Dissimilarity is about classes, as KAnonymity is, but needs a sensitive column to say anything.
@@ -30,7 +29,7 @@ CROWD_MODELS = [
 def cost(table: Table, crowd: tuple[int, ...]) -> float:
     """Return the NCP of the smallest row around some records."""
     ends = np.array([0, len(crowd)])
-    parts = [closure(a, a.codes[list(crowd)], ends).ncp()[0] for a in table.attributes]
+    parts = [a.domain.closure(a.codes[list(crowd)], ends).ncp()[0] for a in table.attributes]
     return float(table.weights @ np.array(parts))
 
 

@@ -21,7 +21,7 @@ from shoal.methods import Circumstances
 from shoal.methods.concealment import MEASURES, expansion, subsets
 from shoal.methods.concealment import TIGHTENING as EFFORTS
 from shoal.models import CoverageModel
-from shoal.recoding import Recoding, closure
+from shoal.recoding import Recoding
 from shoal.recoding.coverage import Graph
 from shoal.table import Table
 
@@ -107,7 +107,7 @@ def test_rows_only_grow_from_step_to_step(
 
 
 def closed(table: Table, members: list[int]) -> Recoding:
-    values = tuple(closure(a, a.codes[members], np.array([0, len(members)])) for a in table.attributes)
+    values = tuple(a.domain.closure(a.codes[members], np.array([0, len(members)])) for a in table.attributes)
     return Recoding(table, values, np.zeros(1, np.int32))
 
 

@@ -14,12 +14,13 @@ from itemset_strategies import packed, unpacked, vote
 from shoal import InfeasibleError, InputError, Prefixes, Schema, SetAnonymity, SetDiversity, anonymize, audit
 from shoal.base.ragged import Lists
 from shoal.base.randomness import Randomness
+from shoal.kinds.items import Worlds
 from shoal.measures import measure
 from shoal.measures.items import error_rate, items_loss, query_error
 from shoal.methods import METHODS, Circumstances, setgraphs
 from shoal.methods.items import as_items
 from shoal.methods.setdiversity import varied_groups
-from shoal.recoding import Recoding, Worlds
+from shoal.recoding import Recoding
 from shoal.table import Table
 
 ITEMS = "abcdef"
@@ -248,7 +249,7 @@ def test_a_larger_crowd_never_costs_less(drawn: tuple[pl.DataFrame, Schema], k: 
     table = Table.encode(frame, schema)
     domain, codes = table.attributes[0].domain, table.attributes[0].codes
     smaller, larger = (
-        Worlds.closure(domain, codes[:size], np.array([0, size])) for size in (k - 1, min(k, len(codes)))
+        domain.closure(codes[:size], np.array([0, size])) for size in (k - 1, min(k, len(codes)))
     )
     assert smaller.ncp()[0] <= larger.ncp()[0]
     assert larger.covers(np.zeros(k - 1, np.int32), codes[: k - 1]).all()

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals, Subsets
+from shoal.base.ragged import Subsets
+from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals
 
 LARGE = 100_000
 SIZES = st.one_of(st.integers(1, 9), st.sampled_from([LARGE]))
@@ -261,7 +262,7 @@ def generalized_values(draw: st.DrawFn, size: int, pool: list[int]) -> Intervals
         sets.append(set(range(size)) - {pool[0]})
     members = [code for members in sets for code in sorted(members)]
     starts = np.cumsum([0, *map(len, sets)])
-    return Subsets(size, starts.astype(np.int64), np.array(members, np.int32))
+    return Subsets(starts.astype(np.int64), np.array(members, np.int32), size)
 
 
 @settings(max_examples=2 * settings().max_examples)
@@ -345,7 +346,7 @@ def large_consistency_problem() -> tuple[Any, ...]:
     attributes = [Intervals(100, low, (low + rng.integers(-2, 60, 4000)).astype(np.int32))]
     for size, sets in ((40, few), (LARGE, [np.unique(members) for members in many])):
         starts = np.cumsum([0, *map(len, sets)])
-        attributes.append(Subsets(size, starts.astype(np.int64), np.concatenate(sets).astype(np.int32)))
+        attributes.append(Subsets(starts.astype(np.int64), np.concatenate(sets).astype(np.int32), size))
     boxes = np.column_stack([rng.integers(0, number, 4000) for number in (4000, 500, 52)]).astype(np.int32)
     return records, rng.integers(1, 9, 6000), boxes, rng.integers(1, 9, 4000), attributes
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from shoal.auditing.links import Links, links_of
 from shoal.auditing.posterior import Distribution, Labels, Posterior, posterior
+from shoal.base.ragged import Subsets
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError
-from shoal.kernels import MatchingChains, Neighbourhoods, Parts, Subsets, exact_links
+from shoal.kernels import MatchingChains, Neighbourhoods, Parts, exact_links
 from shoal.recoding.coverage import Graph
 
 Edges = NDArray[np.bool_]
@@ -29,7 +30,7 @@ def graph_of(edges: Edges) -> Graph:
     neighbours, record_type = np.unique(edges, axis=0, return_inverse=True)
     columns, row_type = np.unique(neighbours.T, axis=0, return_inverse=True)
     starts = np.concatenate(([0], np.cumsum(columns.sum(axis=1))))
-    values = Subsets(max(len(neighbours), 1), starts, np.nonzero(columns)[1].astype(np.int32))
+    values = Subsets(starts, np.nonzero(columns)[1].astype(np.int32), max(len(neighbours), 1))
     records, boxes = (np.arange(len(types), dtype=np.int32)[:, None] for types in (neighbours, columns))
     return Graph(records, record_type.astype(np.int32), boxes, row_type.astype(np.int32), (values,))
 

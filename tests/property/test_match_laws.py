@@ -10,7 +10,8 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoal.kernels import ConsistencyGraph, Intervals, Subsets
+from shoal.base.ragged import Subsets
+from shoal.kernels import ConsistencyGraph, Intervals
 from shoal.recoding.coverage import Graph, Matches
 
 SIZES = (2, 6, 30, 100, 100_000)
@@ -51,7 +52,7 @@ def graphs(draw: st.DrawFn, most: int) -> Graph:
                 spans[0] = spans[0][:0]
             starts = np.cumsum([0, *map(len, spans)])
             members = np.concatenate([*spans, np.empty(0)])
-            attributes.append(Subsets(size, starts.astype(np.int64), members.astype(np.int32)))
+            attributes.append(Subsets(starts.astype(np.int64), members.astype(np.int32), size))
     cells = np.repeat(np.arange(rows, dtype=np.int32)[:, None], len(sizes), axis=1)
     if rows:
         cells = cells[rng.integers(0, rows, rows)] if draw(st.booleans()) else cells

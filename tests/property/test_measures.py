@@ -14,7 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import as_frame, tables
 
-from shoal.kinds.domain import Attribute, TreeDomain
+from shoal.kinds.domain import Attribute
+from shoal.kinds.trees import TreeDomain
 from shoal.measures import loss
 from shoal.recoding import Recoding
 from shoal.schema import Column, Kind, Role, Schema

@@ -13,6 +13,7 @@ from loose_releases import LooseRelease, loose_releases
 
 from shoal.auditing import crowds as crowds_module
 from shoal.auditing.classes import classes_of
+from shoal.auditing.consistency import graph_of
 from shoal.auditing.proximity import Proximity, proximity_of_classes, proximity_of_records
 from shoal.errors import InputError, Reason
 from shoal.measures.distances import Absolute, Distance, Equality, Least, Norm
@@ -64,7 +65,7 @@ def test_agrees_with_the_definition(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crowds_module, "PAIRS", pairs)  # so that lists are cut into pieces, too
         by_class = proximity_of_classes(classes_of(columns), "ill", carried, distance, **limits)
-        by_record = proximity_of_records(columns, loose.table, "ill", carried, distance, **limits)
+        by_record = proximity_of_records(graph_of(columns, loose.table), "ill", carried, distance, **limits)
     members: dict[tuple[object, ...], list[int]] = {}
     for row, value in zip(loose.released.rows(), values, strict=True):
         members.setdefault(row, []).append(value)
@@ -83,4 +84,4 @@ def test_impossible_limits_are_refused(limits: dict[str, float], loose: LooseRel
         proximity_of_classes(classes_of(loose.columns), "ill", carried, Equality(1), **limits)  # type: ignore[arg-type]
     assert caught.value.reason is Reason.PARAMETER
     with pytest.raises(InputError):
-        proximity_of_records(loose.columns, loose.table, "ill", carried, Equality(1), **limits)  # type: ignore[arg-type]
+        proximity_of_records(graph_of(loose.columns, loose.table), "ill", carried, Equality(1), **limits)  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ from shoal.methods.growth import Growth, grow
 from shoal.methods.matching import CANDIDATES, TOGETHER, cheapest_together, matching
 from shoal.methods.method import Circumstances
 from shoal.methods.sort_greedy import cheapest_first, sort_greedy
-from shoal.recoding import Recoding, closure
+from shoal.recoding import Recoding
 from shoal.table import Table
 
 METHODS = ["greedy", "sort_greedy"]
@@ -187,7 +187,7 @@ def test_all_pairs_are_priced_as_recodings_are(drawn: tuple[Any, Schema], data: 
 
     def cost(groups: NDArray[np.int32]) -> NDArray[np.float64]:
         starts = np.arange(0, groups.size + 1, groups.shape[1], dtype=np.int64)
-        closures = [closure(a, a.codes[groups.ravel()], starts).ncp() for a in table.attributes]
+        closures = [a.domain.closure(a.codes[groups.ravel()], starts).ncp() for a in table.attributes]
         return np.asarray(table.weights @ np.array(closures))
 
     expected = cost(joined).reshape(n, n) - cost(rows)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from itemset_strategies import check_regular, packed, records
 from numpy.typing import NDArray
 
+from shoal.base.ragged import Subsets
 from shoal.base.randomness import Randomness
 from shoal.errors import InfeasibleError, InputError
-from shoal.kernels import Subsets, itemsets
+from shoal.kernels import itemsets
 from shoal.methods.method import Circumstances
 from shoal.methods.setdiversity import (
     Diverse,
@@ -161,7 +162,7 @@ def test_odd_sets(items: list[set[int]]) -> None:
 
 
 def test_one_record() -> None:
-    sets = Subsets(3, np.array([0, 2]), np.array([0, 2], dtype=np.int32))
+    sets = Subsets(np.array([0, 2]), np.array([0, 2], dtype=np.int32), 3)
     for graph in (ring(sets, 1), freeform(sets, 1, circumstances())):
         assert graph.tolist() == [[0]]
         assert error_rate(sets, graph) == 0

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import MARK, tables
 
-from shoal.kinds.domain import RangeDomain, TreeDomain
+from shoal.kinds.ranges import RangeDomain
+from shoal.kinds.trees import TreeDomain
 from shoal.schema import Column, Kind, Missing, Schema
 from shoal.table import Table
 

@@ -22,11 +22,12 @@ from shoal import (
     audit,
     collect_items,
     read_table,
-    written,
 )
-from shoal.auditing.item_reading import read_items
 from shoal.errors import Reason
-from shoal.kinds.domain import Attribute, ItemsDomain
+from shoal.kinds import notation
+from shoal.kinds.domain import Attribute
+from shoal.kinds.item_sets import read_items
+from shoal.kinds.items import ItemsDomain
 from shoal.methods import METHODS
 from shoal.models import Model
 from shoal.schema import Column, Kind, as_frame
@@ -184,9 +185,9 @@ def test_releases_have_the_flavour_that_went_in(flavour: str) -> None:
 
 
 def test_names_are_written_and_read() -> None:
-    assert written.write_items(["a b", "*", "x"]) == "a\\ b \\* x"
+    assert notation.write_items(["a b", "*", "x"]) == "a\\ b \\* x"
     for names in ([], ["*"], AWKWARD, *([name] for name in AWKWARD)):
-        assert written.read_items(written.write_items(names)) == names
+        assert notation.read_items(notation.write_items(names)) == names
 
 
 def read(frame: pl.DataFrame, original: list[list[str]]) -> list[list[int]]:

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from shoal import Schema, kernels
 from shoal.auditing.reading import read_release
-from shoal.kernels import RANGE, SET, Geometry, Intervals, Subsets
+from shoal.base.ragged import Subsets
+from shoal.kernels import RANGE, SET, Geometry, Intervals
 from shoal.kinds.hierarchy import Hierarchy
-from shoal.recoding import Ranges
+from shoal.kinds.ranges import Ranges
 from shoal.recoding.coverage import Graph, Matches
 from shoal.schema import as_frame
 from shoal.table import Table
@@ -82,7 +83,7 @@ def test_k_rows_for_each_record_and_one_match(k: int) -> None:
     a, b = list(range(k + 1)), list(range(k + 1, 2 * k + 1))  # the values a_i and b_i
     sets = [[a[0], *b[: k - 1]], *[a] * (k - 1), a[1:], *[b] * k]
     starts = np.cumsum([0, *map(len, sets)])
-    values = Subsets(2 * k + 1, starts, np.array([code for members in sets for code in members], np.int32))
+    values = Subsets(starts, np.array([code for members in sets for code in members], np.int32), 2 * k + 1)
     everybody = np.arange(2 * k + 1, dtype=np.int32)
     graph = Graph(everybody[:, None], everybody, everybody[:, None], everybody, (values,))
     assert min(map(min, graph.degrees())) == k
@@ -209,7 +210,7 @@ def neighbourhoods(n: int, k: int, suppressed: float) -> Graph:
             sets = np.append(np.bincount(pairs // size, minlength=n), size)
             everything = np.append(pairs % size, np.arange(size))
             attributes.append(
-                Subsets(size, np.concatenate(([0], np.cumsum(sets))), everything.astype(np.int32))
+                Subsets(np.concatenate(([0], np.cumsum(sets))), everything.astype(np.int32), size)
             )
     cells = cells[rng.permutation(n)]
     (record_type, record), (row_type, row) = kernels.group_rows(codes), kernels.group_rows(cells)
@@ -226,7 +227,7 @@ def covers(graph: Graph, rows: NDArray[np.int64], record: NDArray[np.int32]) -> 
             inside &= (attribute.low[value] <= code) & (code <= attribute.high[value])
         else:
             owner = np.repeat(np.arange(len(attribute.starts) - 1), np.diff(attribute.starts))
-            inside &= np.isin(value, owner[attribute.members == code])
+            inside &= np.isin(value, owner[attribute.values == code])
     return inside
 
 

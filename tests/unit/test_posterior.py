@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 from shoal import KAnonymity, Schema, anonymize
 from shoal.auditing.posterior import Posterior, labels_of, posterior
-from shoal.auditing.reading import read_release
+from shoal.auditing.released import ReleasedTable
 from shoal.kinds.hierarchy import Hierarchy
-from shoal.recoding.coverage import Graph
 from shoal.samples import hospital
-from shoal.schema import Column, Kind, Role, as_frame
+from shoal.schema import Column, Kind, Role
 from shoal.table import Table
 
 
 def posterior_of(original: Any, released: Any, schema: Schema, k: int) -> Posterior:
     """Return what the adversary believes who has both tables."""
-    table, frame = Table.encode(original, schema), as_frame(released)
-    columns = read_release(frame, table)
-    cells = np.column_stack([column.cell for column in columns])
-    graph = Graph.of(table.codes, cells, [column.values for column in columns])
-    return posterior(graph, graph.matches(), labels_of(table, frame), k=k)
+    table = Table.encode(original, schema)
+    release = ReleasedTable(released, table)
+    return posterior(release.graph, release.matches, labels_of(table, release.sensitive), k=k)
 
 
 def test_the_example_of_concealment() -> None:
@@ -65,10 +61,11 @@ def test_values_are_compared_as_text_and_missing_ones_are_equal(marks: tuple[str
             Column("code", role=Role.SENSITIVE, missing_marks=marks),
         )
     )
-    (labels,) = labels_of(Table.encode(original, schema), as_frame(released))
+    table = Table.encode(original, schema)
+    (labels,) = labels_of(table, ReleasedTable(released, table).sensitive)
     assert labels.of_record[[1, 0]].tolist() == labels.of_row[:2].tolist()
     assert len({*labels.of_record.tolist(), *labels.of_row.tolist()}) == 4
-    assert labels_of(Table.encode(original, schema), as_frame(released.drop("code"))) == ()
+    assert labels_of(table, ReleasedTable(released.drop("code"), table).sensitive) == ()
 
 
 def test_in_classes_the_best_guess_is_one_of_the_class() -> None:

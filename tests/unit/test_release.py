@@ -14,9 +14,11 @@ import pyarrow as pa
 import pytest
 
 from shoal import InputError, InternalError, KAnonymity, Schema, anonymize, read_table
+from shoal.auditing import released
 from shoal.base.randomness import Randomness
 from shoal.recoding import Recoding
 from shoal.release import publish
+from shoal.release import release as publishing
 from shoal.samples import hospital
 from shoal.table import Table
 
@@ -163,3 +165,43 @@ def test_progress_may_cancel_a_run() -> None:
     frame = patients()
     with pytest.raises(CancelledError):
         anonymize(frame, schema_of(frame), KAnonymity(k=5), progress=stop)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_what_is_saved_was_rendered_audited_and_read_once(
+    flavour: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    for module, name in (
+        (publishing, "published"),
+        (publishing, "audit_table"),
+        (released, "read_release"),
+        (released, "encode_sensitive"),
+        (released, "graph_of"),
+    ):
+        original = getattr(module, name)
+
+        def counted(*given: Any, of: str = name, call: Any = original, **named: Any) -> Any:
+            calls.append(of)
+            return call(*given, **named)
+
+        monkeypatch.setattr(module, name, counted)
+    frame = FLAVOURS[flavour](patients())
+    own = "parquet" if flavour == "pyarrow" else "csv"
+    release = anonymize(frame, schema_of(frame), KAnonymity(k=5, l=2))
+    assert len(release.table) == N
+    for _ in range(2):
+        release.save(tmp_path / "own", form=own, overwrite=True)
+    once = ["published", "audit_table", "read_release", "graph_of", "encode_sensitive"]
+    assert sorted(calls) == sorted(once)
+    for _ in range(2):
+        release.save(tmp_path / "other", form="csv" if own == "parquet" else "parquet", overwrite=True)
+    assert sorted(calls) == sorted(2 * once)
+
+
+def test_a_frame_that_its_owner_changes_is_not_what_is_saved(tmp_path: Path) -> None:
+    frame = patients().to_pandas()
+    release = anonymize(frame, schema_of(frame), KAnonymity(k=5))
+    release.table["diagnosis"] = release.key.astype(str)
+    release.save(tmp_path / "out")
+    assert set(read_table(tmp_path / "out" / "release.csv")["diagnosis"]) <= set(frame["diagnosis"])

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.auditing.carried import carried_along
-from shoal.auditing.classes import Classes, classes_of, diversity_of
-from shoal.auditing.consistency import consistency_of, diversity_around, graph_of
 from shoal.auditing.contribution import contributions_of
 from shoal.auditing.outcome import Audit
 from shoal.auditing.posterior import labels_of, posterior
-from shoal.auditing.principles import Principles, principles_of
 from shoal.auditing.proximity import proximity_of_classes, proximity_of_records
-from shoal.auditing.reading import ReleasedColumn, read_release
+from shoal.auditing.reading import ReleasedColumn
+from shoal.auditing.released import ReleasedTable
 from shoal.auditing.risks import consistency_with_population, risks_of
 from shoal.auditing.rules import rule_for
 from shoal.auditing.suppression import suppressions_of
 from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
-from shoal.kinds.encoding import sensitive as encode_sensitive
-from shoal.measures.distances import (
-    Distance,
-    Equality,
-    LinearDistance,
-    distance_of,
-    distance_over,
-    has_distance,
-)
+from shoal.measures.distances import has_distance
 from shoal.models import Dissimilarity, Model
-from shoal.schema import Column, Role, Schema, as_frame
+from shoal.schema import Role, Schema, as_frame
 from shoal.table import Table
 
 WORST_COMBINATIONS = 5
@@ -98,17 +86,17 @@ def audit(
     if (delta is not None or distance is not None) and epsilon is None:
         raise InputError("delta and distance say nothing without an epsilon", reason=Reason.PARAMETER)
     table = Table.encode(original, schema, times=True)
-    found = audit_table(
-        table,
-        released,
+    records = None if key is None else _records(key, table, len(as_frame(released)))
+    release = ReleasedTable(released, table, records)
+    found = _audited(
+        release,
         model,
-        None if key is None else _records(key, table, len(as_frame(released))),
         may_leave_out=may_leave_out,
         thorough=True,
         posterior_seconds=posterior,
     )
     if epsilon is not None:
-        found = _with_proximity(found, table, released, epsilon, delta, distance)
+        found = _with_proximity(found, release, epsilon, delta, distance)
     if population is not None:
         everybody = consistency_with_population(released, population, schema)
         risks = risks_of(found.classes, found.consistency, population=everybody)
@@ -137,87 +125,88 @@ def audit_table(
     thorough
         Whether to look at what no promise is about, too: contributions, uniqueness and diversity.
     """
+    return _audited(
+        ReleasedTable(released, table, key),
+        model,
+        may_leave_out=may_leave_out,
+        thorough=thorough,
+        posterior_seconds=posterior_seconds,
+    )
+
+
+def _audited(
+    release: ReleasedTable,
+    model: Model | None,
+    *,
+    may_leave_out: bool = False,
+    thorough: bool = False,
+    posterior_seconds: float | None = None,
+) -> Audit:
+    """Return what `audit_table` finds out about a release."""
     rule = None if model is None else rule_for(model)
     needs = frozenset() if rule is None else rule.needs
-    frame = as_frame(released)
-    columns = read_release(frame, table)
-    classes = classes_of(columns)
-    graph = graph_of(columns, table)
-    consistency = consistency_of(columns, table, key, graph)
-    matches = graph.matches(key)
-    sensitive = [column for column in table.schema.sensitive if column.name in frame.columns]
-    diversity = tuple(diversity_of(frame, column, classes) for column in sensitive)
-    whole = Classes(np.zeros_like(classes.of_row), np.array([len(frame)]))
+    table = release.table
+    around = (thorough or rule is None or "around" in needs) and release.consistency.rows_of_record.any()
     found = Audit(
         len(table),
-        len(frame),
-        classes,
-        consistency,
-        matches,
-        risks_of(classes, consistency),
-        diversity,
+        len(release),
+        release.classes,
+        release.consistency,
+        release.matches,
+        risks_of(release.classes, release.consistency),
+        release.diversity,
         model,
-        diversity_overall=tuple(diversity_of(frame, column, whole) for column in sensitive),
-        suppressions=suppressions_of(columns, table) if "suppressions" in needs else (),
+        diversity_around=release.diversity_around if around else (),
+        diversity_consistent=release.diversity_consistent if around else (),
+        diversity_overall=release.diversity_overall,
+        suppressions=suppressions_of(release.columns, table) if "suppressions" in needs else (),
     )
-    if (thorough or rule is None or "around" in needs) and consistency.rows_of_record.any():
-        around = tuple(diversity_around(frame, column, graph) for column in sensitive)
-        found = replace(found, diversity_around=around, diversity_consistent=around)
-        if (matches.matches_of_record < consistency.rows_of_record).any():
-            matched = tuple(diversity_around(frame, column, graph, matches) for column in sensitive)
-            found = replace(found, diversity_around=matched)
-    if isinstance(model, Dissimilarity) and "proximity" in needs and sensitive:
-        near = proximity_of_classes(
-            classes,
-            *_composite(frame, table.schema, model.distance),
-            epsilon=model.epsilon,
-            delta=model.delta,
-        )
-        found = replace(found, proximity=(near,))
-    if thorough and found.k > 1:
-        close = model.epsilon if isinstance(model, Dissimilarity) else None
-        found = replace(found, principles=_principles(frame, sensitive, classes, close))
+    close = None
+    if isinstance(model, Dissimilarity):
+        close = model.epsilon
+        if "proximity" in needs and release.sensitive:
+            what = release.composite(table.schema.sensitive, model.distance)
+            near = proximity_of_classes(release.classes, *what, epsilon=close, delta=model.delta)
+            found = replace(found, proximity=(near,))
     if thorough:
         names = [attribute.column.name for attribute in table.attributes]
         found = replace(
             found,
-            contributions=contributions_of(columns, table) if len(columns) > 1 else (),
+            principles=release.principles(close) if found.k > 1 else (),
+            contributions=contributions_of(release.columns, table) if len(names) > 1 else (),
             uniqueness=uniqueness(table.codes, names, most=WORST_COMBINATIONS),
         )
-    if posterior_seconds is not None and matches.unmatched_rows == 0:
+    if posterior_seconds is not None and release.matches.unmatched_rows == 0:
         promised = None if model is None else model.crowd
-        labels = labels_of(table, frame)
-        found = replace(
-            found, posterior=posterior(graph, matches, labels, k=promised, seconds=posterior_seconds)
-        )
+        labels = labels_of(table, release.sensitive)
+        links = posterior(release.graph, release.matches, labels, k=promised, seconds=posterior_seconds)
+        found = replace(found, posterior=links)
     findings = (
-        *_leaks(frame, table.schema),
-        *_strangers(columns, found, may_leave_out or (model is not None and model.may_leave_out)),
+        *_leaks(release),
+        *_strangers(release.columns, found, may_leave_out or (model is not None and model.may_leave_out)),
         *(() if rule is None else rule.check(model, found, table.schema)),
     )
-    carried = carried_along(frame, table, columns)
+    carried = carried_along(release.frame, table, release.columns)
     warnings = tuple(each.warning for each in carried)
     return replace(found, findings=findings, carried=carried, warnings=warnings)
 
 
 def _with_proximity(
     found: Audit,
-    table: Table,
-    released: Any,
+    release: ReleasedTable,
     epsilon: float,
     delta: float | None,
     distance: str | Callable[[Any, Any], float] | None,
 ) -> Audit:
     """Add the proximity risk of the sensitive columns that have a distance, or of all as one by this one."""
-    frame = as_frame(released)
-    columns = read_release(frame, table)
+    columns = release.table.schema.sensitive
     if distance is not None:
-        measured = [_composite(frame, table.schema, distance)]
+        measured = [release.composite(columns, distance)]
     else:
         measured = [
-            _composite(frame, Schema((column,)), None)
-            for column in table.schema.sensitive
-            if column.name in frame.columns and has_distance(column)
+            release.composite([column], None)
+            for column in columns
+            if column.name in release.sensitive and has_distance(column)
         ]
     if not measured:
         raise InputError(
@@ -227,32 +216,9 @@ def _with_proximity(
         )
     in_classes, around = [], []
     for what in measured:
-        in_classes.append(proximity_of_classes(found.classes, *what, epsilon=epsilon, delta=delta))
-        around.append(proximity_of_records(columns, table, *what, epsilon=epsilon, delta=delta))
+        in_classes.append(proximity_of_classes(release.classes, *what, epsilon=epsilon, delta=delta))
+        around.append(proximity_of_records(release.graph, *what, epsilon=epsilon, delta=delta))
     return replace(found, proximity=tuple(in_classes), proximity_around=tuple(around))
-
-
-def _composite(
-    frame: nw.DataFrame[Any], schema: Schema, distance: str | Callable[[Any, Any], float] | None
-) -> tuple[str, NDArray[np.int32], Distance]:
-    """Return the sensitive columns of a release as one: its name, the value of each row, and the distance."""
-    columns = [column for column in schema.sensitive if column.name in frame.columns]
-    shown = [encode_sensitive(frame[column.name], column) for column in columns]
-    return " and ".join(column.name for column in columns), *distance_over(shown, columns, distance)
-
-
-def _principles(
-    frame: nw.DataFrame[Any], columns: Sequence[Column], classes: Classes, epsilon: float | None
-) -> tuple[Principles, ...]:
-    """Return what other principles say of sensitive columns, by the distance that suits each."""
-    found = []
-    for column in columns:
-        shown = encode_sensitive(frame[column.name], column)
-        distance: LinearDistance = Equality(len(shown))
-        with suppress(InputError):  # a release may hold other values than its schema says
-            distance = distance_of(shown.values, column)
-        found.append(principles_of(classes, column.name, shown.codes, distance, epsilon))
-    return tuple(found)
 
 
 def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) -> NDArray[np.int64]:
@@ -276,9 +242,10 @@ def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) ->
     return places
 
 
-def _leaks(frame: nw.DataFrame[Any], schema: Schema) -> Iterator[str]:
+def _leaks(release: ReleasedTable) -> Iterator[str]:
     """Yield what stands in the release and must not, whatever was promised."""
-    names = [column.name for column in schema.having(Role.IDENTIFIER) if column.name in frame.columns]
+    identifiers = release.table.schema.having(Role.IDENTIFIER)
+    names = [column.name for column in identifiers if column.name in release.frame.columns]
     if names:
         yield f"the release still has the identifying columns {listing(names)}"
 

@@ -13,11 +13,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.auditing.reading import ReleasedColumn
+from shoal.base.fresh_columns import rebuilt
 from shoal.errors import InputError
-from shoal.kinds.domain import Attribute, ItemsDomain
+from shoal.kinds import moments
+from shoal.kinds.domain import Attribute
 from shoal.kinds.encoding import factorize, to_polars
 from shoal.kinds.normalization import normalized
-from shoal.kinds.notation import items_columns
 from shoal.schema import Role
 from shoal.table import Table
 
@@ -106,11 +107,7 @@ def carried_along(
     generalized = {
         name
         for attribute in table.attributes
-        for name in (
-            items_columns(attribute.column.name)
-            if isinstance(attribute.domain, ItemsDomain)
-            else (attribute.column.name,)
-        )
+        for name in attribute.column.kind.released_columns(attribute.column.name)
     }
     identifiers = {column.name for column in table.schema.having(Role.IDENTIFIER)}
     sensitive = {column.name for column in table.schema.sensitive}
@@ -202,7 +199,7 @@ class _Original:
         for name in self._identifiers:
             yield name, f"identifier {name!r}"
         for attribute, _ in hidden:
-            if not isinstance(attribute.domain, ItemsDomain):
+            if not attribute.column.kind.several:
                 yield attribute.column.name, f"quasi-identifier {attribute.column.name!r}"
 
     def repeated(self, name: str, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[str]:
@@ -348,7 +345,7 @@ def _keys(cells: pl.Series) -> pl.Series | None:
     """Return texts that are equal where values are the same but for spelling; None for nested values."""
     if isinstance(cells.dtype, NESTED):
         return None
-    if cells.dtype == pl.Duration:
+    if cells.dtype == pl.Duration or moments.beyond(cells).any():  # which no text can hold
         cells = cells.to_physical()
     if cells.dtype.is_temporal():
         return cells.cast(pl.String).str.replace(r"[ T]00:00:00(\.0+)?$", "")
@@ -370,6 +367,7 @@ def _cells(series: nw.Series[Any]) -> pl.Series:
     if cells.dtype == pl.Object:
         pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
         cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
+    cells = rebuilt(cells)  # of an extension type, the values that it is stored as
     if isinstance(cells.dtype, pl.Categorical | pl.Enum) or cells.dtype == pl.Null:
         cells = cells.cast(pl.String)
     if cells.dtype == pl.String:

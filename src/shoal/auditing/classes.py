@@ -6,14 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.auditing.reading import ReleasedColumn
-from shoal.kinds.encoding import sensitive as encode_sensitive
-from shoal.schema import Column
+from shoal.base.tally import Often, merged
+from shoal.kinds.domain import Sensitive
+
+BINS = np.linspace(0.0, 1.0, 11)
+"""Shares of a crowd are counted between these."""
+
+
+def bin_of(shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return between which of `BINS` shares are; one of the ends, such as a half, is in the bin below it."""
+    return np.digitize(shares - 1e-9, BINS[1:-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,17 +33,30 @@ class Classes:
         The class of each row.
     sizes
         How many rows each class has.
+    often
+        How many classes have each size, if they are counted by size; no row then has a class.
     """
 
     of_row: NDArray[np.int32]
     sizes: NDArray[np.int64]
+    often: Often = None
+
+    @property
+    def count(self) -> int:
+        """The number of classes."""
+        return len(self.sizes) if self.often is None else int(self.often.sum())
+
+    @classmethod
+    def merge(cls, parts: Sequence[Classes]) -> Classes:
+        """Return the classes of several releases together, counted by size."""
+        return cls(np.empty(0, np.int32), *merged((part.sizes, part.often) for part in parts))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
         return {
-            "count": len(self.sizes),
+            "count": self.count,
             "smallest": int(self.sizes.min()),
-            "mean": float(self.sizes.mean()),
+            "mean": float(np.average(self.sizes, weights=self.often)),
             "largest": int(self.sizes.max()),
         }
 
@@ -55,12 +75,39 @@ class Diversity:
         The share of the most frequent value in each crowd.
     entropy
         The entropy of the values in each crowd, in nats.
+    people
+        How many people are in each crowd.
     """
 
     column: str
     distinct: NDArray[np.int64]
     highest: NDArray[np.float64]
     entropy: NDArray[np.float64]
+    people: NDArray[np.int64]
+
+    @classmethod
+    def merge(cls, parts: Sequence[Diversity]) -> Diversity:
+        """Return the worst crowd in each of `BINS`, with all people there, of several releases together."""
+        highest = np.concatenate([part.highest for part in parts])
+        bins = bin_of(highest)
+        order = np.argsort(bins, kind="stable")
+        starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
+
+        def worst(of: np.ufunc, name: str) -> NDArray[Any]:
+            everything = np.concatenate([getattr(part, name) for part in parts])
+            return np.asarray(of.reduceat(everything[order], starts))
+
+        return cls(
+            parts[0].column,
+            worst(np.minimum, "distinct"),
+            worst(np.maximum, "highest"),
+            worst(np.minimum, "entropy"),
+            worst(np.add, "people"),
+        )
+
+    def people_by_share(self) -> NDArray[np.int64]:
+        """Return how many people are in a crowd whose most frequent value has such a share, by `BINS`."""
+        return np.bincount(bin_of(self.highest), self.people, len(BINS) - 1).astype(np.int64)
 
     @property
     def p(self) -> int:
@@ -94,17 +141,17 @@ def classes_of(columns: Sequence[ReleasedColumn]) -> Classes:
     return Classes(of_row, np.bincount(of_row))
 
 
-def diversity_of(frame: nw.DataFrame[Any], sensitive: Column, classes: Classes) -> Diversity:
+def diversity_of(column: Sensitive, classes: Classes) -> Diversity:
     """Return how varied a sensitive column of the release is in each class, O(n log n)."""
-    column = encode_sensitive(frame[sensitive.name], sensitive)
     values = len(column)
     pairs, often = np.unique(classes.of_row.astype(np.int64) * values + column.codes, return_counts=True)
     owner = pairs // values
     starts = np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
     shares = often / classes.sizes[owner]
     return Diversity(
-        sensitive.name,
+        column.name,
         np.diff(np.append(starts, len(owner))),
         np.maximum.reduceat(shares, starts),
         np.maximum(-np.add.reduceat(shares * np.log(shares), starts), 0.0),
+        classes.sizes,
     )

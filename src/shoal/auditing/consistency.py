@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.auditing.classes import Diversity
 from shoal.auditing.reading import ReleasedColumn
-from shoal.kinds.encoding import sensitive as encode_sensitive
+from shoal.base.tally import Often, merged, total
+from shoal.kinds.domain import Sensitive
 from shoal.recoding.coverage import Graph, Matches
-from shoal.schema import Column
 from shoal.table import Table
 
 
@@ -30,21 +29,33 @@ class Consistency:
         For each released row, the number of original records it could belong to.
     strayed
         How many released rows do not cover the record they were made from; None if nobody said which that is.
+    records_often, rows_often
+        How many records and rows have each of these numbers, if they are counted by number.
     """
 
     rows_of_record: NDArray[np.int64]
     records_of_row: NDArray[np.int64]
     strayed: int | None
+    records_often: Often = None
+    rows_often: Often = None
+
+    @classmethod
+    def merge(cls, parts: Sequence[Consistency]) -> Consistency:
+        """Return what is consistent within each of several releases, counted by number."""
+        rows, records_often = merged((part.rows_of_record, part.records_often) for part in parts)
+        records, rows_often = merged((part.records_of_row, part.rows_often) for part in parts)
+        strayed = [part.strayed for part in parts if part.strayed is not None]
+        return cls(rows, records, sum(strayed) if strayed else None, records_often, rows_often)
 
     @property
     def records_without_row(self) -> int:
         """How many records are consistent with no released row."""
-        return int((self.rows_of_record == 0).sum())
+        return total(self.rows_of_record == 0, self.records_often)
 
     @property
     def rows_without_record(self) -> int:
         """How many released rows are consistent with no record."""
-        return int((self.records_of_row == 0).sum())
+        return total(self.records_of_row == 0, self.rows_often)
 
     @property
     def rows_per_record(self) -> int:
@@ -106,9 +117,7 @@ def consistency_of(
     return Consistency(rows, records, strayed)
 
 
-def diversity_around(
-    frame: nw.DataFrame[Any], sensitive: Column, graph: Graph, matches: Matches | None = None
-) -> Diversity:
+def diversity_around(column: Sensitive, graph: Graph, matches: Matches | None = None) -> Diversity:
     """Return how varied a sensitive column is among the released rows around each record.
 
     Takes about as much work as `consistency_of`, however many values there are. Records without any row,
@@ -116,22 +125,20 @@ def diversity_around(
 
     Parameters
     ----------
-    frame
-        The release.
-    sensitive
-        The column, as the schema describes it.
+    column
+        The column of the release.
     graph
         Which rows each record is consistent with.
     matches
         The matches of this graph, if only those count.
     """
-    values = encode_sensitive(frame[sensitive.name], sensitive)
-    found = graph.count_labels(values.codes, len(values), matches)
+    found = graph.count_labels(column.codes, len(column), matches)
     some = graph.record_type[found.boxes[graph.record_type] > 0]
     rows = found.boxes[some].astype(np.float64)
     return Diversity(
-        sensitive.name,
+        column.name,
         found.distinct[some],
         found.most[some] / rows,
         np.maximum(np.log(rows) - found.logs[some] / rows, 0.0),
+        np.ones(len(some), dtype=np.int64),
     )

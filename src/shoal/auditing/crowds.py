@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -12,10 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.auditing.classes import Classes
-from shoal.auditing.consistency import graph_of
-from shoal.auditing.reading import ReleasedColumn
 from shoal.recoding.coverage import Graph
-from shoal.table import Table
 
 PAIRS = 1 << 22
 """So many pairs, of a record and a row or of two values, are listed at a time."""
@@ -77,7 +74,7 @@ def crowds_of_classes(classes: Classes, values: NDArray[np.integer[Any]]) -> His
 
 
 def crowds_of_records(
-    columns: Sequence[ReleasedColumn], table: Table, values: NDArray[np.integer[Any]]
+    graph: Graph, values: NDArray[np.integer[Any]]
 ) -> Iterator[tuple[NDArray[np.int64], Histograms]]:
     """Yield what the crowds of some records carry, until all had their turn.
 
@@ -86,10 +83,8 @@ def crowds_of_records(
 
     Parameters
     ----------
-    columns
-        The release as an outsider reads it.
-    table
-        The original.
+    graph
+        Which rows could be whose.
     values
         The value that each row carries.
 
@@ -98,7 +93,6 @@ def crowds_of_records(
     tuple
         How many records have each crowd, and the crowds.
     """
-    graph = graph_of(columns, table)
     sizes = np.zeros(len(graph.records), dtype=np.int64)
     sizes[graph.record_type] = graph.degrees()[0]
     types, members = _different(graph, sizes)

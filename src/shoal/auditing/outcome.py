@@ -13,13 +13,13 @@ from shoal.auditing.contribution import Contribution
 from shoal.auditing.posterior import Posterior
 from shoal.auditing.principles import Principles
 from shoal.auditing.proximity import Proximity
-from shoal.auditing.risks import Risks
+from shoal.auditing.risks import Risks, risks_of
 from shoal.auditing.suppression import Suppression
 from shoal.auditing.uniqueness import Combination
 from shoal.base.markup import facts_html
 from shoal.errors import PromiseError, Reason
 from shoal.models import Dissimilarity, Model
-from shoal.recoding.coverage import Matches
+from shoal.recoding.coverage import MatchCounts
 
 Status = Literal["holds", "caution", "broken"]
 """Whether a guarantee holds; holds, but another column could identify records; or does not hold."""
@@ -76,13 +76,15 @@ class Audit:
         Columns beside the quasi-identifiers that could identify records.
     warnings
         The same in plain words: no part of the guarantee is broken, but its reader should know.
+    not_checked
+        What could not be looked at because the release was made block by block; None if it was not.
     """
 
     records: int
     rows: int
     classes: Classes
     consistency: Consistency
-    matches: Matches
+    matches: MatchCounts
     risks: Risks
     diversity: tuple[Diversity, ...]
     promise: Model | None
@@ -99,6 +101,37 @@ class Audit:
     principles: tuple[Principles, ...] = ()
     carried: tuple[Carried, ...] = ()
     warnings: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] | None = None
+
+    @classmethod
+    def merge(cls, audits: Sequence[Audit]) -> Audit:
+        """Return what was found in several releases that are published together, such as those of blocks.
+
+        Levels are those of the worst release. In the whole they are no worse: rows of other releases that a
+        person fits add to the crowd. What cannot be merged is absent, and nothing is kept of single records:
+        numbers are counted. The merged audit of one release is small enough to be passed on.
+        """
+        first = audits[0]
+        classes = Classes.merge([each.classes for each in audits])
+        consistency = Consistency.merge([each.consistency for each in audits])
+        parts: dict[str, Any] = {
+            name: tuple(kind.merge(each) for each in zip(*(getattr(a, name) for a in audits), strict=True))
+            for name, kind in _MERGED.items()
+        }
+        return cls(
+            sum(each.records for each in audits),
+            sum(each.rows for each in audits),
+            classes,
+            consistency,
+            MatchCounts.merge([each.matches for each in audits]),
+            risks_of(classes, consistency, threshold=first.risks.threshold),
+            promise=first.promise,
+            findings=tuple(sorted({finding for each in audits for finding in each.findings})),
+            suppressions=Suppression.merge([each.suppressions for each in audits]),
+            carried=first.carried if len(audits) == 1 else (),
+            warnings=first.warnings if len(audits) == 1 else (),
+            **parts,
+        )
 
     @property
     def k(self) -> int:
@@ -124,7 +157,11 @@ class Audit:
             crowd = f"at least {self.concealment} released rows"
             but = f", but {worded(self.warnings)}" if self.warnings else ""
             return f"Each person hides among {crowd}{but}; no promise was asked for."
-        return verdict_of(self.promise.sentence(), self.warnings)
+        promise = self.promise.sentence()
+        if not self.warnings:
+            return f"The promise holds: {promise}."
+        said = worded(self.warnings)
+        return f"The guarantee holds for the quasi-identifiers, but {said}. Promised: {promise}."
 
     @property
     def status(self) -> Status:
@@ -136,7 +173,7 @@ class Audit:
         consistent = self.consistency
         facts = [
             ("rows", f"{self.rows} released of {self.records} records"),
-            ("classes of equal rows", f"{len(self.classes.sizes)}; size of the smallest: {self.k}"),
+            ("classes of equal rows", f"{self.classes.count}; size of the smallest: {self.k}"),
             ("each record fits", f"at least {consistent.rows_per_record} of the released rows"),
             ("each row fits", f"at least {int(consistent.records_of_row.min())} of the records"),
             (
@@ -188,8 +225,8 @@ class Audit:
         """
         if not self.holds:
             raise PromiseError(self.verdict)
-        if strict:
-            require_no_warnings(self.verdict, self.warnings)
+        if strict and self.warnings:
+            raise PromiseError(self.verdict, reason=Reason.CAUTION)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, for JSON."""
@@ -220,25 +257,15 @@ class Audit:
             "suppressions": [each.as_dict() for each in self.suppressions],
             "principles": [each.as_dict() for each in self.principles],
             "carried": [each.as_dict() for each in self.carried],
+            **({} if self.not_checked is None else {"not_checked": list(self.not_checked)}),
         }
 
 
-def require_no_warnings(verdict: str, warnings: Sequence[str]) -> None:
-    """Raise an error with the verdict if there are warnings."""
-    if warnings:
-        raise PromiseError(verdict, reason=Reason.CAUTION)
-
-
-def verdict_of(promise: str, warnings: Sequence[str]) -> str:
-    """Return the verdict on a release that keeps its promise, with what its reader should know.
-
-    Parameters
-    ----------
-    promise
-        What was promised, as a sentence.
-    warnings
-        What other columns could tell.
-    """
-    if not warnings:
-        return f"The promise holds: {promise}."
-    return f"The guarantee holds for the quasi-identifiers, but {worded(warnings)}. Promised: {promise}."
+_MERGED: dict[str, Any] = {
+    "diversity": Diversity,
+    "diversity_around": Diversity,
+    "diversity_consistent": Diversity,
+    "proximity": Proximity,
+    "proximity_around": Proximity,
+}
+"""The parts of an audit that are merged column by column."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.auditing.links import Links, links_of
 from shoal.base.randomness import Randomness
+from shoal.kinds.domain import Sensitive
 from shoal.kinds.encoding import comparable
-from shoal.kinds.encoding import sensitive as encode_sensitive
 from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
 
@@ -257,13 +256,21 @@ def posterior(
     )
 
 
-def labels_of(table: Table, released: nw.DataFrame[Any]) -> tuple[Labels, ...]:
-    """Return the sensitive columns that a table and its release share; values are compared as texts."""
+def labels_of(table: Table, released: Mapping[str, Sensitive]) -> tuple[Labels, ...]:
+    """Return the sensitive columns that a table and its release share; values are compared as texts.
+
+    Parameters
+    ----------
+    table
+        The original.
+    released
+        The sensitive columns of the release, by name.
+    """
     found = []
     for column, original in zip(table.schema.sensitive, table.sensitive, strict=True):
-        if column.name not in released.columns:
+        shown = released.get(column.name)
+        if shown is None:
             continue
-        shown = encode_sensitive(released[column.name], column)
         numbers: dict[str | None, int] = {}
         of_record, of_row = (
             np.array(

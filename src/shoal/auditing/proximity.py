@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.auditing.classes import Classes
+from shoal.auditing.classes import BINS, Classes, bin_of
 from shoal.auditing.crowds import Histograms, crowds_of_classes, crowds_of_records, stretches
-from shoal.auditing.reading import ReleasedColumn
+from shoal.base.tally import merged
 from shoal.errors import InputError, Reason
 from shoal.kernels import ROUNDING
 from shoal.measures.distances import Distance, LinearDistance
-from shoal.table import Table
+from shoal.recoding.coverage import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,17 @@ class Proximity:
     delta: float | None
     risks: NDArray[np.float64]
     weights: NDArray[np.int64]
+
+    @classmethod
+    def merge(cls, parts: Sequence[Proximity]) -> Proximity:
+        """Return the risks of several releases together, counted by risk."""
+        first = parts[0]
+        risks = merged((part.risks, part.weights) for part in parts)
+        return cls(first.column, first.epsilon, first.delta, *risks)
+
+    def crowds_by_risk(self) -> NDArray[np.int64]:
+        """Return how many crowds have such a risk, by `BINS`."""
+        return np.bincount(bin_of(self.risks), self.weights, len(BINS) - 1).astype(np.int64)
 
     @property
     def risk(self) -> float:
@@ -117,8 +128,7 @@ def proximity_of_classes(
 
 
 def proximity_of_records(
-    columns: Sequence[ReleasedColumn],
-    table: Table,
+    graph: Graph,
     column: str,
     values: NDArray[np.int32],
     distance: Distance,
@@ -132,10 +142,8 @@ def proximity_of_records(
 
     Parameters
     ----------
-    columns
-        The release as an outsider reads it.
-    table
-        The original.
+    graph
+        Which rows could be whose.
     column, values, distance, epsilon, delta
         As for `proximity_of_classes`.
 
@@ -152,7 +160,7 @@ def proximity_of_records(
     _check(epsilon, delta)
     carried, measure = _prepared(values, distance, epsilon)
     risks, weights = [], []
-    for members, crowds in crowds_of_records(columns, table, carried):
+    for members, crowds in crowds_of_records(graph, carried):
         risks.append(measure(crowds))
         weights.append(members[crowds.sizes > 0])
     return Proximity(column, epsilon, delta, np.concatenate(risks), np.concatenate(weights))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -13,15 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.auditing.item_reading import read_items
-from shoal.auditing.number_reading import Ranked, float_texts, read_end, read_number
 from shoal.errors import InputError, Reason, listing, unknown_column
 from shoal.kinds import moments, notation
-from shoal.kinds.domain import Attribute, Domain, ItemsDomain, RangeDomain, SetDomain, TimesDomain, TreeDomain
-from shoal.kinds.encoding import factorize, to_polars, written_texts
+from shoal.kinds.domain import Attribute
+from shoal.kinds.encoding import factorize, to_polars
+from shoal.kinds.generalized import Generalized
 from shoal.kinds.hierarchy import MISSING
-from shoal.recoding import Generalized, Nodes, Ranges, Sets
-from shoal.schema import Column, Kind
+from shoal.kinds.released_numbers import float_texts
 from shoal.table import Table
 
 
@@ -80,13 +76,13 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
     name = attribute.column.name
     if name not in frame.columns:
         raise unknown_column(name, frame.columns, "the release")
-    if isinstance(attribute.domain, ItemsDomain):
-        worlds, shown = read_items(frame, name, attribute.domain)
-        return ReleasedColumn(name, worlds, shown, _strangers(worlds.texts(), worlds))
+    if (several := attribute.column.kind.read_released(frame, attribute)) is not None:
+        values, shown = several
+        return ReleasedColumn(name, values, shown, _strangers(values.texts(), values))
     series = to_polars(frame[name])
     texts, codes = factorize(_as_text(series, attribute).fill_null(MISSING))
     marks = set(attribute.column.missing_marks)
-    if isinstance(attribute.domain, RangeDomain):
+    if attribute.domain.ordered:
         marks.difference_update(attribute.domain.labels)  # a date of the original that a mark is one form of
     cells = [MISSING if text in marks else text for text in texts.to_list()]
     if _has_moments(series.dtype):
@@ -98,21 +94,14 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
         ]
     else:
         read = list(cells)
-    values = _READERS[type(attribute.domain)](read, attribute)
-    days = np.zeros(len(cells), dtype=np.bool_)
-    if isinstance(attribute.domain, TimesDomain):
-        days = np.array([_is_day(cell, attribute.column) for cell in cells]) & (values.sizes() > 0)
+    values = attribute.domain.read_released(read, attribute.column)
+    days = attribute.domain.are_whole_days(cells, attribute.column) & (values.sizes() > 0)
     return ReleasedColumn(name, values, codes, _strangers(cells, values), days)
 
 
 def _strangers(cells: Sequence[str], values: Generalized) -> tuple[str, ...]:
     """Return the cells that stand for nothing."""
     return tuple(cell for cell, none in zip(cells, values.sizes() <= 0, strict=True) if none)
-
-
-def _is_day(cell: str, column: Column) -> bool:
-    span = moments.read(cell, column.date_format)
-    return span is not None and span[0] < span[1]
 
 
 def _as_text(series: pl.Series, attribute: Attribute) -> pl.Series:
@@ -165,19 +154,7 @@ def _date_texts(series: pl.Series, attribute: Attribute) -> pl.Series:
         raise _unreadable(series.name, "has a date before the year 1 or after the year 9999")
     column = attribute.column
     distinct, codes = factorize(series)
-    if column.kind is not Kind.DATE and series.dtype == pl.Datetime:
-        texts = distinct.cast(pl.String).to_list()
-    elif column.kind is Kind.DATE and series.dtype == pl.Datetime:
-        found = [moments.Moment(*row) for row in moments.parts(distinct).iter_rows()]
-        texts = [moment.text() for moment in found]
-        if isinstance(attribute.domain, TreeDomain):  # leaves are days
-            days = written_texts(distinct.dt.date(), column)
-            whole = [moment == moments.Moment(moment.day) for moment in found]
-            texts = [day if at else text for day, text, at in zip(days, texts, whole, strict=True)]
-    elif column.kind is Kind.DATE and not isinstance(attribute.domain, TreeDomain):
-        texts = distinct.cast(pl.String).to_list()
-    else:
-        texts = list(written_texts(distinct, column))
+    texts = column.kind.typed_dates(distinct, attribute.domain, column)
     return pl.Series(series.name, [*texts, None], dtype=pl.String).gather(
         np.where(codes < 0, len(texts), codes)
     )
@@ -201,7 +178,7 @@ def _interval_texts(series: pl.Series, attribute: Attribute) -> pl.Series:
     others = fields.drop("low", "high")
     known = others.select(pl.any_horizontal(pl.all().is_not_null())).to_series() if others.width else None
     extra = [False] * len(series) if known is None else known.to_list()
-    ordered = isinstance(attribute.domain, RangeDomain)
+    ordered = attribute.domain.ordered
     texts: list[str | None] = []
     for row, absent in enumerate(series.is_null().to_list()):
         if absent:
@@ -232,132 +209,3 @@ def _typed_set(members: Sequence[str | None]) -> str:
         return f"{_ODD}}}"
     labels = [MISSING if member is None else member for member in members]
     return notation.write_single(labels[0]) if len(labels) == 1 else notation.write_set(labels)
-
-
-def _read_ranges(cells: Sequence[str | None], attribute: Attribute) -> Ranges:
-    domain = attribute.domain
-    assert isinstance(domain, RangeDomain)
-    below, up_to = _places(attribute.column, domain)
-    datum = _datum_reader(attribute.column, domain)
-    low, high = np.empty(len(cells), np.int32), np.empty(len(cells), np.int32)
-    for i, cell in enumerate(cells):
-        if cell is None:
-            low[i], high[i] = 0, -1
-        elif cell == notation.SUPPRESSED:
-            low[i], high[i] = 0, len(domain) - 1
-        elif cell == MISSING:
-            low[i], high[i] = (domain.missing, domain.missing) if domain.missing is not None else (0, -1)
-        else:
-            least, most, with_least, with_most = _ends(cell, datum, attribute.column)
-            low[i] = below(least) if with_least else up_to(least)
-            high[i] = (up_to(most) if with_most else below(most)) - 1
-            if low[i] > high[i]:
-                low[i], high[i] = 0, -1
-    return Ranges(domain, low, high)
-
-
-def _places(column: Column, domain: RangeDomain) -> tuple[Callable[[Any], int], Callable[[Any], int]]:
-    """Return two functions: how many values of a domain are less than one, and how many are not greater."""
-    values = domain.values.head(len(domain) - (domain.missing is not None))
-    ranked: Sequence[Any]
-    if column.kind is Kind.NUMERIC:
-        numbers = Ranked(values)
-        return numbers.below, numbers.up_to
-    if column.kind is Kind.ORDINAL:
-        ranked = range(len(values))
-    elif isinstance(domain, TimesDomain):
-        ranked = domain.moments
-    else:
-        ranked = [moments.Moment(day) for day in values.to_physical().to_list()]
-    return partial(bisect_left, ranked), partial(bisect_right, ranked)
-
-
-def _span(datum: Any) -> tuple[Any, Any]:
-    """Return the least and the greatest value that a datum stands for: a day has many times."""
-    return datum if isinstance(datum, tuple) else (datum, datum)
-
-
-def _ends(cell: str, datum: Callable[[str], Any], column: Column) -> tuple[Any, Any, bool, bool]:
-    """Return the two ends of a written interval and whether they belong to it."""
-    first, last = datum, datum
-    if column.kind is Kind.NUMERIC:
-        first, last = partial(read_end, lower=True), partial(read_end, lower=False)
-    if (pair := notation.read_interval(cell)) is not None:
-        low, high = first(pair[0]), last(pair[1])
-        if low is not None and high is not None:
-            return _span(low)[0], _span(high)[1], True, True
-    members = notation.read_set(cell)
-    single = datum(members[0]) if len(members) == 1 else None  # a set of numbers is no interval
-    if single is not None:
-        return *_span(single), True, True
-    if (foreign := notation.read_foreign_interval(cell)) is not None:
-        low, high = first(foreign[0]), last(foreign[1])
-        if low is not None and high is not None:
-            least, most = _span(low)[not foreign[2]], _span(high)[foreign[3]]
-            return least, most, foreign[2], foreign[3]
-    raise InputError(
-        f"column {column.name!r} of the release: {cell!r} is neither a {column.kind.value} value nor an "
-        "interval such as 20..40 or [20, 40[",
-        reason=Reason.RELEASE_UNREADABLE,
-        column=column.name,
-    )
-
-
-def _datum_reader(column: Column, domain: Domain) -> Callable[[str], Any]:
-    """Return a function that reads one value of a column, or None where the text is not one."""
-
-    def moment(text: str) -> tuple[moments.Moment, moments.Moment] | None:
-        return moments.read(text, column.date_format)
-
-    match column.kind:
-        case Kind.NUMERIC:
-            return read_number
-        case Kind.DATE:
-            return moment
-        case _:
-            return domain.code_of.get
-
-
-def _read_sets(cells: Sequence[str | None], attribute: Attribute) -> Sets:
-    domain = attribute.domain
-    assert isinstance(domain, SetDomain)
-    everything = np.arange(len(domain), dtype=np.int32)
-    sets = [
-        everything if cell == notation.SUPPRESSED else np.array(_members(cell, domain), dtype=np.int32)
-        for cell in cells
-    ]
-    starts = np.concatenate(([0], np.cumsum([len(members) for members in sets], dtype=np.int64)))
-    return Sets(domain, starts, np.concatenate(sets))
-
-
-def _members(cell: str | None, domain: Domain) -> list[int]:
-    """Return the codes of the members of a written set; members that the original never has are left out."""
-    if cell is None:
-        return []
-    codes = [domain.code_of.get(label) for label in notation.read_set(cell)]
-    if None in codes:
-        if cell in domain.code_of:  # another tool does not escape its values
-            codes = [domain.code_of[cell]]
-        elif cell.startswith("{") and cell.endswith("}"):
-            codes = [domain.code_of.get(label.strip()) for label in cell[1:-1].split(",")]
-    return sorted({code for code in codes if code is not None})
-
-
-def _read_nodes(cells: Sequence[str | None], attribute: Attribute) -> Nodes:
-    domain = attribute.domain
-    assert isinstance(domain, TreeDomain)
-    nodes = []
-    for cell in cells:
-        node = None
-        if cell is not None:
-            node = 0 if cell == notation.SUPPRESSED else domain.hierarchy.node_of(notation.read_node(cell))
-        nodes.append(-1 if node is None else node)
-    return Nodes(domain, np.array(nodes, dtype=np.int32))
-
-
-_READERS: dict[type[Domain], Callable[[Sequence[str | None], Attribute], Generalized]] = {
-    RangeDomain: _read_ranges,
-    TimesDomain: _read_ranges,
-    SetDomain: _read_sets,
-    TreeDomain: _read_nodes,
-}

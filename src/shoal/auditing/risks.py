@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shoal.auditing.classes import Classes
 from shoal.auditing.consistency import Consistency, consistency_of
 from shoal.auditing.reading import read_release
+from shoal.base.tally import Often, total
 from shoal.errors import InputError, Reason
 from shoal.schema import Missing, Role, Schema, as_frame
 from shoal.table import Table
@@ -29,10 +30,13 @@ class Attack:
         The size of each crowd: 1 / size is the risk. An empty one has nobody to pick, and no risk counts.
     threshold
         A risk above this is too high.
+    often
+        How many crowds have each size, if they are counted by size.
     """
 
     crowds: NDArray[np.int64]
     threshold: float = THRESHOLD
+    often: Often = None
 
     @property
     def risks(self) -> NDArray[np.float64]:
@@ -47,12 +51,17 @@ class Attack:
     @property
     def mean(self) -> float:
         """The mean risk; 0 if all crowds are empty."""
-        return float(self.risks.mean()) if len(self.risks) else 0.0
+        return self._mean(self.risks)
 
     @property
     def at_risk(self) -> float:
         """The share of risks above the threshold; 0 if all crowds are empty."""
-        return float((self.risks > self.threshold).mean()) if len(self.risks) else 0.0
+        return self._mean(self.risks > self.threshold)
+
+    def _mean(self, numbers: NDArray[np.float64 | np.bool_]) -> float:
+        """Return the mean over the crowds that are not empty."""
+        often = None if self.often is None else self.often[self.crowds > 0]
+        return float(np.average(numbers, weights=often)) if len(numbers) else 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
@@ -60,7 +69,7 @@ class Attack:
             "highest": self.highest,
             "mean": self.mean,
             "at_risk": self.at_risk,
-            "without_crowd": int((self.crowds == 0).sum()),
+            "without_crowd": total(self.crowds == 0, self.often),
         }
 
 
@@ -140,10 +149,14 @@ def risks_of(
     """
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold = {threshold!r} is no probability; give 0 to 1", reason=Reason.PARAMETER)
-    prosecutor = Attack(consistency.rows_of_record, threshold)
+    prosecutor = Attack(consistency.rows_of_record, threshold, consistency.records_often)
+    if classes.often is None:
+        in_classes = Attack(classes.sizes[classes.of_row], threshold)
+    else:
+        in_classes = Attack(classes.sizes, threshold, classes.sizes * classes.often)
     return Risks(
         threshold,
-        Attack(classes.sizes[classes.of_row], threshold),
+        in_classes,
         prosecutor,
         prosecutor if population is None else Attack(population.records_of_row, threshold),
         None if population is None else len(population.rows_of_record),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,6 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.auditing.reading import ReleasedColumn
-from shoal.recoding import Nodes, Ranges
 from shoal.table import Table
 
 EXACT, SUPPRESSED, EITHER, BLURRED = range(4)
@@ -38,6 +39,14 @@ class Suppression:
     either: tuple[str, ...]
     blurred: tuple[str, ...]
     rows: int
+
+    @classmethod
+    def merge(cls, parts: Sequence[Sequence[Suppression]]) -> tuple[Suppression, ...]:
+        """Return which cells the rows of several releases suppress, those of most rows first."""
+        rows = Counter[tuple[tuple[str, ...], tuple[str, ...]]]()
+        for kind in chain.from_iterable(parts):
+            rows[kind.suppressed, kind.blurred] += kind.rows
+        return tuple(cls(names, (), blurred, count) for (names, blurred), count in rows.most_common())
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
@@ -73,11 +82,6 @@ def suppressions_of(columns: Sequence[ReleasedColumn], table: Table) -> tuple[Su
 
 def _shown(column: ReleasedColumn, size: int) -> NDArray[np.int32]:
     """Return what each different cell of a column shows."""
-    values = column.values
-    if isinstance(values, Ranges | Nodes):
-        # A node above a single leaf that occurs is not exact: its label says less than that value.
-        exact, nothing = (values.low == values.high) | column.days, values.high - values.low == size - 1
-    else:
-        exact, nothing = values.sizes() == 1, values.sizes() == size
+    exact, nothing = column.values.is_exact() | column.days, column.values.is_everything(size)
     states = np.where(exact, np.where(nothing, EITHER, EXACT), np.where(nothing, SUPPRESSED, BLURRED))
     return states.astype(np.int32)

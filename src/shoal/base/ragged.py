@@ -86,6 +86,19 @@ class Lists:
         return np.array([rank[text] for text in texts], dtype=np.int32)
 
 
+@dataclass(frozen=True, eq=False)
+class Subsets(Lists):
+    """Subsets of the codes 0..size-1, each an ascending list.
+
+    Parameters
+    ----------
+    size
+        How many codes there are.
+    """
+
+    size: int
+
+
 _NONE = np.empty(0, dtype=np.int32)
 
 

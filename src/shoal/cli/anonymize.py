@@ -22,7 +22,7 @@ from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
 from shoal.measures import Loss
 from shoal.models import Model, make_model, usual_model
-from shoal.release import RELEASE_FILES, Format, Release
+from shoal.release import RELEASE_FILES, Certificate, Format, Release
 from shoal.schema import Schema
 
 MOST_PATTERNS = 8
@@ -90,7 +90,6 @@ def anonymize(
         release = _in_memory(
             load, promised, choices, output, form, keep_key, overwrite, strict, quiet=quiet or as_json
         )
-        made = release.circumstances
     else:
         choices |= {"block_rows": block_rows, "work": work, "overwrite": overwrite, "strict": strict}
         with progress(quiet or as_json) as report:
@@ -102,14 +101,13 @@ def anonymize(
                 report("looking at the columns", 0.0)
                 source, described = options.open_table(load)
                 release = anonymize_file(source, described, promised(described), output, **choices)
-        made = release.certificate
-    _warn(made, seed, output)
+    _warn(release.certified.circumstances, seed, output)
     if keep_key:
         warn(f"{output / 'key.csv'} re-identifies every row; keep it apart from the release, or delete it")
     if as_json:
         show_json(release.certificate)
     elif not quiet:
-        show_release(release, output) if isinstance(release, Release) else show_blocked(release, output)
+        show_release(release, output)
 
 
 def _in_memory(
@@ -174,57 +172,37 @@ def _warn(made: Mapping[str, Any], seed: int | None, output: Path) -> None:
         )
 
 
-def show_blocked(release: BlockedRelease, folder: Path) -> None:
-    """Print what was promised, found and lost in a release that was made block by block, and its files."""
-    made, found, loss = release.certificate, release.audit, release.loss
-    worst = sorted(loss["by_attribute"].items(), key=lambda item: -item[1])
-    engine = made["engine"]
-    show_facts(
-        "Release",
-        [
-            ("promised", release.model.sentence()),
-            ("audit found", verdict(found["verdict"], found["status"])),
-            (
-                "each person fits",
-                f"at least {found['consistency']['rows_per_record']} of {found['rows']} rows",
-            ),
-            ("each row fits", f"at least {found['consistency']['records_per_row']} persons"),
-            ("smallest class", f"{found['k']} rows"),
-            ("lost", f"{loss['gcp']:.1%} of the precision of the quasi-identifiers (GCP)"),
-            ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
-            *([("left out", f"{made['left_out']} records with missing values")] if made["left_out"] else []),
-            (
-                "made by",
-                f"{made['method']} in {engine['blocks']} blocks of {engine['smallest']} to "
-                f"{engine['largest']} rows, {made['seconds']:.1f} s",
-            ),
-            ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
-        ],
-    )
-
-
-def show_release(release: Release, folder: Path) -> None:
+def show_release(release: Release | BlockedRelease, folder: Path) -> None:
     """Print what was promised, found and lost, and where the files are."""
-    loss, found = release.loss, release.audit
+    made = release.certified
+    loss, found = made.loss, made.audit
     worst = sorted(loss.by_attribute.items(), key=lambda item: -item[1])
-    left_out = release.recoding.table.left_out
     show_facts(
         "Release",
         [
-            ("promised", release.model.sentence()),
+            ("promised", made.model.sentence()),
             ("audit found", verdict(found.verdict, found.status)),
-            *_crowd(release),
-            *_suppressed(release),
+            *_crowd(made),
+            *_suppressed(made),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *_items(loss),
-            *([("left out", f"{left_out} records with missing values")] if left_out else []),
-            *([("withheld", f"{release.recoding.withheld} records")] if release.recoding.withheld else []),
-            ("made by", f"{release.circumstances['method']} in {release.circumstances['seconds']:.1f} s"),
+            *([("left out", f"{made.left_out} records with missing values")] if made.left_out else []),
+            *([("withheld", f"{made.withheld} records")] if made.withheld else []),
+            ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
     )
+
+
+def _made_by(made: Certificate) -> str:
+    """Return the method, the blocks if there are any, and the time it took."""
+    method, seconds = made.circumstances["method"], f"{made.circumstances['seconds']:.1f} s"
+    if not made.engine:
+        return f"{method} in {seconds}"
+    few, many = made.engine["smallest"], made.engine["largest"]
+    return f"{method} in {made.engine['blocks']} blocks of {few} to {many} rows, {seconds}"
 
 
 def _items(loss: Loss) -> list[tuple[str, str]]:
@@ -232,20 +210,24 @@ def _items(loss: Loss) -> list[tuple[str, str]]:
     return [
         (
             f"items of {name}",
-            f"{lost.error_rate:.1%} wrong, {lost.uncertain:.1f} uncertain in a row; counts of records with "
-            f"some items are off by {lost.query_error_present:.1%}",
+            f"{lost.error_rate:.1%} wrong, {lost.uncertain:.1f} uncertain in a row"
+            + (
+                ""
+                if lost.query_error_present is None
+                else f"; counts of records with some items are off by {lost.query_error_present:.1%}"
+            ),
         )
         for name, lost in loss.items.items()
     ]
 
 
-def _suppressed(release: Release) -> list[tuple[str, str]]:
+def _suppressed(made: Certificate) -> list[tuple[str, str]]:
     """Return which cells how many rows suppress, and how far from the least that may be."""
     kinds = [
-        f"{', '.join(kind.suppressed) or 'nothing'} ({kind.rows} rows)" for kind in release.audit.suppressions
+        f"{', '.join(kind.suppressed) or 'nothing'} ({kind.rows} rows)" for kind in made.audit.suppressions
     ]
     more = f" and {len(kinds) - MOST_PATTERNS} other combinations" if len(kinds) > MOST_PATTERNS else ""
-    account = release.recoding.account
+    account = made.account
     gap = 1 - account["bound"] / account["cost"] if account.get("bound") else None
     return [
         *([("suppressed", "; ".join(kinds[:MOST_PATTERNS]) + more)] if kinds else []),
@@ -262,10 +244,10 @@ def _least(loss: Loss) -> list[tuple[str, str]]:
     return [("which is", f"at most {about}{times:.1f} times what every such release must lose")]
 
 
-def _crowd(release: Release) -> list[tuple[str, str]]:
+def _crowd(made: Certificate) -> list[tuple[str, str]]:
     """Return in what crowd people hide: classes of equal rows, or the rows that each of them fits."""
-    found = release.audit
-    if release.recoding.graph is not None or release.recoding.assignment is not None:
+    found = made.audit
+    if made.model.crowd_kind == "rows":
         consistent = found.consistency
         return [
             ("each person fits", f"at least {consistent.rows_per_record} of {found.rows} rows"),
@@ -286,7 +268,7 @@ def _crowd(release: Release) -> list[tuple[str, str]]:
             )
             for near in found.proximity
         ),
-        ("smallest class", f"{found.k} rows; {len(found.classes.sizes)} classes, {found.rows} rows"),
+        ("smallest class", f"{found.k} rows; {found.classes.count} classes, {found.rows} rows"),
         *(
             (
                 f"diversity of {d.column}",

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from importlib import metadata
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from shoal.auditing import Audit
+from shoal.auditing.classes import Classes
 from shoal.base import fresh_columns
 from shoal.base.randomness import checked_seed
 from shoal.engines.cutting import CutTree, cut_tree
@@ -20,11 +19,11 @@ from shoal.engines.domains import Reference, Summary
 from shoal.engines.local import anonymize_table
 from shoal.engines.own_values import OwnValues, judged
 from shoal.errors import InputError, InternalError, Reason
-from shoal.kinds.domain import RangeDomain, SetDomain
-from shoal.kinds.notation import items_columns
+from shoal.kinds.ranges import interval_type
+from shoal.measures import Loss
 from shoal.models import Model
-from shoal.release import Format, Release, described_columns, index_notes
-from shoal.schema import Kind, Role, Schema
+from shoal.release import Certificate, Format, index_notes
+from shoal.schema import Role, Schema
 from shoal.table import Table
 
 BLOCK_ROWS = 50_000
@@ -165,9 +164,9 @@ class Task:
     form: Format
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What is known about the release of a block, as plain data without a value of any record.
+@dataclass(frozen=True, eq=False)
+class BlockFacts:
+    """What is known about the release of a block, without a value of any record and nothing for each of them.
 
     Parameters
     ----------
@@ -175,14 +174,10 @@ class Facts:
         How many rows it has.
     method
         Who made it.
-    gcp, by_attribute
-        What was lost, as in `Loss`.
-    items
-        For each column of items the error rate, the uncertain items and the bits, as in `ItemsLoss`.
+    loss
+        What was lost.
     audit
-        What the auditor found, as `Audit.as_dict` has it.
-    crowds
-        How many records fit how many rows of the block: pairs of a number of rows and one of records.
+        What the auditor found, as `Audit.merge` keeps it.
     notes
         What the method has to say.
     digest
@@ -193,21 +188,14 @@ class Facts:
 
     rows: int
     method: str
-    gcp: float
-    by_attribute: Mapping[str, float]
-    items: Mapping[str, Mapping[str, float]]
-    audit: Mapping[str, Any]
-    crowds: Sequence[tuple[int, int]]
+    loss: Loss
+    audit: Audit
     notes: Sequence[str]
     digest: int
     seconds: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the facts as plain data."""
-        return asdict(self)
 
-
-def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.DataFrame, Facts]:
+def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.DataFrame, BlockFacts]:
     """Make a release of a block, audited like any other.
 
     Parameters
@@ -234,9 +222,19 @@ def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.Da
     table = task.reference.encode(frame)
     if table is None:
         raise InternalError(f"block {number} has no records")
-    release = anonymize_table(table, task.model, method=task.method, seed=seed, **task.options)
+    typed = task.form == "parquet"
+    release = anonymize_table(table, task.model, method=task.method, seed=seed, typed=typed, **task.options)
     written = release.written(task.form).cast(release_schema(frame.schema, task.reference, task.form))
-    return written, _facts(release, written, time.perf_counter() - started)
+    facts = BlockFacts(
+        written.height,
+        release.circumstances["method"],
+        release.loss,
+        Audit.merge([release.audit]),
+        list(release.circumstances.get("notes", ())),
+        digest_of(written),
+        round(time.perf_counter() - started, 3),
+    )
+    return written, facts
 
 
 def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl.Schema:
@@ -252,7 +250,6 @@ def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl
         The format of the release.
     """
     text = pl.String()
-    names = pl.List(pl.String()) if form == "parquet" else text
     types: dict[str, pl.DataType] = {}
     for column in reference.schema:
         if column.role is Role.IDENTIFIER:
@@ -260,17 +257,10 @@ def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl
         if column.role is not Role.QUASI:
             given = fresh_columns.plain_type(columns[column.name])
             types[column.name] = text if form == "csv" and isinstance(given, pl.List) else given
-        elif column.kind is Kind.ITEMS:
-            types |= dict(zip(items_columns(column.name), (names, names, pl.Int64()), strict=True))
-        elif form == "csv":
-            types[column.name] = text
         else:
-            domain = reference.domains.get(column.name)
-            if isinstance(domain, RangeDomain) or domain is None:
-                each = reference.types[column.name] if domain is None else domain.values.dtype
-                types[column.name] = pl.Struct({"low": each, "high": each})
-            else:
-                types[column.name] = names if isinstance(domain, SetDomain) else text
+            domain, scale = reference.domains.get(column.name), reference.types.get(column.name)
+            each = domain.released_type if domain is not None else scale and interval_type(scale)
+            types |= column.kind.released_types(column.name, each, typed=form == "parquet")
     return pl.Schema(types)
 
 
@@ -302,15 +292,15 @@ def total_digest(digests: Iterable[int]) -> int:
 def joined_certificate(
     schema: Schema,
     task: Task,
-    facts: Sequence[Facts],
-    classes: Mapping[str, int | float] | None,
+    facts: Sequence[BlockFacts],
+    classes: Classes | None,
     own: Mapping[str, OwnValues],
     *,
     summary: Summary,
     seconds: float,
     engine: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return what was promised, lost and found in all blocks together, as plain data.
+) -> Certificate:
+    """Return what was promised, lost and found in all blocks together.
 
     Parameters
     ----------
@@ -336,176 +326,30 @@ def joined_certificate(
     InternalError
         If the blocks do not hold everybody.
     """
-    audits = [each.audit for each in facts]
-    audit = judged(joined_audit(audits), audits, own, schema, task.model)
-    if not audit["holds"] or audit["records"] != summary.rows:
-        raise InternalError(f"the blocks have {audit['records']} records, the table {summary.rows}")
-    model = task.model
+    audit = judged([each.audit for each in facts], own, schema)
+    if not audit.holds or audit.records != summary.rows:
+        raise InternalError(f"the blocks have {audit.records} records, the table {summary.rows}")
     notes = [*index_notes(schema), *sorted({note for each in facts for note in each.notes})]
-    return {
-        "shoal": metadata.version("shoal"),
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "model": {"name": model.name, **model.parameters, "promise": model.sentence()},
-        "method": facts[0].method,
-        "options": dict(task.options),
-        "seeded": task.seed is not None,
-        **({"notes": notes} if notes else {}),
-        "seconds": round(seconds, 3),
-        "engine": {
+    rows = [each.rows for each in facts]
+    return Certificate(
+        task.model,
+        schema,
+        {
+            "method": facts[0].method,
+            "options": dict(task.options),
+            "seeded": task.seed is not None,
+            **({"notes": notes} if notes else {}),
+            "seconds": round(seconds, 3),
+        },
+        sum(rows),
+        Loss.merge([each.loss for each in facts], rows),
+        audit if classes is None else replace(audit, classes=classes),
+        left_out=summary.left_out,
+        engine={
             **engine,
             "blocks": len(facts),
-            "smallest": min(each.rows for each in facts),
-            "largest": max(each.rows for each in facts),
+            "smallest": min(rows),
+            "largest": max(rows),
             "seconds_in_blocks": round(sum(each.seconds for each in facts), 3),
         },
-        "rows": sum(each.rows for each in facts),
-        "left_out": summary.left_out,
-        "withheld": 0,
-        "columns": described_columns(schema),
-        "loss": joined_loss(facts),
-        "audit": audit if classes is None else {**audit, "k": classes["smallest"], "classes": classes},
-    }
-
-
-def joined_loss(facts: Sequence[Facts]) -> dict[str, Any]:
-    """Return what all blocks lost together: GCP is a mean over rows, so it is that of the whole release."""
-    weights = np.array([each.rows for each in facts], dtype=np.float64)
-
-    def mean(figures: Iterable[float]) -> float:
-        return float(np.average(list(figures), weights=weights))
-
-    return {
-        "gcp": mean(each.gcp for each in facts),
-        "by_attribute": {
-            name: mean(each.by_attribute[name] for each in facts) for name in facts[0].by_attribute
-        },
-        "items": {
-            name: {what: mean(each.items[name][what] for each in facts) for what in figures}
-            for name, figures in facts[0].items.items()
-        },
-    }
-
-
-def joined_audit(audits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the auditor found in all blocks, in the form of `Audit.as_dict`.
-
-    Levels are those of the worst block. In the whole release they are no worse: rows of other blocks that a
-    person fits add to the crowd.
-    """
-    rows = np.array([each["rows"] for each in audits], dtype=np.float64)
-
-    def least(*path: str) -> Any:
-        return min(_at(each, path) for each in audits)
-
-    def total(*path: str) -> int:
-        return sum(_at(each, path) for each in audits)
-
-    def attack(who: str) -> dict[str, Any]:
-        return {
-            "highest": max(_at(each, ("risks", who, "highest")) for each in audits),
-            "mean": float(np.average([_at(each, ("risks", who, "mean")) for each in audits], weights=rows)),
-            "at_risk": float(
-                np.average([_at(each, ("risks", who, "at_risk")) for each in audits], weights=rows)
-            ),
-            "without_crowd": total("risks", who, "without_crowd"),
-        }
-
-    prosecutor = attack("prosecutor")
-    suppressed = Counter[tuple[str, ...]]()
-    for each in audits:
-        for kind in each["suppressions"]:
-            suppressed[tuple(kind["suppress"])] += kind["rows"]
-    return {
-        "holds": all(each["holds"] for each in audits),
-        "verdict": audits[0]["verdict"],
-        "findings": sorted({finding for each in audits for finding in each["findings"]}),
-        "promise": audits[0]["promise"],
-        "records": total("records"),
-        "rows": total("rows"),
-        "k": least("k"),
-        "classes": {
-            "count": total("classes", "count"),
-            "smallest": least("classes", "smallest"),
-            "mean": total("rows") / total("classes", "count"),
-            "largest": max(_at(each, ("classes", "largest")) for each in audits),
-        },
-        "consistency": {
-            "rows_per_record": least("consistency", "rows_per_record"),
-            "records_per_row": least("consistency", "records_per_row"),
-            "records_without_row": total("consistency", "records_without_row"),
-            "rows_without_record": total("consistency", "rows_without_record"),
-            "strayed_rows": total("consistency", "strayed_rows"),
-        },
-        "concealment": least("concealment"),
-        "matches": {
-            "perfect": all(each["matches"]["perfect"] for each in audits),
-            "unmatched_records": total("matches", "unmatched_records"),
-            "unmatched_rows": total("matches", "unmatched_rows"),
-            "concealment": least("matches", "concealment"),
-            "matches_per_row": least("matches", "matches_per_row"),
-        },
-        "risks": {
-            "threshold": audits[0]["risks"]["threshold"],
-            "classes": attack("classes"),
-            "prosecutor": prosecutor,
-            "marketer": prosecutor["mean"],
-        },
-        **{
-            where: [_least_varied([each[where][i] for each in audits]) for i in range(len(audits[0][where]))]
-            for where in ("diversity", "diversity_around", "diversity_consistent")
-        },
-        "proximity": [
-            {**near, "risk": max(each["proximity"][i]["risk"] for each in audits)}
-            for i, near in enumerate(_without(audits[0]["proximity"], "crowds", "mean", "vulnerability"))
-        ],
-        "suppressions": [
-            {"suppress": list(columns), "rows": count} for columns, count in suppressed.most_common()
-        ],
-    }
-
-
-def joined_crowds(facts: Sequence[Facts]) -> list[tuple[int, int]]:
-    """Return how many records fit how many rows of their block, ascending."""
-    together = Counter[int]()
-    for each in facts:
-        for size, records in each.crowds:
-            together[size] += records
-    return sorted(together.items())
-
-
-def _facts(release: Release, written: pl.DataFrame, seconds: float) -> Facts:
-    sizes, records = np.unique(release.audit.consistency.rows_of_record, return_counts=True)
-    return Facts(
-        rows=written.height,
-        method=release.circumstances["method"],
-        gcp=release.loss.gcp,
-        by_attribute=dict(release.loss.by_attribute),
-        items={
-            name: {"error_rate": lost.error_rate, "uncertain": lost.uncertain, "bits": lost.bits}
-            for name, lost in release.loss.items.items()
-        },
-        audit=release.audit.as_dict(),
-        crowds=list(zip(sizes.tolist(), records.tolist(), strict=True)),
-        notes=list(release.circumstances.get("notes", ())),
-        digest=digest_of(written),
-        seconds=round(seconds, 3),
     )
-
-
-def _at(data: Mapping[str, Any], path: Sequence[str]) -> Any:
-    found: Any = data
-    for name in path:
-        found = found[name]
-    return found
-
-
-def _least_varied(columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        "column": columns[0]["column"],
-        **{level: min(column[level] for column in columns) for level in ("p", "l", "entropy_l")},
-        "highest_frequency": max(column["highest_frequency"] for column in columns),
-    }
-
-
-def _without(records: Sequence[Mapping[str, Any]], *names: str) -> list[dict[str, Any]]:
-    return [{name: value for name, value in each.items() if name not in names} for each in records]

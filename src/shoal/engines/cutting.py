@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.base.ragged import Lists, ascending_sets
+from shoal.base.ragged import Lists
 from shoal.base.randomness import Randomness
 from shoal.engines.domains import Reference
-from shoal.kinds import exact_numbers as exact
-from shoal.kinds.domain import Attribute, ItemsDomain, RangeDomain, SetDomain, TreeDomain
+from shoal.kinds.domain import Attribute
 from shoal.methods.setorder import gray_ranks
-from shoal.schema import Kind
 from shoal.table import Table
 
 SLACK = 1.5
@@ -111,11 +109,12 @@ class CutTree:
             attribute = table.attributes[cut.attribute]
             if cut.codes is not None:
                 return np.asarray(cut.codes[attribute.codes[records]])
-            if isinstance(attribute.domain, ItemsDomain):
+            if not attribute.domain.in_boxes:
                 if cut.attribute not in places:
-                    places[cut.attribute] = self._places(attribute, attribute.domain)
+                    places[cut.attribute] = self._places(attribute)
                 return np.asarray(places[cut.attribute][records] <= cut.bound)
-            return attribute.codes[records] < _codes_up_to(attribute, cut.bound)
+            known = attribute.domain.values.head(attribute.domain.known)
+            return attribute.codes[records] < attribute.column.kind.up_to(known, cut.bound)
 
         def descend(node: Cut | Leaf, records: NDArray[np.int64], first: int) -> None:
             if isinstance(node, Leaf):
@@ -172,9 +171,9 @@ class CutTree:
                 node = node.low
         return found
 
-    def _places(self, attribute: Attribute, domain: ItemsDomain) -> NDArray[np.int64]:
+    def _places(self, attribute: Attribute) -> NDArray[np.int64]:
         """Return how many thresholds come before the items of each record."""
-        sets = _sets_among(domain, self.items)
+        sets = attribute.domain.sets_among(self.items)
         both = Lists.of_sizes(
             np.concatenate((sets.sizes, self.thresholds.sizes)),
             np.concatenate((sets.values, self.thresholds.values)),
@@ -230,10 +229,14 @@ def cut_tree(
     """
     scale = rows / len(sample)
     fewest = max(least, LEAST_SHARE * block_rows) / scale
-    items = [a for a, each in enumerate(sample.attributes) if isinstance(each.domain, ItemsDomain)]
+    items = [a for a, each in enumerate(sample.attributes) if not each.domain.in_boxes]
     if items:
         return _gray_tree(sample, reference, items[0], max(1, round(rows / block_rows)))
-    cuttable = [a for a, each in enumerate(sample.attributes) if not apart or _keeps_apart(each, reference)]
+    cuttable = [
+        a
+        for a, each in enumerate(sample.attributes)
+        if not apart or each.domain.cut_parts_are_apart(missing=each.column.name in reference.missing)
+    ]
 
     def grown(records: NDArray[np.int64]) -> Cut | Leaf:
         if len(records) * scale <= SLACK * block_rows:
@@ -248,22 +251,10 @@ def cut_tree(
     return CutTree(grown(np.arange(len(sample))), Lists.of([]))
 
 
-def _keeps_apart(attribute: Attribute, reference: Reference) -> bool:
-    match attribute.domain:
-        case SetDomain():
-            return True
-        case RangeDomain():
-            # A number and a missing value have only the whole domain in common.
-            return attribute.column.name not in reference.missing
-        case _:
-            return False  # the common ancestor of some values covers others
-
-
 def _gray_tree(sample: Table, reference: Reference, number: int, blocks: int) -> CutTree:
     attribute = sample.attributes[number]
-    assert isinstance(attribute.domain, ItemsDomain)
     names = reference.items[attribute.column.name]
-    sets = _sets_among(attribute.domain, names)
+    sets = attribute.domain.sets_among(names)
     order = np.argsort(gray_ranks(sets, len(names)))
     ends = np.cumsum(attribute.counts[order])
     wanted = len(sample) * np.arange(1, blocks) / blocks
@@ -279,110 +270,16 @@ def _gray_tree(sample: Table, reference: Reference, number: int, blocks: int) ->
     return CutTree(halved(0, len(thresholds)), thresholds, names)
 
 
-def _sets_among(domain: ItemsDomain, names: tuple[str, ...]) -> Lists:
-    """Return the sets of a domain, by the numbers that items have among all of them."""
-    number = {name: item for item, name in enumerate(names)}
-    items = np.array([number[name] for name in domain.names], dtype=np.int32)
-    return ascending_sets(domain.sets.owners, items[domain.sets.values], len(domain.sets))
-
-
 def _best_way(table: Table, number: int, records: NDArray[np.int64], fewest: float) -> _Way | None:
     attribute, weight = table.attributes[number], float(table.weights[number])
     codes = attribute.codes[records]
     counts = np.bincount(codes, minlength=len(attribute.domain))
-    finders: dict[type, Callable[[Any, NDArray[np.int64], float], tuple[float, NDArray[np.bool_]] | None]]
-    finders = {RangeDomain: _cut_range, SetDomain: _cut_set, TreeDomain: _cut_tree}
-    found = finders[type(attribute.domain)](attribute.domain, counts, fewest)
+    found = attribute.domain.best_cut(counts, fewest)
     if found is None:
         return None
     gain, low = found
     bound = None
-    if isinstance(attribute.domain, RangeDomain) and attribute.column.kind is not Kind.ORDINAL:
+    if attribute.column.measured:
         # Codes of numbers and dates are those of the sample only.
         bound = attribute.domain.values[int(low.sum()) - 1]
     return _Way(weight * gain, number, bound, None if bound is not None else low, low[codes])
-
-
-def _cut_range(
-    domain: RangeDomain, counts: NDArray[np.int64], fewest: float
-) -> tuple[float, NDArray[np.bool_]] | None:
-    """Return by how much the mean distance of two records falls at best, and which codes are then low."""
-    below = np.cumsum(counts)[:-1]
-    total = int(counts.sum())
-    allowed = (below >= fewest) & (total - below >= fewest)
-    if not allowed.any():
-        return None
-    left = _distances(counts, domain.positions)
-    right = _distances(counts[::-1], -domain.positions[::-1])[::-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cost = (left[:-1] / below + right[1:] / (total - below)) / total
-    cost[~allowed] = np.inf
-    best = int(np.argmin(cost))
-    return float(left[-1] / total**2 - cost[best]), np.arange(len(domain)) <= best
-
-
-def _distances(counts: NDArray[np.int64], positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of the distances of all pairs, both ways, of records up to each code."""
-    before = np.cumsum(counts) - counts
-    places = np.cumsum(counts * positions) - counts * positions
-    return np.asarray(2 * np.cumsum(counts * (positions * before - places)))
-
-
-def _cut_set(
-    domain: SetDomain, counts: NDArray[np.int64], fewest: float
-) -> tuple[float, NDArray[np.bool_]] | None:
-    """Return by how much two records differ less often, as a share of the domain, if divided evenly."""
-    low = np.zeros(len(domain), dtype=np.bool_)
-    sides = [0, 0]
-    for code in np.argsort(-counts, kind="stable"):
-        side = int(sides[1] < sides[0])
-        sides[side] += int(counts[code])
-        low[code] = side == 0
-    if min(sides) < max(fewest, 1):
-        return None
-    total = sum(sides)
-    squares = counts.astype(np.float64) ** 2
-    before = 1 - squares.sum() / total**2
-    after = sum(size - squares[which].sum() / size for size, which in zip(sides, (low, ~low), strict=True))
-    return float(before - after / total) / max(domain.cardinality - 1, 1), low
-
-
-def _cut_tree(
-    domain: TreeDomain, counts: NDArray[np.int64], fewest: float
-) -> tuple[float, NDArray[np.bool_]] | None:
-    """Return by how much the cost of a common ancestor falls at best, between two children of the top."""
-    present = np.flatnonzero(counts)
-    tree = domain.hierarchy
-    top = int(tree.ancestor(present[0], present[-1]))
-    children = np.flatnonzero(tree.parent == top)
-    if not len(children):
-        return None
-    children = children[np.argsort(tree.first[children])]
-    ends = np.cumsum(counts)
-    before = ends[tree.last[children]]
-    sizes = np.diff(before, prepend=0).astype(np.float64)
-    total = float(counts.sum())
-    below = before[:-1].astype(np.float64)
-    allowed = (below >= fewest) & (total - below >= fewest)
-    if not allowed.any():
-        return None
-    # Pairs of one child cost what they did; pairs of two cost the top, on either side, and no more across.
-    squares = np.cumsum(sizes**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        left = (below**2 - squares[:-1]) / below
-        right = ((total - below) ** 2 - (squares[-1] - squares[:-1])) / (total - below)
-    possible = np.concatenate(([0], np.cumsum(domain.possible)))
-    spans = possible[tree.last[top] + 1] - possible[tree.first[top]]
-    price = max(int(spans) - 1, 0) / max(domain.cardinality - 1, 1)
-    gain = price * ((total**2 - squares[-1]) / total - left - right) / total
-    gain[~allowed] = -np.inf
-    best = int(np.argmax(gain))
-    return float(gain[best]), np.arange(len(domain)) <= tree.last[children[best]]
-
-
-def _codes_up_to(attribute: Attribute, bound: Any) -> int:
-    """Return how many codes of numbers or dates are not above a bound."""
-    known = attribute.domain.values.head(len(attribute.domain) - (attribute.domain.missing is not None))
-    if attribute.column.kind is Kind.NUMERIC:
-        return exact.up_to(known, bound)
-    return int((known <= bound).sum())

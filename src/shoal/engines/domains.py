@@ -10,10 +10,10 @@ import polars as pl
 
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason
-from shoal.kinds import encoding
 from shoal.kinds import exact_numbers as exact
-from shoal.kinds.domain import Attribute, Domain, ItemsDomain
-from shoal.schema import Column, Kind, Schema
+from shoal.kinds.domain import Attribute, Domain
+from shoal.kinds.item_sets import in_order
+from shoal.schema import Column, Schema
 from shoal.table import Table
 
 
@@ -121,7 +121,7 @@ class Reference:
     def _retyped(self, attribute: Attribute) -> Attribute:
         """Return numbers with the type that they have in all parts."""
         values, dtype = attribute.domain.values, self.types.get(attribute.column.name)
-        if dtype is None or values.dtype == dtype or attribute.column.kind is not Kind.NUMERIC:
+        if dtype is None or values.dtype == dtype or not attribute.column.kind.numeric:
             return attribute
         return replace(attribute, domain=replace(attribute.domain, values=exact.retyped(values, dtype)))
 
@@ -178,8 +178,8 @@ def reference(summary: Summary, schema: Schema) -> Reference:
     items: dict[str, tuple[str, ...]] = {}
     for column in schema.quasi:
         found = summary.found[column.name]
-        if column.kind is Kind.ITEMS:
-            items[column.name] = tuple(encoding.in_order(found.values).to_list())
+        if column.kind.several:
+            items[column.name] = tuple(in_order(found.values).to_list())
         elif not found.bounded:
             domains[column.name] = _domain(found, column)
         elif column.domain is None and len(found.values):
@@ -234,18 +234,12 @@ def _encoded(
 
 
 def _found(attribute: Attribute) -> Found:
-    column, domain = attribute.column, attribute.domain
-    if isinstance(domain, ItemsDomain):
-        return Found(pl.Series(domain.names, dtype=pl.String).sort(), 0, bounded=False)
-    bounded = column.hierarchy is None and column.kind in (Kind.NUMERIC, Kind.DATE)
-    occurs = attribute.counts > 0
-    missing = 0
-    if domain.missing is not None:
-        missing, occurs[domain.missing] = int(attribute.counts[domain.missing]), False
-    found = Found(domain.values.filter(pl.Series(occurs)), missing, bounded, column.kind is Kind.NUMERIC)
-    return found.merged(Found(found.values.clear(), 0, bounded))
+    column = attribute.column
+    values, missing = attribute.domain.occurring(attribute.counts)
+    found = Found(values, missing, column.measured, column.kind.numeric)
+    return found.merged(Found(values.clear(), 0, column.measured))
 
 
 def _domain(found: Found, column: Column) -> Domain:
     cells = found.values.extend_constant(None, 1) if found.missing else found.values
-    return encoding.attribute(cells, column, np.arange(len(cells))).domain
+    return column.kind.attribute(cells, column, np.arange(len(cells))).domain

@@ -12,7 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.auditing.classes import Classes
 from shoal.base.randomness import Randomness
+from shoal.base.tally import tally
 from shoal.engines.blocks import digest_of, total_digest
 from shoal.engines.domains import Reference
 from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
@@ -21,7 +23,8 @@ from shoal.errors import InternalError
 from shoal.files.writing import write_csv, write_parquet, writing
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import moments, notation
-from shoal.kinds.domain import SetDomain, TreeDomain
+from shoal.kinds.sets import SetDomain
+from shoal.kinds.trees import TreeDomain
 from shoal.methods import Progress
 from shoal.models import Model
 from shoal.release import Format
@@ -194,7 +197,7 @@ class Check:
             self.classes, which = np.unique(seen, return_inverse=True)
             self.sizes = np.bincount(which, sizes).astype(np.int64)
 
-    def passed(self, rows: int, digests: Sequence[int]) -> dict[str, int | float] | None:
+    def passed(self, rows: int, digests: Sequence[int]) -> Classes | None:
         """Return the classes of equal rows, if the promise is about these, once all rows were seen.
 
         Parameters
@@ -212,8 +215,7 @@ class Check:
         require_whole(self.rows, self.digest, rows, digests)
         if not self._by_classes:
             return None
-        least, most = int(self.sizes.min()), int(self.sizes.max())
-        return classes_found(self._model, len(self.sizes), least, float(self.sizes.mean()), most)
+        return classes_found(self._model, *tally(self.sizes))
 
     def _within(self, cells: pl.Series, column: Column) -> bool:
         """Return whether released cells speak of values that the table can have."""
@@ -256,13 +258,19 @@ def require_whole(seen: int, digest: int, rows: int, digests: Iterable[int]) -> 
         raise InternalError(f"the joined release has {seen} rows, not the {rows} of its blocks")
 
 
-def classes_found(
-    model: Model, count: int, smallest: int, mean: float, largest: int
-) -> dict[str, int | float]:
-    """Return what a certificate says of the classes of equal rows, if none is smaller than was promised."""
-    if smallest < model.crowd:
-        raise InternalError(f"the joined release has a class of {smallest} rows")
-    return {"count": count, "smallest": smallest, "mean": mean, "largest": largest}
+def classes_found(model: Model, sizes: NDArray[np.int64], often: NDArray[np.int64]) -> Classes:
+    """Return the classes of equal rows, if none is smaller than was promised.
+
+    Parameters
+    ----------
+    model
+        The promise.
+    sizes, often
+        The sizes of classes, and how many have each.
+    """
+    if sizes.min() < model.crowd:
+        raise InternalError(f"the joined release has a class of {sizes.min()} rows")
+    return Classes(np.empty(0, dtype=np.int32), sizes, often)
 
 
 def _ends(text: str, is_set: bool) -> Sequence[str]:

@@ -77,9 +77,10 @@ def anonymize_table(
     method: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
+    typed: bool | None = None,
     **options: Any,
 ) -> Release:
-    """Make a release of a table that is already encoded; see `anonymize`."""
+    """Make a release of a table that is already encoded; see `anonymize` and, on `typed`, `publish`."""
     name, function = method_for(model, method)
     randomness = Randomness(seed)
     circumstances = Circumstances(randomness, progress)
@@ -87,6 +88,6 @@ def anonymize_table(
     progress("auditing", 0.0)
     notes = {"notes": circumstances.notes} if circumstances.notes else {}
     made = {"method": name, "options": options, "seeded": seed is not None, **notes}
-    release = publish(recoding, model, randomness, made)
+    release = publish(recoding, model, randomness, made, typed=typed)
     progress("auditing", 1.0)
     return release

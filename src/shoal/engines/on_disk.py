@@ -17,7 +17,8 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
@@ -27,19 +28,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.auditing.outcome import require_no_warnings
+from shoal.auditing import Audit
 from shoal.base.randomness import Randomness
 from shoal.engines.blocks import (
     BLOCK_ROWS,
     SAMPLE,
+    BlockFacts,
     Call,
-    Facts,
     Task,
     anonymize_block,
     call_for,
     categorical_columns,
     joined_certificate,
-    joined_crowds,
     release_schema,
 )
 from shoal.engines.cutting import CutTree
@@ -59,10 +59,11 @@ from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
 from shoal.files.streams import Source, open_source
 from shoal.files.writing import write_parquet
+from shoal.measures import Loss
 from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
-from shoal.release import RELEASE_FILES, Format, require_format
-from shoal.report import outline
+from shoal.release import RELEASE_FILES, Certificate, Format, into, require_format, sha256, write_documents
+from shoal.report import Report
 from shoal.schema import Schema
 
 MEMORY_ROWS = 500_000
@@ -73,7 +74,7 @@ MEMORY_SHARE = 0.05
 """So are files larger than this share of the memory that the machine has."""
 BUFFERED = 500_000
 """So many rows are held back before they are written to their blocks."""
-PART, FACTS = "part.parquet", "facts.json"
+PART, FACTS = "part.parquet", "facts.pickle"
 _WORKER = "from shoal.engines.on_disk import answer; answer()"
 
 
@@ -83,35 +84,45 @@ class BlockedRelease:
 
     Parameters
     ----------
-    model
-        The promise.
     folder
         Where its files are.
-    certificate
-        What was promised, lost and found, as plain data; it holds no value of any record.
+    certified
+        What was promised, lost and found.
     """
 
-    model: Model
     folder: Path | str
-    certificate: Mapping[str, Any]
+    certified: Certificate
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}({self.certificate['rows']} rows, {self.model!r}, "
-            f"blocks={self.certificate['engine']['blocks']}, gcp={self.loss['gcp']:.4f})"
+            f"{type(self).__name__}({self.certified.rows} rows, {self.model!r}, "
+            f"blocks={self.certified.engine['blocks']}, gcp={self.loss.gcp:.4f})"
         )
 
-    @property
-    def loss(self) -> Mapping[str, Any]:
-        """What was lost: ``gcp`` overall, ``by_attribute``, and of ``items``."""
-        loss: Mapping[str, Any] = self.certificate["loss"]
-        return loss
+    @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """What was promised, lost and found, as plain data; it holds no value of any record."""
+        return self.certified.as_dict()
 
     @property
-    def audit(self) -> Mapping[str, Any]:
+    def model(self) -> Model:
+        """The promise."""
+        return self.certified.model
+
+    @property
+    def loss(self) -> Loss:
+        """What was lost; figures that only the whole table tells are None."""
+        return self.certified.loss
+
+    @property
+    def audit(self) -> Audit:
         """What the auditor found; levels are those of the worst block."""
-        audit: Mapping[str, Any] = self.certificate["audit"]
-        return audit
+        return self.certified.audit
+
+    @cached_property
+    def report(self) -> Report:
+        """What the release is worth: a page, plain data and charts, as far as blocks tell."""
+        return self.certified.report()
 
 
 def exceeds_memory(source: Source) -> bool:
@@ -226,8 +237,8 @@ def anonymize_file(
         run = _Run(call, source, format, folder, jobs or os.cpu_count() or 1, opened.progress)
         certificate = run.finished(staging)
         if strict:
-            require_no_warnings(certificate["audit"]["verdict"], certificate["audit"]["warnings"])
-    return BlockedRelease(model, output, certificate)
+            certificate.audit.require(strict=True)
+    return BlockedRelease(output, certificate)
 
 
 def _fingerprint(call: Call, source: Source, form: Format) -> str:
@@ -296,7 +307,7 @@ class _Run:
         self.schema = call.kept
         self.randomness = Randomness(call.seed)
 
-    def finished(self, staging: Path) -> dict[str, Any]:
+    def finished(self, staging: Path) -> Certificate:
         """Do all that is left to do, write the files of the release, and return its certificate."""
         started = time.perf_counter()
         call = self.call
@@ -322,13 +333,8 @@ class _Run:
             seconds=time.perf_counter() - started,
             engine={"name": "blocks", "jobs": self.jobs},
         )
-        with file.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        certificate["files"] = {file.name: {"sha256": digest}}
-        report = outline(call.model, certificate, joined_crowds(facts))
-        (staging / "report.html").write_text(report.html(), encoding="utf-8")
-        for name, data in (("certificate", certificate), ("report", report.as_dict())):
-            (staging / f"{name}.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        certificate = replace(certificate, files={file.name: sha256(file)})
+        write_documents(certificate.report(), into(staging))
         return certificate
 
     def _plan(self) -> _Plan:
@@ -477,7 +483,7 @@ def release_unit(folder: Path, unit: range) -> None:
         aside = Path(tempfile.mkdtemp(dir=folder))
         try:
             write_parquet(release, private_file(aside / PART))
-            write_whole(aside / FACTS, json.dumps(facts.as_dict()).encode())
+            write_whole(aside / FACTS, pickle.dumps(facts))
             if not done.exists():
                 aside.rename(done)
         finally:
@@ -494,8 +500,10 @@ def _folder_of(folder: Path, unit: range) -> Path:
     return folder / "done" / f"{unit.start}-{unit.stop}"
 
 
-def _facts_of(done: Path) -> Facts:
-    return Facts(**json.loads((done / FACTS).read_text(encoding="utf-8")))
+def _facts_of(done: Path) -> BlockFacts:
+    with (done / FACTS).open("rb") as opened:
+        facts: BlockFacts = pickle.load(opened)
+    return facts
 
 
 def _wider(tree: CutTree, unit: range, told: Mapping[str, Any]) -> range:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.auditing import Audit
 from shoal.auditing.carried import Carried, identifying
-from shoal.auditing.outcome import verdict_of
-from shoal.models import Model
 from shoal.schema import Role, Schema
 
 SIZE = 1 << 14
@@ -89,57 +87,48 @@ def merged(one: Mapping[str, OwnValues], other: Mapping[str, OwnValues]) -> dict
     return {name: one.get(name, OwnValues()).merged(other.get(name, OwnValues())) for name in names}
 
 
-def judged(
-    audit: Mapping[str, Any],
-    audits: Sequence[Mapping[str, Any]],
-    own: Mapping[str, OwnValues],
-    schema: Schema,
-    model: Model,
-) -> dict[str, Any]:
-    """Return an audit of all blocks together with what carried columns could tell in the whole release.
+def judged(audits: Sequence[Audit], own: Mapping[str, OwnValues], schema: Schema) -> Audit:
+    """Return the audit of all blocks together, with what carried columns could tell in the whole release.
 
     Parameters
     ----------
-    audit
-        What was found in all blocks together.
     audits
-        What was found in each.
+        What was found in each block.
     own
         The values of their own in the whole release, by column.
     schema
         What the columns of the table are.
-    model
-        The promise.
     """
-    rows, found = audit["rows"], []
+    audit = Audit.merge(audits)
+    rows, found = audit.rows, []
     for name in carried_names(schema):
         count = own[name].count(rows)
         sensitive = schema[name].role is Role.SENSITIVE
         share = count / rows if identifying(count, rows, sensitive) else None
-        repeats, gives_away = (_anywhere(audits, name, what) for what in ("repeats", "gives_away"))
+        repeats = _anywhere(audits, name, lambda each: each.repeats)
+        gives_away = _anywhere(audits, name, lambda each: each.gives_away)
         if share is not None or repeats or gives_away:
             found.append(Carried(name, share, repeats, gives_away))
-    warnings = [each.warning for each in found]
-    unchecked = ["whether carried columns repeat identifiers"] if schema.having(Role.IDENTIFIER) else []
-    return {
-        **audit,
-        "status": "caution" if warnings else "holds",
-        "verdict": verdict_of(model.sentence(), warnings),
-        "warnings": warnings,
-        "carried": [each.as_dict() for each in found],
-        "not_checked": unchecked,
-    }
+    unchecked = ("whether carried columns repeat identifiers",) if schema.having(Role.IDENTIFIER) else ()
+    return replace(
+        audit,
+        carried=tuple(found),
+        warnings=tuple(each.warning for each in found),
+        not_checked=unchecked,
+    )
 
 
-def _anywhere(audits: Sequence[Mapping[str, Any]], name: str, what: str) -> tuple[str, ...]:
+def _anywhere(
+    audits: Sequence[Audit], name: str, told: Callable[[Carried], Sequence[str]]
+) -> tuple[str, ...]:
     """Return what a column tells in some block, and in how many rows if not in all."""
     rows: dict[str, int] = {}
     for audit in audits:
-        for carried in audit["carried"]:
-            if carried["column"] == name:
-                for words in carried[what]:
-                    rows[words] = rows.get(words, 0) + audit["rows"]
-    total = sum(audit["rows"] for audit in audits)
+        for carried in audit.carried:
+            if carried.column == name:
+                for words in told(carried):
+                    rows[words] = rows.get(words, 0) + audit.rows
+    total = sum(audit.rows for audit in audits)
     return tuple(
         words if count == total else f"{words} (in blocks with {count / total:.0%} of the rows)"
         for words, count in rows.items()

@@ -12,27 +12,27 @@ import os
 import pickle
 import secrets
 import time
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
-from shoal.auditing.outcome import require_no_warnings
+from shoal.auditing.classes import Classes
 from shoal.base.randomness import Randomness
 from shoal.engines.blocks import (
     BLOCK_ROWS,
     SAMPLE,
+    BlockFacts,
     Call,
-    Facts,
     Task,
     anonymize_block,
     call_for,
     joined_certificate,
-    joined_crowds,
     release_schema,
     seed_of,
 )
@@ -63,8 +63,7 @@ from shoal.engines.workers import failure
 from shoal.errors import InputError, Reason, ShoalError, listing
 from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model
-from shoal.release import RELEASE_FILES
-from shoal.report import outline
+from shoal.release import RELEASE_FILES, Certificate, write_documents
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ class SparkRelease(BlockedRelease):
 
     Parameters
     ----------
-    model, folder, certificate
+    folder, certified
         As of `BlockedRelease`; the folder may also be an address.
     session
         The Spark that made it.
@@ -192,8 +191,8 @@ def anonymize_spark(
         folder = stack.enter_context(private_folder(session, beside))
         certificate = _Run(call, table, folder, progress).finished(staging)
         if strict:
-            require_no_warnings(certificate["audit"]["verdict"], certificate["audit"]["warnings"])
-    return SparkRelease(model, os.fspath(output), certificate, session)
+            certificate.audit.require(strict=True)
+    return SparkRelease(os.fspath(output), certificate, session)
 
 
 class _Run:
@@ -219,7 +218,7 @@ class _Run:
         places = [table.columns.index(name) for name in self.names]
         self.table = plain_columns(plain_columns(table).select(*(f"c{place}" for place in places)))
 
-    def finished(self, staging: str) -> dict[str, Any]:
+    def finished(self, staging: str) -> Certificate:
         """Do all that is to do, write the files of the release, and return its certificate."""
         started = time.perf_counter()
         call = self.call
@@ -243,14 +242,11 @@ class _Run:
             seconds=time.perf_counter() - started,
             engine={"name": "spark", "jobs": self.session.sparkContext.defaultParallelism},
         )
-        certificate["files"] = {
-            f"{RELEASE}/{name}": {"sha256": digest}
-            for name, digest in digests(self.session, f"{staging}/{RELEASE}").items()
-        }
-        report = outline(call.model, certificate, joined_crowds(facts))
-        write_text(self.session, f"{staging}/report.html", report.html())
-        for name, data in (("certificate", certificate), ("report", report.as_dict())):
-            write_text(self.session, f"{staging}/{name}.json", json.dumps(data, indent=2) + "\n")
+        files = digests(self.session, f"{staging}/{RELEASE}")
+        certificate = replace(certificate, files={f"{RELEASE}/{name}": files[name] for name in files})
+        write_documents(
+            certificate.report(), lambda name, text: write_text(self.session, f"{staging}/{name}", text)
+        )
         return certificate
 
     def _summarized(self) -> Summary:
@@ -337,12 +333,12 @@ class _Run:
 
     def _released(
         self, task: Task, tree: CutTree, units: Sequence[range], columns: pl.Schema
-    ) -> tuple[list[DataFrame], list[Facts]]:
+    ) -> tuple[list[DataFrame], list[BlockFacts]]:
         """Make the releases of all blocks; return the rows, in parts, and the facts of each block.
 
         What cannot keep the promise alone is united with the part that it was cut from, and tried again.
         """
-        made: dict[range, tuple[int, Facts]] = {}
+        made: dict[range, tuple[int, BlockFacts]] = {}
         turn = 0
         while left := [unit for unit in units if unit not in made]:
             name = f"released-{turn}"
@@ -353,7 +349,7 @@ class _Run:
             }
             for unit in left:
                 if "facts" in told[unit.start]:
-                    made[unit] = turn, Facts(**told[unit.start]["facts"])
+                    made[unit] = turn, pickle.loads(b64decode(told[unit.start]["facts"]))
                 elif unit in units:  # else it belongs to a larger one by now
                     wider = _wider(tree, unit, told[unit.start])
                     units = [*(each for each in units if each.start not in wider), wider]
@@ -379,7 +375,7 @@ class _Run:
                 frame = frame.sort(_POSITION)
             try:
                 rows, facts = anonymize_block(named(frame, names), task, start)
-                told: dict[str, Any] = {"facts": facts.as_dict()}
+                told: dict[str, Any] = {"facts": b64encode(pickle.dumps(facts)).decode()}
             except ShoalError as error:
                 rows = columns.to_frame().clear(1)
                 told = error.as_dict()
@@ -410,8 +406,8 @@ class _Run:
         self._done("joining blocks", lambda: _writer(ordered).parquet(address))
 
     def _checked(
-        self, task: Task, columns: pl.Schema, facts: Sequence[Facts], address: str
-    ) -> dict[str, int | float] | None:
+        self, task: Task, columns: pl.Schema, facts: Sequence[BlockFacts], address: str
+    ) -> Classes | None:
         """Look at the release as it was written: rows, values, and the classes if the promise is of these."""
         from pyspark.sql import functions as sf
 
@@ -431,22 +427,17 @@ class _Run:
         form, like = self._form(dict.fromkeys(("class", "rows", "low", "high"), pl.Int64()))
         seen = plain_columns(self.session.read.parquet(address)).mapInArrow(look, form)
         sums = seen.groupBy("class").agg(*(sf.sum(name).alias(name) for name in ("rows", "low", "high")))
-        figures = sums.groupBy(sf.col("class").isNull().alias("whole")).agg(
+        figures = sums.groupBy(sf.col("class").isNull().alias("whole"), "rows").agg(
             sf.count("*").alias("count"),
-            sf.min("rows").alias("smallest"),
-            sf.avg("rows").alias("mean"),
-            sf.max("rows").alias("largest"),
             sf.sum("low").alias("low"),
             sf.sum("high").alias("high"),
         )
-        found = {row["whole"]: row for row in self._done("checking the release", figures.collect)}
-        whole = found[True]
+        found = self._done("checking the release", figures.collect)
+        (whole,) = (row for row in found if row["whole"])
         digest = (whole["low"] + (whole["high"] << 32)) % 2**64
-        require_whole(whole["largest"], digest, sum(e.rows for e in facts), [e.digest for e in facts])
-        if False not in found:
-            return None
-        of = found[False]
-        return classes_found(model, of["count"], of["smallest"], of["mean"], of["largest"])
+        require_whole(whole["rows"], digest, sum(e.rows for e in facts), [e.digest for e in facts])
+        sizes = np.array(sorted((row["rows"], row["count"]) for row in found if not row["whole"]), np.int64)
+        return classes_found(model, *sizes.T) if len(sizes) else None
 
     def _own_values(self, columns: pl.Schema, address: str) -> dict[str, OwnValues]:
         """Return the values of their own in each column of the release that is carried along."""

@@ -35,7 +35,6 @@ from shoal.kernels.geometry import (
     Arrays,
     Geometry,
     Intervals,
-    Subsets,
     group_rows,
 )
 from shoal.kernels.graphs import (
@@ -80,7 +79,6 @@ __all__ = [
     "Reassignable",
     "Refinement",
     "Ring",
-    "Subsets",
     "Walked",
     "chain",
     "cheapest_assignment",

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.base.ragged import Subsets
 from shoal.kernels import _native
-from shoal.kernels.geometry import Arrays, Intervals, Subsets
+from shoal.kernels.geometry import Arrays, Intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class ConsistencyGraph:
             if isinstance(a, Intervals)
             else (
                 *(True, a.size, none32, none32),
-                *(a.starts, a.members),
+                *a.arrays,
             )
             for a in attributes
         ]

@@ -50,20 +50,6 @@ class Intervals:
     high: NDArray[np.int32]
 
 
-@dataclass(frozen=True, eq=False)
-class Subsets:
-    """Subsets of the codes 0..size-1: the i-th is members[starts[i]:starts[i + 1]], ascending."""
-
-    size: int
-    starts: NDArray[np.int64]
-    members: NDArray[np.int32]
-
-    @property
-    def arrays(self) -> Arrays:
-        """The subsets as lists in a row, without their size."""
-        return self.starts, self.members
-
-
 def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Group equal rows of a matrix.
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.base.ragged import Subsets
 from shoal.kernels import _native
-from shoal.kernels.geometry import Subsets
 from shoal.kernels.graphs import Reassignable
 
 
@@ -96,7 +96,7 @@ def vote(sets: Subsets, starts: NDArray[np.int64], records: NDArray[np.int32]) -
     """
     base_starts, base, uncertain_starts, uncertain, distances = _native.vote(_spec(sets), starts, records)
     return Voted(
-        Subsets(sets.size, base_starts, base), Subsets(sets.size, uncertain_starts, uncertain), distances
+        Subsets(base_starts, base, sets.size), Subsets(uncertain_starts, uncertain, sets.size), distances
     )
 
 
@@ -241,4 +241,4 @@ def mix(
 
 
 def _spec(sets: Subsets) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
-    return sets.starts, sets.members, sets.size
+    return sets.starts, sets.values, sets.size

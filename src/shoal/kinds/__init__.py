@@ -1,1 +1,9 @@
 """The kinds of columns: what values one can have, how they are generalized, written and read."""
+
+# isort: off
+# In the order in which people are told of them.
+from shoal.kinds import numbers as numbers
+from shoal.kinds import dates as dates
+from shoal.kinds import categories as categories
+from shoal.kinds import ordered as ordered
+from shoal.kinds import item_sets as item_sets

@@ -1,28 +1,30 @@
-"""What values an attribute can take: the four kinds of domain, and columns as codes into one."""
+"""What values an attribute can take, whatever its kind, and columns as codes into such a domain."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.base.ragged import Lists
-from shoal.kinds.hierarchy import Hierarchy
+from shoal.base.ragged import Lists, ascending_sets
+from shoal.kinds import notation
 
 if TYPE_CHECKING:
+    from shoal.kernels import Geometry
+    from shoal.kinds.generalized import Generalized
     from shoal.schema import Column
-from shoal.kinds.moments import Moment
 
 Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class Domain(ABC):
     """The values an attribute can take, in an order that its generalized values respect.
 
     Parameters
@@ -39,6 +41,11 @@ class Domain:
     values: pl.Series
     missing: int | None
 
+    ordered: ClassVar[bool] = False
+    """Whether its values have an order that people know, so that intervals of them are released."""
+    in_boxes: ClassVar[bool] = True
+    """Whether generalized values can be ranges of codes, so that boxes of them have a cost."""
+
     def __len__(self) -> int:
         """Return the number of codes."""
         return len(self.labels)
@@ -48,94 +55,227 @@ class Domain:
         """How many values are possible: the |A| of the loss measures."""
         return len(self)
 
+    @property
+    def known(self) -> int:
+        """How many codes there are besides the missing value."""
+        return len(self) - (self.missing is not None)
+
     @cached_property
     def code_of(self) -> dict[str, int]:
         """The code of each label."""
         return {label: code for code, label in enumerate(self.labels)}
 
+    def reads_as_several(self, text: str, is_value: Callable[[str], bool]) -> bool:
+        """Return whether a text could be a generalized or an escaped value.
 
-@dataclass(frozen=True, eq=False)
-class RangeDomain(Domain):
-    """Numbers, dates or ordered categories; a generalized value is an interval of them.
+        Parameters
+        ----------
+        text
+            The text.
+        is_value
+            Whether a text is a value of the column, as the end of an interval.
+        """
+        del is_value
+        members = notation.read_set(text)
+        return members != [text] and all(member in self.code_of for member in members)
 
-    Parameters
-    ----------
-    positions
-        Where each code lies between the lowest (0) and the highest (1) possible value. The missing value
-        lies at 2, farther from every number than any two numbers from each other.
-    """
+    def read_released(self, cells: Sequence[str | None], column: Column) -> Generalized:
+        """Return what released cells can stand for, as an outsider reads them.
 
-    positions: NDArray[np.float64]
+        Parameters
+        ----------
+        cells
+            Different cells as they are written; None for one that stands for nothing.
+        column
+            What the column is.
 
-
-@dataclass(frozen=True, eq=False)
-class TimesDomain(RangeDomain):
-    """Dates of which some have a time of day, as an auditor tells them apart.
-
-    Parameters
-    ----------
-    moments
-        The moment that each code but the missing one stands for, ascending; `values` has their days.
-    """
-
-    moments: tuple[Moment, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class SetDomain(Domain):
-    """Categories without a hierarchy; a generalized value is a set of them."""
-
-
-@dataclass(frozen=True, eq=False)
-class TreeDomain(Domain):
-    """Leaves of a hierarchy in tree order; a generalized value is a node.
-
-    Parameters
-    ----------
-    hierarchy
-        The tree; code i is its i-th leaf.
-    possible
-        Which leaves count as possible values: those that occur, or those that were declared.
-    """
-
-    hierarchy: Hierarchy
-    possible: NDArray[np.bool_]
+        Raises
+        ------
+        InputError
+            If a cell cannot be read.
+        TypeError
+            If values become several columns, which `Kind.read_released` reads together.
+        """
+        del cells, column
+        raise TypeError(f"values of {type(self).__name__} are not read cell by cell")
 
     @property
-    def cardinality(self) -> int:
-        """How many leaves are possible."""
-        return int(self.possible.sum())
+    def released_type(self) -> pl.DataType | None:
+        """The data type of generalized values; None if they take several columns."""
+        return None
+
+    def occurring(self, counts: NDArray[np.int64]) -> tuple[pl.Series, int]:
+        """Return what occurs in a column, to be united with other parts of a table.
+
+        Parameters
+        ----------
+        counts
+            How many records have each code.
+
+        Returns
+        -------
+        tuple
+            The different values without the missing one, and how many values are missing.
+        """
+        occurs, missing = counts > 0, 0
+        if self.missing is not None:
+            missing, occurs[self.missing] = int(counts[self.missing]), False
+        return self.values.filter(pl.Series(occurs)), missing
+
+    def sets_among(self, names: Sequence[str]) -> Lists:
+        """Return the set of items of each code, by the numbers that the items have in `names`.
+
+        Raises
+        ------
+        TypeError
+            If values are not sets of items.
+        """
+        del names
+        raise TypeError(f"values of {type(self).__name__} are not sets of items")
+
+    def are_whole_days(self, cells: Sequence[str], column: Column) -> NDArray[np.bool_]:
+        """Return which cells are a day without a time, where values have times: one value as written."""
+        del column
+        return np.zeros(len(cells), dtype=np.bool_)
+
+    @abstractmethod
+    def closure(self, codes: Codes, starts: NDArray[np.int64]) -> Generalized:
+        """Return the smallest generalized value around each group of codes.
+
+        Parameters
+        ----------
+        codes, starts
+            Group i is ``codes[starts[i]:starts[i + 1]]``; no group is empty.
+        """
+
+    def geometry(self, weight: float) -> Geometry:
+        """Return what it costs to cover several codes (NCP), as kernels take it.
+
+        Raises
+        ------
+        TypeError
+            If its values are not `in_boxes`.
+        """
+        del weight
+        raise TypeError(f"values of {type(self).__name__} do not lie in boxes")
+
+    def expected_costs(self, counts: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+        """Return what each code is expected to add to the cost of 1, 2, ..., k - 1 random records, summed.
+
+        Up to a constant for the attribute, and only about right where values are missing.
+
+        Parameters
+        ----------
+        counts
+            How many records have each code.
+        k
+            The size of a crowd.
+
+        Raises
+        ------
+        TypeError
+            If its values are not `in_boxes`.
+        """
+        del counts, k
+        raise TypeError(f"values of {type(self).__name__} do not lie in boxes")
+
+    def best_cut(self, counts: NDArray[np.int64], fewest: float) -> tuple[float, NDArray[np.bool_]] | None:
+        """Return how to divide records in two, so that two records of one part cost least together.
+
+        Parameters
+        ----------
+        counts
+            How many records have each code.
+        fewest
+            How many records each part must have.
+
+        Returns
+        -------
+        tuple or None
+            By how much the expected cost falls, and which codes are in the lower part; None if no division
+            leaves enough records in both.
+        """
+        del counts, fewest
+        return None
+
+    def cut_parts_are_apart(self, *, missing: bool) -> bool:
+        """Return whether no generalized value of one part of a cut can cover a value of the other.
+
+        Parameters
+        ----------
+        missing
+            Whether some value of the attribute is missing, in any part of the table.
+        """
+        del missing
+        return False
+
+    def as_items(self, steps: int) -> tuple[Lists, int]:
+        """Return each code as a set of items, of which the more are shared the nearer two codes are.
+
+        Parameters
+        ----------
+        steps
+            About how many items are to stand for the whole attribute.
+
+        Returns
+        -------
+        tuple
+            The items of each code, and how many different items there are.
+        """
+        codes = np.arange(len(self))
+        copies = max(round(steps / max(self.cardinality - 1, 1)), 1)
+        return copied_items(len(self), [codes], [codes], copies), len(self) * copies
+
+    def set_sizes(self) -> NDArray[np.int64] | None:
+        """Return how many items each code has, where values are sets of items."""
+        return None
+
+    def kernel_entropies(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what kernels compute entropies from: how many records have each code."""
+        return counts.astype(np.float64)
+
+    def diversity(
+        self, codes: Codes, starts: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return how varied the values in each group are, 0 to 1: the share of the values that occur.
+
+        Parameters
+        ----------
+        codes, starts
+            Group i is ``codes[starts[i]:starts[i + 1]]``.
+        counts
+            How many records of the column have each code.
+        """
+        groups = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
+        distinct = np.unique(groups * len(self) + codes) // len(self)
+        return np.asarray(np.bincount(distinct, minlength=len(starts) - 1) / np.count_nonzero(counts))
 
 
-@dataclass(frozen=True, eq=False)
-class ItemsDomain(Domain):
-    """Sets of items, one code for each different set that occurs; nothing is a set like any other.
+def sum_of_powers(x: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return x + x^2 + ... + x^(k-1) for numbers from 0 to 1."""
+    x = np.clip(x, 0.0, 1.0)
+    certain = x > 1 - 1e-9
+    return np.where(certain, k - 1.0, (x - x**k) / np.where(certain, 1.0, 1 - x))
+
+
+def copied_items(
+    count: int, owners: list[NDArray[np.int64]], values: list[NDArray[np.int64]], copies: int
+) -> Lists:
+    """Return the values of each owner, each of them as several items.
 
     Parameters
     ----------
-    names
-        The name of each item.
-    sets
-        The items in each set, ascending.
+    count
+        The number of owners.
+    owners, values
+        Pairs of an owner and a value, in several arrays.
+    copies
+        The number of items that stand for one value.
     """
-
-    names: tuple[str, ...]
-    sets: Lists
-
-    @cached_property
-    def item_of(self) -> dict[str, int]:
-        """The number of each item."""
-        return {name: item for item, name in enumerate(self.names)}
-
-
-def named_items(lists: Lists, names: Sequence[str]) -> pl.Series:
-    """Return lists of items as lists of their names."""
-    flat = pl.Series(names, dtype=pl.String).gather(lists.values)
-    named = (
-        pl.DataFrame({"owner": lists.owners, "name": flat}).group_by("owner", maintain_order=True).agg("name")
-    )
-    owners = pl.DataFrame({"owner": np.arange(len(lists))})
-    return owners.join(named, on="owner", how="left", maintain_order="left")["name"].fill_null([])
+    if not owners:
+        return Lists.of_sizes(np.zeros(count, np.int64), np.empty(0, np.int32))
+    items = np.concatenate(values)[:, None] * copies + np.arange(copies)
+    return ascending_sets(np.repeat(np.concatenate(owners), copies), items.ravel(), count)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,345 @@
-"""The names of the kinds of columns."""
+"""The kinds of columns: what each holds, how its cells are read and generalized. One class for each kind."""
 
-from enum import StrEnum
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, Reason
+from shoal.kinds import exact_numbers as exact
+from shoal.kinds import moments
+from shoal.kinds.domain import Attribute, Codes, Domain
+from shoal.kinds.encoding import factorize, plain, to_polars
+from shoal.kinds.generalized import Generalized
+from shoal.kinds.hierarchy import MISSING
+from shoal.kinds.marks import check_marks, without_marks
+from shoal.kinds.ranges import Scale
+from shoal.kinds.trees import tree_attribute
+
+if TYPE_CHECKING:
+    from shoal.schema import Column
 
 
-class Kind(StrEnum):
-    """What values a column holds, and so what a generalized value of it is."""
+class _Kinds(type):
+    """All kinds that there are, in the order in which they were declared."""
 
-    NUMERIC = "numeric"  # an interval of numbers
-    DATE = "date"  # an interval of days; times of day are generalized to their day
-    CATEGORICAL = "categorical"  # a set of values, or a node of a hierarchy
-    ORDINAL = "ordinal"  # an interval of values in a declared order
-    ITEMS = "items"  # several items in one cell: a base, uncertain items, and how many of them are wrong
+    known: ClassVar[dict[str, Kind]] = {}
+
+    def __iter__(cls) -> Iterator[Kind]:
+        return iter(_Kinds.known.values())
+
+    def __len__(cls) -> int:
+        return len(_Kinds.known)
+
+
+class Kind(str, metaclass=_Kinds):
+    """What values a column holds, and so what a generalized value of it is.
+
+    A kind is a class below this one, declared with its name: ``class Dates(Kind, name="date")``. There is one
+    object of it, which equals its name and is found by it: ``Kind("date")`` and ``Kind.DATE``. What a kind
+    does not say otherwise, it does as categories do: a generalized value is a set of values or, with a
+    hierarchy, a node.
+    """
+
+    __slots__ = ()
+
+    NUMERIC: ClassVar[Kind]
+    """An interval of numbers."""
+    DATE: ClassVar[Kind]
+    """An interval of days; times of day are generalized to their day."""
+    CATEGORICAL: ClassVar[Kind]
+    """A set of values, or a node of a hierarchy."""
+    ORDINAL: ClassVar[Kind]
+    """An interval of values in a declared order."""
+    ITEMS: ClassVar[Kind]
+    """Several items in one cell: a base, uncertain items, and how many of them are wrong."""
+
+    numeric: ClassVar[bool] = False
+    """Whether its values are numbers, also where they are texts."""
+    ordered: ClassVar[bool] = False
+    """Whether its values have an order, so that they lie nearer to some than to others."""
+    measured: ClassVar[bool] = False
+    """Whether its values lie on a scale with a unit: the lowest and the highest say what is possible."""
+    unit: ClassVar[str] = ""
+    """What widths are measured in, with a space in front."""
+    several: ClassVar[bool] = False
+    """Whether a cell holds several values; in a text, with a separator between them."""
+
+    def __init_subclass__(cls, name: str | None = None) -> None:
+        super().__init_subclass__()
+        if name is not None:
+            kind = _Kinds.known[name] = str.__new__(cls, name)
+            setattr(Kind, name.upper(), kind)
+
+    def __new__(cls, name: str) -> Kind:
+        """Return the kind with a name."""
+        if not isinstance(name, str) or name not in _Kinds.known:
+            raise ValueError(f"{name!r} is not a valid {cls.__name__}")
+        return _Kinds.known[name]
+
+    def __reduce__(self) -> tuple[Callable[[type[Kind]], Kind], tuple[type[Kind]]]:
+        return _the_one, (type(self),)  # by its class, so that another process loads the file of the kind
+
+    def __repr__(self) -> str:
+        return f"<Kind.{self.upper()}: {self.value!r}>"
+
+    @property
+    def value(self) -> str:
+        """Its name."""
+        return str(self)
+
+    def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
+        """Return whether a column is probably of this kind, judged by its values.
+
+        Parameters
+        ----------
+        series
+            The column.
+        texts
+            If it holds text, the different values that are not missing; at least one. Else None.
+        """
+        del series, texts
+        return False
+
+    def checked_domain(self, column: Column) -> tuple[Any, ...] | None:
+        """Return the declared domain of a column as the kind keeps it, if the column can be of this kind.
+
+        Raises
+        ------
+        ValueError
+            If it cannot; the message says why.
+        """
+        if column.domain is None:
+            return None
+        if len(set(map(str, column.domain))) != len(column.domain):
+            raise ValueError("the domain names a value twice")
+        if not column.domain:
+            raise ValueError("the domain is empty")
+        return tuple(column.domain)
+
+    def read_cells(self, series: nw.Series[Any], column: Column) -> pl.Series:
+        """Return a quasi-identifier as it is held, with null wherever a value is missing."""
+        cells = plain(to_polars(series))
+        if not (cells.dtype.is_numeric() or cells.dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime)):
+            raise InputError(
+                f"column {column.name!r} holds {cells.dtype}, which cannot be a quasi-identifier",
+                reason=Reason.BAD_VALUE,
+                column=column.name,
+            )
+        return without_marks(cells, column.missing_marks, numeric=self.numeric)
+
+    def attribute(
+        self,
+        cells: pl.Series,
+        column: Column,
+        rows: NDArray[np.int64],
+        known: Domain | None = None,
+        *,
+        times: bool = False,
+    ) -> Attribute:
+        """Return a quasi-identifier as codes into its domain.
+
+        Parameters
+        ----------
+        cells
+            Its values, null where missing, as `read_cells` returns them.
+        column
+            What it is.
+        rows
+            The position of each cell in the input, for error messages.
+        known
+            The domain of the same column in a larger table that these cells are a part of; without it, the
+            domain is that of the cells.
+        times
+            Whether different times of a day are different values, if the column has any. Methods generalize
+            to days, which their releases say; an auditor must see times that are shown.
+
+        Raises
+        ------
+        InputError
+            If a value does not fit the column; the message names the first row where one does not.
+        """
+        del times
+        refuse_years(cells, column, rows)
+        read = self.values(cells, column, rows)
+        values, codes = factorize(read, numeric=self.numeric)
+        if known is not None:
+            return Attribute(column, known, self._codes_in(known, values, column, codes, rows))
+        labels = self.texts(values, column)
+        values, labels, codes = self.declared(column, values, labels, codes, rows)
+        if column.hierarchy is not None:
+            found = tree_attribute(column, values, labels, codes)
+        else:
+            missing = len(labels) if (codes < 0).any() else None
+            if missing is not None:
+                codes = np.where(codes < 0, np.int32(missing), codes)
+                labels = (*labels, MISSING)
+                values = pl.concat([values, pl.Series([None], dtype=values.dtype)])
+            found = Attribute(column, self.domain(labels, values, missing, column), codes)
+        check_marks(column, found.domain, self.is_value(column, found.domain))
+        return found
+
+    def values(self, cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
+        """Return cells as values of this kind; parameters as for `attribute`.
+
+        Raises
+        ------
+        InputError
+            If a cell is none; the message names the first row with such a cell.
+        """
+        raise NotImplementedError
+
+    def domain(
+        self, labels: tuple[str, ...], values: pl.Series, missing: int | None, column: Column
+    ) -> Domain:
+        """Return the domain of a column without a hierarchy; parameters as of `Domain`."""
+        raise NotImplementedError
+
+    def texts(self, values: pl.Series, column: Column) -> tuple[str, ...]:
+        """Return how each value of a column is written; whole numbers without a fraction."""
+        if values.dtype == pl.Date and column.date_format is not None:
+            texts = moments.write_days(values, column.date_format)
+            if texts is None:
+                raise InputError(
+                    f"column {column.name!r}: days written as {column.date_format} cannot be read back; "
+                    "choose a date_format with year, month and day",
+                    reason=Reason.SCHEMA,
+                    column=column.name,
+                )
+            return tuple(texts)
+        if values.dtype.is_float() or self.numeric:
+            return tuple(exact.labels(values))
+        return tuple(values.cast(pl.String).to_list())
+
+    def declared(
+        self,
+        column: Column,
+        values: pl.Series,
+        labels: tuple[str, ...],
+        codes: Codes,
+        rows: NDArray[np.int64],
+    ) -> tuple[pl.Series, tuple[str, ...], Codes]:
+        """Return values, labels and codes, renumbered if the column declares all its values."""
+        del column, rows
+        return values, labels, codes
+
+    def is_value(self, column: Column, domain: Domain) -> Callable[[str], bool]:
+        """Return a function that says whether a text is a value of a column, as the end of an interval."""
+        del column
+        return domain.code_of.__contains__
+
+    def on_a_line(self, values: pl.Series, column: Column) -> pl.Series | None:
+        """Return where values lie, as numbers, null for what is no value; None if they are in no order.
+
+        Parameters
+        ----------
+        values
+            Different values of a sensitive column, null for a missing one.
+        column
+            What it is.
+        """
+        del values, column
+        return None
+
+    def scale(self, domain: Domain, column: Column) -> Scale:
+        """Return the values of a domain as an auditor finds the ends of released intervals among them."""
+        del column
+        return Scale(range(domain.known), domain.code_of.get)
+
+    def typed_dates(self, days: pl.Series, domain: Domain, column: Column) -> list[str]:
+        """Return how different dates or times are written that a release holds typed."""
+        del domain
+        return days.cast(pl.String).to_list() if days.dtype == pl.Datetime else [*self.texts(days, column)]
+
+    def released_columns(self, name: str) -> tuple[str, ...]:
+        """Return the columns that a column becomes in a release; the first has its name."""
+        return (name,)
+
+    def released_types(self, name: str, each: pl.DataType | None, *, typed: bool) -> dict[str, pl.DataType]:
+        """Return the data types of the columns that a column becomes in a release.
+
+        Parameters
+        ----------
+        name
+            Its name.
+        each
+            The type of a generalized value, as `Domain.released_type` has it.
+        typed
+            Whether values are typed; else all are text.
+        """
+        return {name: each if typed and each is not None else pl.String()}
+
+    def up_to(self, values: pl.Series, bound: Any) -> int:
+        """Return how many ascending values are not above a bound, without the missing one."""
+        return int((values <= bound).sum())
+
+    def read_released(
+        self, frame: nw.DataFrame[Any], attribute: Attribute
+    ) -> tuple[Generalized, Codes] | None:
+        """Read what becomes several columns of a release; None for a kind with one, which is read by cells.
+
+        Returns
+        -------
+        tuple or None
+            What different rows can stand for, and which of these each row shows.
+        """
+        del frame, attribute
+        return None
+
+    def _codes_in(
+        self, domain: Domain, values: pl.Series, column: Column, codes: Codes, rows: NDArray[np.int64]
+    ) -> Codes:
+        """Return codes into a given domain instead of into the values that occur."""
+        places = [domain.code_of.get(label, -2) for label in self.texts(values, column)]
+        missing = -2 if domain.missing is None else domain.missing
+        renumbered = np.array([*places, missing], dtype=np.int32)[codes]
+        if (renumbered == -2).any():
+            first = int(rows[int((renumbered == -2).argmax())]) + 1
+            raise InputError(
+                f"column {column.name!r}, row {first}: the value is not among those found before; did the "
+                "table change meanwhile?",
+                reason=Reason.OUT_OF_DOMAIN,
+                column=column.name,
+            )
+        return renumbered
+
+
+def _the_one(kind: type[Kind]) -> Kind:
+    """Return the only object of a kind."""
+    return next(known for known in Kind if type(known) is kind)
+
+
+def refuse(
+    wrong: pl.Series,
+    cells: pl.Series,
+    column: Column,
+    rows: NDArray[np.int64],
+    problem: str,
+    reason: Reason = Reason.BAD_VALUE,
+) -> None:
+    """Raise an error that names the first wrong cell, if there is one."""
+    if wrong.any():
+        first = int(wrong.arg_true()[0])
+        cell = repr(cells[first]) if cells.dtype == pl.String else str(cells[first])
+        raise InputError(
+            f"column {column.name!r}, row {int(rows[first]) + 1}: {cell} {problem}",
+            reason=reason,
+            column=column.name,
+        )
+
+
+def refuse_years(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> None:
+    """Refuse typed dates that are beyond what calendars have."""
+    if (far := moments.beyond(cells)).any():
+        row = int(rows[int(far.arg_true()[0])]) + 1
+        raise InputError(
+            f"column {column.name!r}, row {row}: the date is before the year 1 or after the year 9999; "
+            "correct it or leave it empty",
+            reason=Reason.BAD_VALUE,
+            column=column.name,
+        )

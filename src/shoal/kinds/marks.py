@@ -10,15 +10,14 @@ import polars as pl
 from shoal.errors import InputError, Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import notation
-from shoal.kinds.domain import Domain, SetDomain, TreeDomain
 from shoal.kinds.hierarchy import MISSING
-from shoal.kinds.kind import Kind
 
 if TYPE_CHECKING:
+    from shoal.kinds.domain import Domain
     from shoal.schema import Column
 
 
-def without_marks(cells: pl.Series, missing_marks: Sequence[str], kind: Kind = Kind.CATEGORICAL) -> pl.Series:
+def without_marks(cells: pl.Series, missing_marks: Sequence[str], *, numeric: bool = False) -> pl.Series:
     """Return cells with null also where they are empty, not a number, or one of the marks.
 
     Parameters
@@ -27,12 +26,12 @@ def without_marks(cells: pl.Series, missing_marks: Sequence[str], kind: Kind = K
         The cells. Where they are not texts, what they would be written as is compared with the marks.
     missing_marks
         The marks. A mark that is a number stands for this number, however it is written.
-    kind
-        What the column holds.
+    numeric
+        Whether the column holds numbers, also where they are texts.
     """
     if cells.dtype.is_float():
         cells = cells.fill_nan(None)
-    numeric = kind is Kind.NUMERIC or cells.dtype.is_numeric()
+    numeric = numeric or cells.dtype.is_numeric()
     numbers = {exact.parse(mark.strip()) for mark in missing_marks} - {None} if numeric else set()
     if cells.dtype == pl.String:
         marked = pl.Series([MISSING, *missing_marks], dtype=pl.String)
@@ -48,11 +47,7 @@ def without_marks(cells: pl.Series, missing_marks: Sequence[str], kind: Kind = K
     return pl.select(pl.when(~cells.is_in(marked.implode())).then(cells)).to_series().rename(cells.name)
 
 
-def check_marks(
-    column: Column,
-    domain: Domain | None,
-    is_date: Callable[[str, Column], bool],
-) -> None:
+def check_marks(column: Column, domain: Domain | None = None, is_value: Callable[[str], bool] = bool) -> None:
     """Refuse a missing mark that a release uses for something else: a reader could not tell the two apart.
 
     Parameters
@@ -61,8 +56,8 @@ def check_marks(
         The quasi-identifier.
     domain
         Its values; None for a column of items.
-    is_date
-        Whether a text is a date of a column.
+    is_value
+        Whether a text is a value of the column, as the end of an interval.
 
     Raises
     ------
@@ -70,9 +65,7 @@ def check_marks(
         If a mark is a star, or reads like an interval, a set, an escaped value or a group of a hierarchy.
     """
     for mark in column.missing_marks:
-        if mark == notation.SUPPRESSED or (
-            domain is not None and _looks_generalized(mark, column, domain, is_date)
-        ):
+        if mark == notation.SUPPRESSED or (domain is not None and domain.reads_as_several(mark, is_value)):
             what = "a suppressed value" if mark == notation.SUPPRESSED else "several values"
             raise InputError(
                 f"column {column.name!r}: the missing mark {mark!r} also means {what} in a release; empty "
@@ -80,25 +73,3 @@ def check_marks(
                 reason=Reason.SCHEMA,
                 column=column.name,
             )
-
-
-def _looks_generalized(
-    mark: str, column: Column, domain: Domain, is_date: Callable[[str, Column], bool]
-) -> bool:
-    """Return whether a text could be a generalized or an escaped value of a column."""
-    if isinstance(domain, TreeDomain):
-        label = notation.read_node(mark)
-        return domain.hierarchy.node_of(label) is not None and mark not in domain.hierarchy.leaf_index
-    members = notation.read_set(mark)
-    if isinstance(domain, SetDomain) and mark.startswith("{") and mark.endswith("}"):
-        members = [member.strip() for member in mark[1:-1].split(",")]
-    if members != [mark] and all(member in domain.code_of for member in members):
-        return True
-    ends = notation.read_interval(mark) or (notation.read_foreign_interval(mark) or ())[:2]
-    if isinstance(domain, SetDomain) or not ends:
-        return False
-    if column.kind is Kind.ORDINAL:
-        return all(end in domain.code_of for end in ends)
-    if column.kind is Kind.NUMERIC:
-        return all(exact.parse(end.strip()) is not None for end in ends)
-    return all(is_date(end, column) for end in ends)

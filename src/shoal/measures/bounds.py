@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.base.randomness import Randomness
-from shoal.kinds.domain import ItemsDomain
 from shoal.measures.geometry import geometry
 from shoal.table import Table
 
@@ -61,7 +60,7 @@ def lower_bound(
     records
         The records that have a row; all by default. The others can still be one of the k that a row fits.
     """
-    if any(isinstance(attribute.domain, ItemsDomain) for attribute in table.attributes):
+    if not all(attribute.domain.in_boxes for attribute in table.attributes):
         return Bound(0.0, 0.0)
     groups, first = kernels.group_rows(table.codes)
     tree = kernels.BoxTree(table.codes[first], geometry(table), 1)

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kinds import exact_numbers as exact
-from shoal.kinds import moments
 from shoal.kinds.domain import Sensitive
 from shoal.kinds.hierarchy import MISSING, Hierarchy
 from shoal.models.dissimilarity import DISTANCES, NORMS
-from shoal.schema import Column, Kind
+from shoal.schema import Column
 
 Values = NDArray[np.integer[Any]]
 """Numbers of values, from 0, in any shape."""
@@ -637,7 +636,7 @@ def _composite(columns: Sequence[NDArray[np.integer[Any]]]) -> tuple[NDArray[np.
 
 def has_distance(column: Column) -> bool:
     """Return whether values of a column can be nearer to each other or farther apart, not only equal."""
-    return column.hierarchy is not None or column.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL)
+    return column.hierarchy is not None or column.kind.ordered
 
 
 def distance_of(values: pl.Series, column: Column) -> LinearDistance:
@@ -663,20 +662,12 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
         texts = values.cast(pl.String).fill_null(MISSING).to_list()
         tree = column.hierarchy.over(texts)
         return TreeDistance(tree, np.array([tree.leaf_index[text] for text in texts], dtype=np.int32))
-    match column.kind:
-        case Kind.NUMERIC:
-            numbers = exact.read(values)
-        case Kind.DATE:
-            numbers = _days(values, column)
-        case Kind.ORDINAL:
-            places = {str(value): float(place) for place, value in enumerate(column.domain or ())}
-            texts = values.cast(pl.String).to_list()
-            numbers = pl.Series([places.get(text) for text in texts], dtype=pl.Float64)
-        case _:
-            return Equality(len(values))
+    numbers = column.kind.on_a_line(values, column)
+    if numbers is None:
+        return Equality(len(values))
     wrong = numbers.is_null() & values.is_not_null()
-    if wrong.any() and (column.kind is not Kind.NUMERIC or not _infinite(values.filter(wrong))):
-        what = "in the declared domain" if column.kind is Kind.ORDINAL else f"a {column.kind.value} value"
+    if wrong.any() and (not column.kind.numeric or not _infinite(values.filter(wrong))):
+        what = f"a {column.kind.value} value" if column.kind.measured else "in the declared domain"
         raise InputError(
             f"column {column.name!r} holds values that are not {what}; correct them, declare them as missing "
             "marks, or make the column categorical",
@@ -697,14 +688,6 @@ def _infinite(values: pl.Series) -> bool:
     """Return whether some values would be numbers if these were finite."""
     plain = values.str.strip_chars() if values.dtype == pl.String else values
     return bool(plain.cast(pl.Float64, strict=False).is_not_null().any())
-
-
-def _days(values: pl.Series, column: Column) -> pl.Series:
-    """Return dates in days, with a fraction for the time of day; of times with an offset, in UTC."""
-    found = moments.parts(values, column.date_format)
-    offset = pl.when(pl.col("offset") == moments.NO_OFFSET).then(0).otherwise("offset")
-    seconds = pl.col("clock") / 10**9 - offset
-    return found.select(pl.col("day") + seconds / 86_400).to_series()
 
 
 def _by_part(

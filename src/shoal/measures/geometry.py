@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
-from shoal.kernels import RANGE, SET, TREE, Geometry
-from shoal.kinds.domain import ItemsDomain, RangeDomain, SetDomain, TreeDomain
-from shoal.recoding import Nodes
+from shoal.kernels import RANGE, Geometry
 from shoal.table import Table
 
 MEASURES = ("lm", "em")
@@ -70,7 +68,7 @@ def refuse_items(table: Table) -> None:
         If there is one.
     """
     for attribute in table.attributes:
-        if isinstance(attribute.domain, ItemsDomain):
+        if not attribute.domain.in_boxes:
             raise InputError(
                 f"column {attribute.column.name!r} holds items, which only set-anonymity and set-diversity "
                 "generalize; promise one of these, or give the column another role",
@@ -89,33 +87,12 @@ def geometry(table: Table) -> list[Geometry]:
         If there is a column of items, about which these kernels know nothing.
     """
     refuse_items(table)
-    described = []
-    for attribute, weight in zip(table.attributes, table.weights, strict=True):
-        domain = attribute.domain
-        match domain:
-            case RangeDomain():
-                kind, costs = RANGE, domain.positions
-            case SetDomain():
-                kind, costs = SET, np.array([domain.cardinality], dtype=np.float64)
-            case TreeDomain():
-                kind, costs = TREE, _meetings(domain).ncp()
-            case _:
-                raise TypeError(f"unknown domain {type(domain).__name__}")
-        described.append(Geometry(kind, float(weight), len(domain), costs))
-    return described
+    return [
+        attribute.domain.geometry(float(weight))
+        for attribute, weight in zip(table.attributes, table.weights, strict=True)
+    ]
 
 
 def entropies(table: Table) -> list[NDArray[np.float64]]:
     """Return for each attribute how often each code occurs; of a tree, the entropy where neighbours meet."""
-    return [
-        _meetings(a.domain).entropies(a.counts)
-        if isinstance(a.domain, TreeDomain)
-        else a.counts.astype(np.float64)
-        for a in table.attributes
-    ]
-
-
-def _meetings(domain: TreeDomain) -> Nodes:
-    """Return the lowest common ancestor of each code and the next."""
-    leaves = np.arange(len(domain))
-    return Nodes(domain, domain.hierarchy.ancestor(leaves[:-1], leaves[1:]))
+    return [attribute.domain.kernel_entropies(attribute.counts) for attribute in table.attributes]

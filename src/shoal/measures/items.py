@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.base.ragged import Lists
 from shoal.base.randomness import Randomness
-from shoal.kinds.domain import Attribute, ItemsDomain
-from shoal.recoding import Recoding, Worlds
+from shoal.kinds.domain import Attribute
+from shoal.kinds.items import ItemsDomain, Worlds
+from shoal.recoding import Recoding
 
 QUERIES = 500
 """How many random queries are asked (Xue et al. 2012, Section 5.2)."""
@@ -36,14 +37,15 @@ class ItemsLoss:
         The binary logarithm of the number of possible worlds of a row, on average.
     query_error_present, query_error_absent
         QE of type I and II: by how much the base sets miscount the records that have all of some items, or
-        none, as a share of all records; the mean over random items.
+        none, as a share of all records; the mean over random items. None for a release that was made block
+        by block.
     """
 
     error_rate: float
     uncertain: float
     bits: float
-    query_error_present: float
-    query_error_absent: float
+    query_error_present: float | None = None
+    query_error_absent: float | None = None
 
 
 def items_loss(recoding: Recoding) -> dict[str, ItemsLoss]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kinds.domain import Attribute, RangeDomain
 from shoal.measures.bounds import lower_bound
 from shoal.measures.items import ItemsLoss, items_loss
 from shoal.recoding import Recoding
@@ -18,6 +17,8 @@ from shoal.recoding import Recoding
 @dataclass(frozen=True)
 class Loss:
     """What a release loses. `gcp`, `lm` and `em` are 0 where nothing is lost.
+
+    All but `gcp`, `by_attribute` and `items` are None for a release that was made block by block.
 
     Parameters
     ----------
@@ -48,21 +49,51 @@ class Loss:
     """
 
     gcp: float
-    lm: float
-    em: float
-    discernibility: int
-    average_class_size: float
-    usefulness: float
-    row_types: RowTypes
+    lm: float | None
+    em: float | None
+    discernibility: int | None
+    average_class_size: float | None
+    usefulness: float | None
+    row_types: RowTypes | None
     by_attribute: Mapping[str, float]
-    bound: float
-    bound_error: float
+    bound: float | None
+    bound_error: float | None
     items: Mapping[str, ItemsLoss] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float | None:
         """How many times `bound` was lost; None where the bound is 0."""
-        return self.gcp / self.bound if self.bound > 0 else None
+        return self.gcp / self.bound if self.bound else None
+
+    @classmethod
+    def merge(cls, losses: Sequence[Loss], rows: Sequence[int]) -> Loss:
+        """Return what several releases with so many rows each lose together; means over rows can be merged.
+
+        Parameters
+        ----------
+        losses
+            What each loses.
+        rows
+            How many rows each has.
+        """
+
+        def mean(figures: Iterable[float]) -> float:
+            return float(np.average(list(figures), weights=rows))
+
+        names, items = losses[0].by_attribute, losses[0].items
+        return cls(
+            gcp=mean(each.gcp for each in losses),
+            by_attribute={name: mean(each.by_attribute[name] for each in losses) for name in names},
+            items={
+                name: ItemsLoss(
+                    error_rate=mean(each.items[name].error_rate for each in losses),
+                    uncertain=mean(each.items[name].uncertain for each in losses),
+                    bits=mean(each.items[name].bits for each in losses),
+                )
+                for name in items
+            },
+            **dict.fromkeys(_WHOLE),
+        )
 
     def __getitem__(self, name: str) -> Any:
         """Return a figure by its name."""
@@ -70,7 +101,28 @@ class Loss:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
-        return {**asdict(self), "by_attribute": dict(self.by_attribute), "ratio": self.ratio}
+        found = {**asdict(self), "by_attribute": dict(self.by_attribute)}
+        items = {name: _present(asdict(each)) for name, each in self.items.items()}
+        ratio = {} if self.bound is None else {"ratio": self.ratio}
+        return {**_present(found), "items": items, **ratio}
+
+
+_WHOLE = (
+    "lm",
+    "em",
+    "discernibility",
+    "average_class_size",
+    "usefulness",
+    "row_types",
+    "bound",
+    "bound_error",
+)
+"""The figures that only the whole table tells."""
+
+
+def _present(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures that are there."""
+    return {name: figure for name, figure in figures.items() if figure is not None}
 
 
 @dataclass(frozen=True)
@@ -204,8 +256,8 @@ def usefulness(recoding: Recoding) -> float:
     starts = np.concatenate(([0], np.cumsum(np.bincount(recoding.types))))
     attributes = recoding.table.attributes
     diversities = [
-        weight * len(attributes) * _diversity(attribute, attribute.codes[recoding.records[order]], starts)
-        for attribute, weight in zip(attributes, recoding.table.weights, strict=True)
+        weight * len(attributes) * a.domain.diversity(a.codes[recoding.records[order]], starts, a.counts)
+        for a, weight in zip(attributes, recoding.table.weights, strict=True)
     ]
     return float(np.sum(diversities, axis=0).mean())
 
@@ -214,22 +266,3 @@ def _weighted(recoding: Recoding, of_boxes: list[NDArray[np.float64]]) -> NDArra
     """Return the weighted mean over attributes, for each row."""
     boxes: NDArray[np.float64] = recoding.table.weights @ np.asarray(of_boxes)
     return boxes[recoding.box]
-
-
-def _diversity(
-    attribute: Attribute, codes: NDArray[np.int32], starts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return how varied the original values of each group codes[starts[i]:starts[i + 1]] are."""
-    domain = attribute.domain
-    if isinstance(domain, RangeDomain):
-        positions = domain.positions[codes]
-        spread = np.maximum.reduceat(positions, starts[:-1]) - np.minimum.reduceat(positions, starts[:-1])
-        known = domain.positions[(domain.positions <= 1.0) & (attribute.counts > 0)]
-        column = float(known.max() - known.min()) if len(known) else 0.0
-        return np.minimum(spread / column, 1.0) if column > 0 else (spread > 0).astype(np.float64)
-    groups = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
-    distinct = np.unique(groups * len(domain) + codes) // len(domain)
-    shares: NDArray[np.float64] = np.bincount(distinct, minlength=len(starts) - 1) / np.count_nonzero(
-        attribute.counts
-    )
-    return shares

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason
-from shoal.kinds.domain import Sensitive, TreeDomain
-from shoal.recoding import Cells, Generalized, Nodes, Ranges, Recoding, Sets
+from shoal.kinds.domain import Sensitive
+from shoal.recoding import Recoding
 from shoal.table import Table
 
 MOST_DRAWS = 1000
@@ -160,14 +160,14 @@ def query_error(
     shown = recoding.box if rows is None else recoding.box[rows]
     carrier = np.arange(len(table)) if records is None else records
     ranks = [ranks_of(column) for column in table.sensitive]
-    domains = [attribute.domain for attribute in table.attributes]
-    possible = [d.possible if isinstance(d, TreeDomain) else np.ones(len(d), np.bool_) for d in domains]
-    sizes = [_sizes(v, p, 0, len(p) - 1) for v, p in zip(recoding.values, possible, strict=True)]
+    sizes = [
+        v.sizes_within(0, len(a.domain) - 1) for v, a in zip(recoding.values, table.attributes, strict=True)
+    ]
     errors = np.empty(len(queries))
     for i, query in enumerate(queries):
         inside = np.ones(len(recoding.values[0]))
         for place, first, last in query.quasi:
-            part = _sizes(recoding.values[place], possible[place], first, last)
+            part = recoding.values[place].sizes_within(first, last)
             inside *= part / np.maximum(sizes[place], 1)
         carries = _carrying(query.sensitive, table.sensitive, ranks, len(table))[carrier]
         errors[i] = abs(inside[shown[carries]].sum() - query.answer) / query.answer
@@ -200,19 +200,3 @@ def _carrying(
         wanted = (first <= ranks[place]) & (ranks[place] <= last)
         fits &= wanted[columns[place].codes]
     return fits
-
-
-def _sizes(values: Generalized, possible: NDArray[np.bool_], first: int, last: int) -> NDArray[np.int64]:
-    """Return how many possible values from first to last each generalized value contains."""
-    match values:
-        case Ranges() | Nodes():
-            before = np.concatenate(([0], np.cumsum(possible)))
-            low, high = np.maximum(values.low, first), np.minimum(values.high, last)
-            return np.where(low <= high, before[np.maximum(high, low) + 1] - before[low], 0)
-        case Sets():
-            wanted = (first <= values.members) & (values.members <= last)
-            before = np.concatenate(([0], np.cumsum(wanted)))
-            return np.asarray(before[values.starts[1:]] - before[values.starts[:-1]])
-        case Cells():
-            return _sizes(values.distinct, possible, first, last)[values.shown]
-    raise TypeError(f"no query about {type(values).__name__} is possible")

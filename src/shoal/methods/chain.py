@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InputError, Reason
-from shoal.kinds.domain import Attribute, RangeDomain, SetDomain, TreeDomain
 from shoal.measures.geometry import geometry
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Option, keeps
 from shoal.models import KAnonymity
-from shoal.recoding import Nodes, Recoding
+from shoal.recoding import Recoding
 from shoal.table import Table
 
 CAUTION = 0.75
@@ -83,7 +82,7 @@ def cheap_order(table: Table, k: int, circumstances: Circumstances) -> NDArray[n
     codes, copies = table.codes[first], np.bincount(group)[group[first]]
     elsewhere = np.zeros(len(first))
     for attribute, weight, column in zip(table.attributes, table.weights, codes.T, strict=True):
-        elsewhere += CAUTION * weight * expected_cost(attribute, k)[column]
+        elsewhere += CAUTION * weight * attribute.domain.expected_costs(attribute.counts, k)[column]
     linked = kernels.chain(codes, copies, elsewhere, attributes, k)
     ring = kernels.Ring(codes[linked], copies[linked], attributes, k)
     improve(ring, "moving records along the ring", circumstances)
@@ -124,43 +123,6 @@ def cheap_classes(
     classes = kernels.Classes(codes, attributes, numbers, k)
     improve(classes, "moving records between classes", circumstances)
     return classes.class_of
-
-
-def expected_cost(attribute: Attribute, k: int) -> NDArray[np.float64]:
-    """Return what each code is expected to add to the cost of one, two, ..., k - 1 random records, summed.
-
-    Up to a constant for the attribute, and only about right where values are missing.
-    """
-    shares = attribute.counts / attribute.counts.sum()
-    match attribute.domain:
-        case SetDomain() as domain:
-            return np.asarray(_sum_of_powers(1 - shares, k) / max(domain.cardinality - 1, 1))
-        case RangeDomain() as domain:
-            # A gap between two values counts when all records lie beyond it.
-            gaps, below = np.diff(domain.positions), np.cumsum(shares)[:-1]
-            from_below = np.append(0.0, np.cumsum(gaps * _sum_of_powers(below, k)))
-            from_above = np.append(0.0, np.cumsum((gaps * _sum_of_powers(1 - below, k))[::-1]))[::-1]
-            return np.asarray(from_below + from_above)
-        case TreeDomain() as domain:
-            # A step up from a node counts when not all records lie below it.
-            tree = domain.hierarchy
-            nodes = np.arange(len(tree.labels), dtype=np.int32)
-            costs, before = Nodes(domain, nodes).ncp(), np.append(0.0, np.cumsum(shares))
-            inside = before[tree.last + 1] - before[tree.first]
-            expected = (costs[tree.parent] - costs) * (k - 1 - _sum_of_powers(inside, k))
-            expected[0] = 0.0
-            for depth in range(1, int(tree.depth.max()) + 1):
-                level = tree.depth == depth
-                expected[level] += expected[tree.parent[level]]
-            return np.asarray(expected[tree.leaf_node])
-    raise TypeError(f"unknown domain {type(attribute.domain).__name__}")
-
-
-def _sum_of_powers(x: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Return x + x^2 + ... + x^(k-1) for numbers from 0 to 1."""
-    x = np.clip(x, 0.0, 1.0)
-    certain = x > 1 - 1e-9
-    return np.where(certain, k - 1.0, (x - x**k) / np.where(certain, 1.0, 1 - x))
 
 
 class Improvable(Protocol):

@@ -20,7 +20,7 @@ from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Effort, Option, keeps
 from shoal.models import KK, Concealment, CoverageModel, DiverseModel, KOne, OneK
 from shoal.models.diversity import NO_DIVERSITY
-from shoal.recoding import Recoding, closure
+from shoal.recoding import Recoding
 from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
 
@@ -186,7 +186,7 @@ def subsets(
     for record in range(n):
         circumstances.progress("looking at sets of records", record / n)
         sets = np.column_stack((np.full(len(others), record), (others + record) % n))
-        values = tuple(closure(a, a.codes[sets.ravel()], starts) for a in table.attributes)
+        values = tuple(a.domain.closure(a.codes[sets.ravel()], starts) for a in table.attributes)
         members[record] = sets[loss(Recoding(table, values, box)).argmin()]
     circumstances.progress("looking at sets of records", 1.0)
     return Recoding.of_rows(table, np.arange(0, n * k + 1, k), members.ravel(), kept)

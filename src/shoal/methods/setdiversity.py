@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.base.ragged import Subsets
 from shoal.base.randomness import Randomness
 from shoal.errors import InfeasibleError
-from shoal.kernels import Subsets, itemsets
+from shoal.kernels import itemsets
 from shoal.methods.method import Circumstances, Effort
 from shoal.methods.ring import ring_graph
 from shoal.methods.setgraphs import EXCHANGES, near_records

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import Subsets, itemsets
+from shoal.base.ragged import Subsets
+from shoal.kernels import itemsets
 from shoal.methods.method import Circumstances, Effort
 from shoal.methods.ring import ring_graph
 from shoal.methods.setorder import error_weights, gray_order, segments_of, short_order, shortened

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.base.ragged import Lists
-from shoal.kernels import Subsets, differences, itemsets
+from shoal.base.ragged import Lists, Subsets
+from shoal.kernels import differences, itemsets
 
 SHORTEST, LONGEST = 300, 350
 """Records of a segment, at least and at most, as in the paper."""
@@ -36,7 +36,7 @@ def gray_ranks(sets: Lists, width: int) -> NDArray[np.int64]:
     numbers = sets.numbers()
     different = sets.gather(np.unique(numbers, return_index=True)[1])
     ranks = np.empty(len(different), dtype=np.int64)
-    ranks[gray_order(Subsets(width, *different.arrays))] = np.arange(len(different))
+    ranks[gray_order(Subsets(*different.arrays, width))] = np.arange(len(different))
     return ranks[numbers]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels import Subsets
+from shoal.base.ragged import Subsets
 from shoal.methods import setdiversity, setgraphs
 from shoal.methods.feasibility import require_rows, require_sensitive
 from shoal.methods.items import as_items

@@ -11,43 +11,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.errors import InternalError
-from shoal.recoding import Generalized, Nodes, Ranges, Recoding, Sets, Worlds
+from shoal.base.ragged import Subsets
+from shoal.base.tally import Often, merged, tally
+from shoal.kinds.generalized import Generalized
+from shoal.recoding import Recoding
 
 
-@dataclass(frozen=True, eq=False)
-class Matches:
-    """Which rows could be whose, to an adversary who knows every record (Tassa et al. 2012, Definition 6).
-
-    A row is a match of a record if some perfect matching of records and consistent rows pairs the two; where
-    there is no perfect one, if some maximum matching does.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MatchCounts:
+    """How many matches records and rows have.
 
     Parameters
     ----------
-    matched
-        A maximum matching: the row of each record, or -1.
-    component_of_record, component_of_row
-        Components 0, 1, 2, ... A row is a match of a record if and only if the two are consistent and in the
-        same one. A record is consistent with no row of a component that has a lower number than its own.
     matches_of_record, matches_of_row
         How many matches each has.
+    unmatched_records, unmatched_rows
+        How many are left without a row or a record when as many as possible have one.
+    components
+        How many components there are; None if that is not known.
+    records_often, rows_often
+        How many records and rows have each of these numbers, if they are counted by number.
     """
 
-    matched: NDArray[np.int64]
-    component_of_record: NDArray[np.int32]
-    component_of_row: NDArray[np.int32]
     matches_of_record: NDArray[np.int64]
     matches_of_row: NDArray[np.int64]
+    unmatched_records: int
+    unmatched_rows: int
+    components: int | None
+    records_often: Often = None
+    rows_often: Often = None
 
-    @property
-    def unmatched_records(self) -> int:
-        """How many records are left without a row when as many as possible have one."""
-        return int((self.matched < 0).sum())
-
-    @property
-    def unmatched_rows(self) -> int:
-        """How many rows are left without a record."""
-        return len(self.matches_of_row) - len(self.matched) + self.unmatched_records
+    @staticmethod
+    def merge(parts: Sequence[MatchCounts]) -> MatchCounts:
+        """Return the matches within each of several releases, counted by number."""
+        rows, records_often = merged((part.matches_of_record, part.records_often) for part in parts)
+        records, rows_often = merged((part.matches_of_row, part.rows_often) for part in parts)
+        return MatchCounts(
+            matches_of_record=rows,
+            matches_of_row=records,
+            unmatched_records=sum(part.unmatched_records for part in parts),
+            unmatched_rows=sum(part.unmatched_rows for part in parts),
+            components=None,
+            records_often=records_often,
+            rows_often=rows_often,
+        )
 
     @property
     def perfect(self) -> bool:
@@ -60,12 +67,43 @@ class Matches:
         some = self.matches_of_record[self.matches_of_record > 0]
         return int(some.min()) if len(some) else 0
 
-    @property
-    def components(self) -> int:
-        """How many components there are."""
-        return 1 + max(
-            int(self.component_of_record.max(initial=-1)), int(self.component_of_row.max(initial=-1))
-        )
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data; the worst are the least numbers of matches that records have."""
+        counts, records = tally(self.matches_of_record, self.records_often)
+        everybody = int(records.sum())
+        return {
+            "perfect": self.perfect,
+            "unmatched_records": self.unmatched_records,
+            "unmatched_rows": self.unmatched_rows,
+            "concealment": self.concealment,
+            "matches_per_row": int(self.matches_of_row.min(initial=everybody)),
+            **({} if self.components is None else {"components": self.components}),
+            "worst": [
+                {"matches": int(m), "records": int(r)} for m, r in zip(counts[:5], records[:5], strict=True)
+            ],
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Matches(MatchCounts):
+    """Which rows could be whose, to an adversary who knows every record (Tassa et al. 2012, Definition 6).
+
+    A row is a match of a record if some perfect matching of records and consistent rows pairs the two; where
+    there is no perfect one, if some maximum matching does.
+
+    Parameters
+    ----------
+    matched
+        A maximum matching: the row of each record, or -1.
+    component_of_record, component_of_row
+        Components 0, 1, 2, ... A row is a match of a record if and only if the two are consistent and in the
+        same one. A record is consistent with no row of a component that has a lower number than its own.
+    """
+
+    matched: NDArray[np.int64]
+    component_of_record: NDArray[np.int32]
+    component_of_row: NDArray[np.int32]
+    components: int
 
     @property
     def records_of_component(self) -> NDArray[np.int64]:
@@ -76,21 +114,6 @@ class Matches:
     def rows_of_component(self) -> NDArray[np.int64]:
         """How many rows each component has."""
         return np.bincount(self.component_of_row, minlength=self.components)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data; the worst are the least numbers of matches that records have."""
-        counts, records = np.unique(self.matches_of_record, return_counts=True)
-        return {
-            "perfect": self.perfect,
-            "unmatched_records": self.unmatched_records,
-            "unmatched_rows": self.unmatched_rows,
-            "concealment": self.concealment,
-            "matches_per_row": int(self.matches_of_row.min(initial=len(self.matched))),
-            "components": self.components,
-            "worst": [
-                {"matches": int(m), "records": int(r)} for m, r in zip(counts[:5], records[:5], strict=True)
-            ],
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +140,7 @@ class Graph:
     record_type: NDArray[np.int32]
     boxes: NDArray[np.int32]
     row_type: NDArray[np.int32]
-    attributes: tuple[kernels.Intervals | kernels.Subsets, ...]
+    attributes: tuple[kernels.Intervals | Subsets, ...]
 
     @classmethod
     def of(cls, codes: NDArray[np.int32], cells: NDArray[np.int32], values: Sequence[Generalized]) -> Self:
@@ -134,7 +157,7 @@ class Graph:
         """
         record_type, first_record = kernels.group_rows(codes)
         row_type, first_row = kernels.group_rows(cells)
-        attributes = tuple(_for_kernel(v) for v in values)
+        attributes = tuple(v.for_kernel() for v in values)
         return cls(codes[first_record], record_type, cells[first_row], row_type, attributes)
 
     @classmethod
@@ -207,12 +230,17 @@ class Graph:
         maximum = self._kernel.maximum_matching(None if key is None else self._pairs(key))
         of_record, of_box = self._kernel.components(maximum)
         rows, records = self._count_within(of_record, of_box)
+        matched = self._rows_of_records(maximum)
+        left = int((matched < 0).sum())
         return Matches(
-            self._rows_of_records(maximum),
-            of_record[self.record_type],
-            of_box[self.row_type],
-            rows[self.record_type],
-            records[self.row_type],
+            matched=matched,
+            component_of_record=of_record[self.record_type],
+            component_of_row=of_box[self.row_type],
+            components=1 + max(int(of_record.max(initial=-1)), int(of_box.max(initial=-1))),
+            matches_of_record=rows[self.record_type],
+            matches_of_row=records[self.row_type],
+            unmatched_records=left,
+            unmatched_rows=len(self.row_type) - len(matched) + left,
         )
 
     def within(self, matches: Matches, components: NDArray[np.bool_]) -> Within:
@@ -302,7 +330,7 @@ class Graph:
 
     def _apart(
         self, of_record: NDArray[np.int32], of_box: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.Intervals | kernels.Subsets, ...]]:
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.Intervals | Subsets, ...]]:
         """Return records, boxes and attributes such that nothing lies in a box of another component."""
         number = np.arange(1 + max(of_record.max(initial=0), of_box.max(initial=0)), dtype=np.int32)
         # A component is one more attribute, in which every box is a single code.
@@ -344,14 +372,3 @@ def _members(type_of: NDArray[np.int32], types: NDArray[np.int32]) -> NDArray[np
     members = np.empty(len(types), dtype=np.int64)
     members[order] = by_type[(np.cumsum(sizes) - sizes)[asked] + turn]
     return members
-
-
-def _for_kernel(values: Generalized) -> kernels.Intervals | kernels.Subsets:
-    match values:
-        case Ranges() | Nodes():
-            return kernels.Intervals(len(values.domain), values.low, values.high)
-        case Sets():
-            return kernels.Subsets(len(values.domain), values.starts, values.members)
-        case Worlds():
-            return _for_kernel(values.worlds)
-    raise InternalError(f"the consistency graph does not know {type(values).__name__}")

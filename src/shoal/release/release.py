@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import datetime
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -22,36 +17,29 @@ from numpy.typing import NDArray
 from shoal.auditing import Audit, audit_table
 from shoal.base import fresh_columns
 from shoal.base.randomness import Randomness
-from shoal.errors import InputError, InternalError, Reason, listing
-from shoal.files.reading import read_table
+from shoal.errors import InternalError
 from shoal.files.staging import staged_folder
 from shoal.files.writing import write_csv, write_parquet
-from shoal.kinds.encoding import to_polars
 from shoal.measures import Loss, measure
 from shoal.models import Model
 from shoal.recoding import Recoding
 from shoal.recoding.assignment import random_assignment
-from shoal.schema import Role, Schema, is_index
+from shoal.release.certificate import Certificate, index_notes
+from shoal.release.rendering import for_file, published
+from shoal.release.saving import (
+    RELEASE_FILES,
+    Format,
+    into,
+    require_format,
+    sha256,
+    write_documents,
+    write_key,
+)
+from shoal.schema import Role
 from shoal.table import Table
 
 if TYPE_CHECKING:
-    from shoal.report import Report
-
-Format = Literal["csv", "parquet"]
-
-RELEASE_FILES = (
-    "release.csv",
-    "release.parquet",
-    "certificate.json",
-    "report.html",
-    "report.json",
-    "key.csv",
-)
-"""All files that a saved release may consist of."""
-
-
-KEY_COLUMNS = ("released_row", "original_row")
-"""The columns of ``key.csv``; rows are counted from 1, without the header."""
+    from shoal.report import Detail, Report
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +64,8 @@ class Release:
         What the auditor found.
     circumstances
         How it was made: method, options, seed or not, time.
+    shown, typed
+        The frame that was audited, and whether its generalized values are typed instead of text.
     """
 
     recoding: Recoding
@@ -85,6 +75,8 @@ class Release:
     loss: Loss
     audit: Audit
     circumstances: Mapping[str, Any]
+    shown: Any
+    typed: bool
 
     def __repr__(self) -> str:
         return (
@@ -115,37 +107,41 @@ class Release:
         are built anew from the released values: categories are those that occur, in ascending order (in
         Polars an `Enum` of them), and no index, metadata or attribute of the input is copied.
         """
-        return self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
+        frame = self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
+        # A copy: what is saved is what was audited, whatever becomes of this frame.
+        return nw.from_native(frame, eager_only=True).clone().to_native()
+
+    @cached_property
+    def certified(self) -> Certificate:
+        """What was promised, lost and found."""
+        table = self.recoding.table
+        return Certificate(
+            self.model,
+            table.schema,
+            self.circumstances,
+            len(self.order),
+            self.loss,
+            self.audit,
+            left_out=table.left_out,
+            withheld=self.recoding.withheld,
+            account=self.recoding.account,
+        )
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
-        """What was promised, lost and found, as plain data; it holds no value of any record."""
-        table = self.recoding.table
-        return {
-            "shoal": metadata.version("shoal"),
-            "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "model": {"name": self.model.name, **self.model.parameters, "promise": self.model.sentence()},
-            **self.circumstances,
-            "rows": len(self.order),
-            "left_out": table.left_out,
-            "withheld": self.recoding.withheld,
-            "columns": described_columns(table.schema),
-            **({"account": dict(self.recoding.account)} if self.recoding.account else {}),
-            "loss": self.loss.as_dict(),
-            "audit": self.audit.as_dict(),
-        }
+        """The same as plain data; it holds no value of any record."""
+        return self.certified.as_dict()
 
     @cached_property
     def report(self) -> Report:
         """What the release is worth: a page, plain data and charts, without a value of any single record."""
-        return self._report(self.certificate)
+        return self.certified.report(self._detail)
 
-    def _report(self, certificate: Mapping[str, Any]) -> Report:
-        from shoal.report import Material, Report  # late: not everybody asks for one
+    @property
+    def _detail(self) -> Detail:
+        from shoal.report import Detail  # late: not everybody asks for a report
 
-        return Report(
-            Material(self.recoding, self.rows, self.order, self.model, self.loss, self.audit, certificate)
-        )
+        return Detail(self.recoding, self.rows, self.order)
 
     def plot(self, name: str | None = None) -> Any:
         """Return charts of the report as Altair's: one of them, or all, side by side.
@@ -164,17 +160,20 @@ class Release:
         return self.report.plot(name)
 
     def _frame(self, *, typed: bool) -> Any:
-        """Return the frame to publish; typed values are audited, too, as nobody has looked at them yet."""
-        frame = published(self.recoding, self.rows, self.order, typed=typed)
-        if typed:
-            _audited(self.recoding, frame, self.order, self.model)
+        """Return the frame to publish that was audited, with typed values or text."""
+        return self.shown if typed is self.typed else self._other
+
+    @cached_property
+    def _other(self) -> Any:
+        """The frame to publish in the form that was not audited yet: it is, before anybody has it."""
+        frame = published(self.recoding, self.rows, self.order, typed=not self.typed)
+        _audited(self.recoding, frame, self.order, self.model)
         return frame
 
     def written(self, form: Format) -> pl.DataFrame:
         """Return the table to publish as it stands in a file of a format."""
-        columns = _columns(self._frame(typed=form == "parquet"))
-        frame = pl.DataFrame([fresh_columns.rebuilt(to_polars(column)) for column in columns])
-        return _flat(frame) if form == "csv" else frame
+        typed = form == "parquet"
+        return for_file(self._frame(typed=typed), nested=typed)
 
     @property
     def key(self) -> NDArray[np.int64]:
@@ -217,43 +216,20 @@ class Release:
         file = folder / f"release.{form}"
         frame = self.written(form)
         write_csv(frame, file) if form == "csv" else write_parquet(frame, file)
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        certificate = {**self.certificate, "files": {file.name: {"sha256": digest}}}
-        report = self._report(certificate)
-        (folder / "report.html").write_text(report.html(), encoding="utf-8")
-        for name, data in (("certificate", certificate), ("report", report.as_dict())):
-            (folder / f"{name}.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        report = replace(self.certified, files={file.name: sha256(file)}).report(self._detail)
+        write_documents(report, into(folder))
         if keep_key:
-            _write_key(folder / "key.csv", self.key)
+            write_key(folder / "key.csv", self.key)
         return report
 
 
-def require_format(form: str) -> None:
-    """Refuse a format that releases are not written in."""
-    if form not in ("csv", "parquet"):
-        raise InputError(f"format {form!r} is unknown; it is csv or parquet", reason=Reason.PARAMETER)
-
-
-def described_columns(schema: Schema) -> list[dict[str, Any]]:
-    """Return what a certificate says of the columns."""
-    return [
-        {"name": c.name, "role": c.role.value}
-        | (
-            {
-                "kind": c.kind.value,
-                "weight": c.weight,
-                "missing": c.missing.value,
-                "hierarchy": c.hierarchy is not None,
-            }
-            if c.role is Role.QUASI
-            else {}
-        )
-        for c in schema
-    ]
-
-
 def publish(
-    recoding: Recoding, model: Model, randomness: Randomness, circumstances: Mapping[str, Any]
+    recoding: Recoding,
+    model: Model,
+    randomness: Randomness,
+    circumstances: Mapping[str, Any],
+    *,
+    typed: bool | None = None,
 ) -> Release:
     """Decide at random who gets which row, unless the method had to, shuffle the rows, and audit the result.
 
@@ -267,6 +243,9 @@ def publish(
         Where the order of the rows comes from.
     circumstances
         How it was made, for the certificate.
+    typed
+        Whether the frame that is audited has typed values; by default if PyArrow is the flavour of the table.
+        The other form is rendered and audited when it is asked for.
 
     Raises
     ------
@@ -280,13 +259,16 @@ def publish(
         if assignment is None:
             assignment = random_assignment(recoding.graph, randomness)
         order = assignment[rows].astype(np.int64)
-    found = _audited(recoding, published(recoding, rows, order), order, model)
+    if typed is None:
+        typed = recoding.table.frame.implementation.is_pyarrow()
+    frame = published(recoding, rows, order, typed=typed)
+    found = _audited(recoding, frame, order, model)
     if notes := [*circumstances.get("notes", ()), *_notes(recoding.table)]:
         circumstances = {**circumstances, "notes": notes}
     loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
     # Only the audit needs identifiers: what a release refers to has none.
     kept = replace(recoding, table=recoding.table.without_identifiers())
-    return Release(kept, rows, order, model, loss, found, circumstances)
+    return Release(kept, rows, order, model, loss, found, circumstances, frame, typed)
 
 
 def _notes(table: Table) -> list[str]:
@@ -294,15 +276,6 @@ def _notes(table: Table) -> list[str]:
     names = [column.name for column in table.schema if column.role in (Role.SENSITIVE, Role.OTHER)]
     ordered = fresh_columns.orders_of_categories(table.frame, names)
     return [*index_notes(table.schema), *(_ORDER_LEFT_OUT.format(name=repr(name)) for name in ordered)]
-
-
-def index_notes(schema: Schema) -> list[str]:
-    """Return what a certificate says of the index of a pandas frame among the columns of a table."""
-    return [
-        f"Column {column.name!r} is the index of a pandas frame and was left out."
-        for column in schema
-        if column.role is Role.IDENTIFIER and is_index(column.name)
-    ]
 
 
 _ORDER_LEFT_OUT = (
@@ -317,73 +290,3 @@ def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Mo
     if not found.holds:
         raise InternalError(f"the audit refused a release: {found.verdict.rstrip('.')}")
     return found
-
-
-def published(
-    recoding: Recoding, rows: NDArray[np.int64], order: NDArray[np.int64], *, typed: bool = False
-) -> Any:
-    """Return the frame to publish: rows in a new order, identifiers gone, quasi-identifiers generalized.
-
-    Parameters
-    ----------
-    recoding
-        The generalized values.
-    rows
-        The row of the recoding that each released row shows.
-    order
-        The record whose other columns each released row carries.
-    typed
-        Whether generalized values are typed (structs, lists) instead of text.
-    """
-    table = recoding.table
-    generalized = {
-        attribute.column.name: values.columns(attribute.column.name, typed=typed)
-        for attribute, values in zip(table.attributes, recoding.values, strict=True)
-    }
-    boxes = recoding.box[rows]
-    columns: dict[str, Any] = {}
-    for column in table.schema:
-        if column.role is Role.QUASI:
-            for written in generalized[column.name]:
-                columns[written.name] = fresh_columns.in_flavour(written.gather(boxes), table.frame)
-        elif column.role is not Role.IDENTIFIER:
-            columns[column.name] = fresh_columns.gathered(table.frame[column.name], order)
-    return fresh_columns.frame_of(columns, table.frame)
-
-
-def _columns(frame: Any) -> list[nw.Series[Any]]:
-    return list(nw.from_native(frame, eager_only=True).iter_columns())
-
-
-def _flat(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame without nested columns, which text files cannot hold: lists are joined by spaces."""
-    return frame.with_columns(
-        pl.col(name).cast(pl.List(pl.String)).list.join(" ") if isinstance(dtype, pl.List) else pl.col(name)
-        for name, dtype in frame.schema.items()
-    )
-
-
-def read_key(path: str | Path) -> NDArray[np.int64]:
-    """Read ``key.csv``: for each released row, the position (from 0) of its record in the input.
-
-    Raises
-    ------
-    InputError
-        If the file is not a key.
-    """
-    frame = read_table(path)
-    columns = [frame[name].cast(pl.Int64, strict=False) for name in KEY_COLUMNS if name in frame.columns]
-    if len(columns) != 2 or any(column.null_count() for column in columns):
-        raise InputError(
-            f"{path} is not a key: it must have whole numbers in the columns {listing(KEY_COLUMNS)}",
-            reason=Reason.FILE_FORMAT,
-        )
-    return columns[1].gather(columns[0].arg_sort()).to_numpy() - 1
-
-
-def _write_key(path: Path, key: NDArray[np.int64]) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(KEY_COLUMNS)
-        writer.writerows(enumerate((int(row) + 1 for row in key), start=1))

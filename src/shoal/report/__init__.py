@@ -1,7 +1,6 @@
 """One page a reader understands, and the same facts as data and as charts."""
 
 from shoal.report.document import Report
-from shoal.report.outline import outline
-from shoal.report.panel import Material
+from shoal.report.panel import Detail, Material
 
-__all__ = ["Material", "Report", "outline"]
+__all__ = ["Detail", "Material", "Report"]

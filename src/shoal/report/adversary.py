@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.auditing.posterior import Distribution
+from shoal.base.tally import Often, tally
 from shoal.report.chart import WIDTH, Chart, Spec, axis, promised, values
 from shoal.report.panel import Grid, Material, Panel, number, percent
 
@@ -19,14 +21,20 @@ SHARES = np.linspace(0.0, 1.0, 51)
 def adversary(material: Material) -> Panel:
     """Return the panel on how well people are hidden."""
     found, k = material.audit, material.model.crowd
-    crowds = {KNOWS_ONE: found.consistency.rows_of_record}
-    if (found.matches.matches_of_record != found.consistency.rows_of_record).any():
-        crowds[KNOWS_ALL] = found.matches.matches_of_record
-    some = {who: sizes[sizes > 0] for who, sizes in crowds.items()}
-    everybody = np.concatenate(list(some.values()))
-    bins = crowd_bins(int(everybody.min()), int(np.quantile(everybody, 0.98)), k)
-    counts = {who: np.histogram(sizes, [*bins, np.inf])[0].tolist() for who, sizes in some.items()}
-    chances = {who: np.quantile(1.0 / sizes, SHARES).tolist() for who, sizes in some.items()}
+    one = _some(found.consistency.rows_of_record, found.consistency.records_often)
+    every = _some(found.matches.matches_of_record, found.matches.records_often)
+    crowds = {KNOWS_ONE: one}
+    if not all(np.array_equal(few, many) for few, many in zip(every, one, strict=True)):
+        crowds[KNOWS_ALL] = every
+    sizes, people = (np.concatenate(each) for each in zip(*crowds.values(), strict=True))
+    bins = crowd_bins(int(sizes.min()), int(_quantiles(sizes, people, 0.98)), k)
+    counts = {
+        who: np.histogram(sizes, [*bins, np.inf], weights=people)[0].tolist()
+        for who, (sizes, people) in crowds.items()
+    }
+    chances = {
+        who: _quantiles(1.0 / sizes, people, SHARES).tolist() for who, (sizes, people) in crowds.items()
+    }
     link = None if found.posterior is None else found.posterior.link
     return Panel(
         "adversary",
@@ -39,6 +47,12 @@ def adversary(material: Material) -> Panel:
                 if KNOWS_ALL in crowds
                 else f" Even somebody who {KNOWS_ALL} can rule out none of them: "
                 "for each there is a way to give everybody a row."
+            )
+            + (
+                " Rows were counted in the block of each person only; those of other blocks that fit, too, "
+                "come on top."
+                if material.in_blocks
+                else ""
             ),
         ),
         facts=tuple(found.facts()),
@@ -51,6 +65,23 @@ def adversary(material: Material) -> Panel:
             "highest_chance_of_share": chances,
         },
     )
+
+
+def _some(sizes: NDArray[np.int64], often: Often) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sizes of crowds that are not empty, each once, and how many people have each."""
+    values, people = tally(sizes, often)
+    return values[values > 0], people[values > 0]
+
+
+def _quantiles(
+    numbers: NDArray[Any], often: NDArray[np.int64], shares: float | NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return which numbers some shares of all do not exceed, between two of them in proportion."""
+    order = np.argsort(numbers, kind="stable")
+    last = np.cumsum(often[order]) - 1
+    place = np.asarray(shares) * last[-1]
+    low, high = (numbers[order][np.searchsorted(last, edge(place))] for edge in (np.floor, np.ceil))
+    return np.asarray(low + (high - low) * (place % 1))
 
 
 def crowd_bins(low: int, high: int, k: int) -> list[int]:

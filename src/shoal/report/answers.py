@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError
+from shoal.kinds.items import Worlds
 from shoal.measures import items as item_queries
 from shoal.measures.queries import draw_queries, query_error
-from shoal.recoding import Cells, Nodes, Ranges, Sets, Worlds
 from shoal.report.chart import WIDTH, Chart, Spec, axis, values
 from shoal.report.panel import Material, Panel, percent
 
@@ -25,8 +25,11 @@ SHARES = np.linspace(0.0, 0.9, 19)
 
 def answers(material: Material) -> Panel | None:
     """Return the panel on count queries; None where values are of a kind that cannot be asked for."""
-    recoding = material.recoding
-    if not all(isinstance(v, Ranges | Sets | Nodes | Cells) for v in recoding.values):
+    detail = material.detail
+    if detail is None:
+        return None
+    recoding = detail.recoding
+    if not all(attribute.domain.in_boxes for attribute in recoding.table.attributes):
         return None
     columns = min(COLUMNS, len(recoding.values))
     try:
@@ -35,7 +38,7 @@ def answers(material: Material) -> Panel | None:
         )
     except InputError:
         return None  # the table is too small to ask about
-    found = query_error(recoding, queries, rows=material.rows, records=material.order)
+    found = query_error(recoding, queries, rows=detail.rows, records=detail.order)
     errors = np.quantile(found.errors, SHARES)
     carried = " and a sensitive column" if recoding.table.sensitive else ""
     return Panel(
@@ -65,7 +68,10 @@ def answers(material: Material) -> Panel | None:
 
 def item_answers(material: Material) -> Panel | None:
     """Return the panel on counts of people with some items, or without; None if there are no items."""
-    recoding = material.recoding
+    detail = material.detail
+    if detail is None:
+        return None
+    recoding = detail.recoding
     charts, facts = [], []
     data: dict[str, Any] = {}
     for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
@@ -75,8 +81,8 @@ def item_answers(material: Material) -> Panel | None:
         lost = material.loss.items[name]
         present, absent = item_queries.query_sizes(attribute)
         sorts = {
-            f"have all of {present}": (present, False, lost.query_error_present),
-            f"have none of {absent}": (absent, True, lost.query_error_absent),
+            f"have all of {present}": (present, False, lost.query_error_present or 0.0),
+            f"have none of {absent}": (absent, True, lost.query_error_absent or 0.0),
         }
         lines = {}
         for asked, (size, without, mean) in sorts.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from shoal.report.panel import Material, Panel, number, percent
 from shoal.report.sensitive import sensitive
 from shoal.report.suppression import suppressed
 from shoal.report.utility import distributions, loss
-from shoal.report.words import limits, making, promise
+from shoal.report.words import blocks, limits, making, promise
 
 PANELS = (
     promise,
@@ -32,6 +32,7 @@ PANELS = (
     items,
     answers,
     item_answers,
+    blocks,
     making,
     limits,
 )
@@ -86,7 +87,7 @@ class Report:
     @property
     def charts(self) -> dict[str, Chart]:
         """All charts by name."""
-        return self._page.charts
+        return {chart.name: chart for panel in self.panels for chart in panel.charts}
 
     def chart(self, name: str) -> Chart:
         """Return a chart by its name.
@@ -109,68 +110,15 @@ class Report:
         """Return a chart, or all of them side by side, as one of Altair's; see `chart`."""
         return plot(list(self.charts.values()) if name is None else [self.chart(name)])
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return all facts as plain data: the certificate, and what each panel adds to it."""
-        return self._page.as_dict()
-
-    def html(self) -> str:
-        """Return the page: everything is in it, and it asks no other host for anything."""
-        return self._page.html()
-
-    def sections(self) -> str:
-        """Return the parts as a piece of HTML, for a page that has the style of `page_style`."""
-        return page("sections.html", report=self, heading="h3")
-
     @property
-    def _page(self) -> Page:
-        return Page(self.material.certificate, self.tiles, self.panels)
-
-    @property
-    def tiles(self) -> tuple[tuple[str, str], ...]:
-        """The figures that matter most, and what they are."""
-        found, lost, k = self.material.audit, self.material.loss, self.material.model.crowd
-        return (
-            (number(found.rows), "released rows"),
-            (f"{found.concealment:,}", f"rows or more hide each person; promised: {k:,}"),
-            (percent(found.risks.prosecutor.highest), "highest chance that a guess is right"),
-            (percent(lost.gcp), "of the precision was lost"),
-        )
-
-    def summary(self) -> str:
-        """Return the figures that matter most as a piece of HTML, for notebooks."""
-        (grid,) = loss(self.material).grids
-        return facts_html(self.material.audit.verdict, self.tiles) + table_html(
-            grid.title, grid.head, grid.rows
-        )
-
-
-@dataclass(frozen=True)
-class Page:
-    """What the page of a release shows.
-
-    Parameters
-    ----------
-    certificate
-        What was promised, lost and found.
-    tiles
-        The figures that matter most, and what they are.
-    panels
-        The parts of the report.
-    """
-
-    certificate: Mapping[str, Any]
-    tiles: Sequence[tuple[str, str]]
-    panels: Sequence[Panel]
-
-    @property
-    def charts(self) -> dict[str, Chart]:
-        """All charts by name."""
-        return {chart.name: chart for panel in self.panels for chart in panel.charts}
+    def certificate(self) -> Mapping[str, Any]:
+        """What was promised, lost and found, as plain data."""
+        return self.material.certificate
 
     @property
     def verdict(self) -> tuple[str, str]:
         """The class of the box with the verdict, and its heading."""
-        return VERDICTS[self.certificate["audit"]["status"]]
+        return VERDICTS[self.material.audit.status]
 
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""
@@ -187,6 +135,29 @@ class Page:
             ],
             "keep_in_mind": list(self.panels[-1].points),
         }
+
+    def sections(self) -> str:
+        """Return the parts as a piece of HTML, for a page that has the style of `page_style`."""
+        return page("sections.html", report=self, heading="h3")
+
+    @property
+    def tiles(self) -> tuple[tuple[str, str], ...]:
+        """The figures that matter most, and what they are."""
+        found, lost, k = self.material.audit, self.material.loss, self.material.model.crowd
+        at_most = ", at most" if self.material.in_blocks else ""
+        return (
+            (number(found.rows), "released rows"),
+            (f"{found.concealment:,}", f"rows or more hide each person; promised: {k:,}"),
+            (percent(found.risks.prosecutor.highest), f"highest chance that a guess is right{at_most}"),
+            (percent(lost.gcp), "of the precision was lost"),
+        )
+
+    def summary(self) -> str:
+        """Return the figures that matter most as a piece of HTML, for notebooks."""
+        (grid,) = loss(self.material).grids
+        return facts_html(self.material.audit.verdict, self.tiles) + table_html(
+            grid.title, grid.head, grid.rows
+        )
 
 
 def page_style() -> str:

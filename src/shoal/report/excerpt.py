@@ -69,9 +69,12 @@ def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int, most: int = 
     return Excerpt(kind, len(across), len(down), tuple((int(a), int(b)) for a, b in pairs))
 
 
-def hiding(material: Material) -> Panel:
-    """Return the panel with a picture of who hides among whom."""
-    excerpt = excerpt_of(material.recoding, material.rows, material.model.crowd)
+def hiding(material: Material) -> Panel | None:
+    """Return the panel with a picture of who hides among whom; None without detail."""
+    detail = material.detail
+    if detail is None:
+        return None
+    excerpt = excerpt_of(detail.recoding, detail.rows, material.model.crowd)
     words = {
         "classes": "Rows of one class look the same, so each could belong to each record of the class.",
         "graph": "Each row was made to cover several records, and no two rows need to cover the same ones. "

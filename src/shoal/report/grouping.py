@@ -12,8 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.kinds import exact_numbers as exact
-from shoal.kinds.domain import Attribute, RangeDomain
-from shoal.schema import Kind
+from shoal.kinds.domain import Attribute
 
 MOST_GROUPS = 12
 MISSING = "(missing)"
@@ -51,7 +50,7 @@ def groups_of(attribute: Attribute, least: int) -> Groups | None:
     least
         How many records must be in each group.
     """
-    if isinstance(attribute.domain, RangeDomain):
+    if attribute.domain.ordered:
         groups = _ranges(attribute, least)
     else:
         groups = _categories(attribute.domain.labels, attribute.domain.missing, attribute.counts, least)
@@ -87,8 +86,8 @@ def _ranges(attribute: Attribute, least: int) -> Groups:
             starts.append(edge)
             names.append(name)
     of_code = np.searchsorted(starts, np.arange(len(domain)), side="right") - 1
-    ordinal = attribute.column.kind is Kind.ORDINAL
-    labels = _runs(domain.labels, [*starts, known]) if ordinal else _spans(names, domain.values.dtype)
+    measured = attribute.column.kind.measured
+    labels = _spans(names, domain.values.dtype) if measured else _runs(domain.labels, [*starts, known])
     if 0 < unknown < least:
         # Who has no value must not stand alone: the last group takes them in.
         of_code[known:] = of_code[known - 1] if known else 0
@@ -102,7 +101,7 @@ def _ranges(attribute: Attribute, least: int) -> Groups:
 def _edges(attribute: Attribute, known: int, least: int) -> Iterator[tuple[int, str]]:
     """Yield the codes at which groups may begin, and how the values there are written."""
     values = attribute.domain.values[:known]
-    if attribute.column.kind is Kind.ORDINAL:
+    if not attribute.column.kind.measured:
         step = max(1, -(-known // MOST_GROUPS))
         yield from ((code, attribute.domain.labels[code]) for code in range(step, known, step))
         return

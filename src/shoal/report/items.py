@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kinds.domain import Attribute
+from shoal.kinds.items import Worlds
 from shoal.measures import ItemsLoss
-from shoal.recoding import Worlds
 from shoal.report.chart import WIDTH, Chart, axis, values
 from shoal.report.panel import Material, Panel, number, percent, plural
 from shoal.report.utility import LEAST, before_and_after
@@ -21,7 +21,10 @@ MOST_DOTS = 400
 
 def items(material: Material) -> Panel | None:
     """Return the panel on how often items are published; None if there are none that can be told."""
-    recoding = material.recoding
+    detail = material.detail
+    if detail is None:
+        return None
+    recoding = detail.recoding
     least = max(LEAST, material.model.crowd)
     charts: list[Chart] = []
     facts: list[tuple[str, str]] = []

@@ -17,8 +17,8 @@ from shoal.report.chart import Chart
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
-    """Everything that a report is drawn from.
+class Detail:
+    """What only a release in memory has.
 
     Parameters
     ----------
@@ -28,22 +28,43 @@ class Material:
         The row of the recoding that each released row shows.
     order
         The record whose other columns each released row carries: the secret key, for sums only.
-    model, loss, audit
-        What was promised, lost and found.
-    certificate
-        The same as plain data, with how it was made.
     """
 
     recoding: Recoding
     rows: NDArray[np.int64]
     order: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"Detail({len(self.rows)} rows)"  # without the key
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Everything that a report is drawn from.
+
+    Parameters
+    ----------
+    model, loss, audit
+        What was promised, lost and found.
+    certificate
+        The same as plain data, with how it was made.
+    detail
+        What only a release in memory has; panels that need it are left out without.
+    """
+
     model: Model
     loss: Loss
     audit: Audit
     certificate: Mapping[str, Any]
+    detail: Detail | None = None
 
     def __repr__(self) -> str:
-        return f"Material({len(self.rows)} rows, {self.model!r})"  # without the key
+        return f"Material({self.audit.rows} rows, {self.model!r})"
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether the table was cut into blocks: crowds were then counted within them."""
+        return "engine" in self.certificate
 
 
 @dataclass(frozen=True)

@@ -5,28 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.auditing.classes import Diversity
+from shoal.auditing.classes import BINS, Diversity
 from shoal.auditing.proximity import Proximity
 from shoal.report.chart import WIDTH, Chart, axis, promised, values
 from shoal.report.panel import Grid, Material, Panel, number, percent
-
-EDGES = np.linspace(0.0, 1.0, 11)
 
 
 def sensitive(material: Material) -> Panel | None:
     """Return the panel on sensitive columns; None if there are none, or no crowds to look into."""
     found, model = material.audit, material.model
-    columns, weights, crowd = found.diversity_around, None, "the rows that a person fits"
+    columns, crowd = found.diversity_around, "the rows that a person fits"
     if not columns and found.k >= model.crowd:
-        columns, weights, crowd = found.diversity, found.classes.sizes, "a class of equal rows"
+        columns, crowd = found.diversity, "a class of equal rows"
     if not columns and not found.proximity_around:
         return None
-    shares = [_histogram(column.highest, weights) for column in columns]
-    near = [_histogram(each.risks, each.weights) for each in found.proximity_around]
-    overall = {
-        each.name: float(np.bincount(each.codes).max() / len(each.codes))
-        for each in material.recoding.table.sensitive
-    }
+    shares = [_shares(column.people_by_share()) for column in columns]
+    near = [_shares(each.crowds_by_risk()) for each in found.proximity_around]
+    table = () if material.detail is None else material.detail.recoding.table.sensitive
+    overall = {each.name: float(np.bincount(each.codes).max() / len(each.codes)) for each in table}
     return Panel(
         "sensitive",
         "Sensitive values",
@@ -40,7 +36,7 @@ def sensitive(material: Material) -> Panel | None:
                 _chart(
                     column,
                     of_bins,
-                    overall.get(column.column, 0.0),
+                    overall.get(column.column),
                     model.diversity.l if model.diversity is not None else None,
                     crowd,
                 )
@@ -53,7 +49,7 @@ def sensitive(material: Material) -> Panel | None:
         ),
         grids=(_grid(columns, overall, crowd),) if columns else (),
         data={
-            "edges": EDGES.tolist(),
+            "edges": BINS.tolist(),
             "most_frequent_share": {c.column: s.tolist() for c, s in zip(columns, shares, strict=True)},
             "most_frequent_share_overall": overall,
             "nearly_same_share": {
@@ -63,17 +59,15 @@ def sensitive(material: Material) -> Panel | None:
     )
 
 
-def _histogram(shares: NDArray[np.float64], weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return what share of the people is in a crowd with such a share, for each bin of `EDGES`."""
-    # What was promised, such as at most a half, belongs to the bin below it.
-    counts, _ = np.histogram(np.maximum(shares - 1e-9, 0.0), EDGES, weights=weights)
+def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what share of the people is in each bin of `BINS`."""
     return np.asarray(counts / max(counts.sum(), 1))
 
 
 def _chart(
     column: Diversity,
     of_bins: NDArray[np.float64],
-    overall: float,
+    overall: float | None,
     least: float | None,
     crowd: str,
 ) -> Chart:
@@ -89,8 +83,8 @@ def _chart(
         if worst < 1
         else f"For some people, all have the same {column.column} in {crowd}",
         f"Bars of the share that the most frequent value has among {crowd}. For {percent(of_bins[likely])} "
-        f"of the people it is {percent(EDGES[likely])} to {percent(EDGES[likely + 1])}; in the worst case "
-        f"{percent(worst)}. In the whole table it is {percent(overall)}.",
+        f"of the people it is {percent(BINS[likely])} to {percent(BINS[likely + 1])}; in the worst case "
+        f"{percent(worst)}." + ("" if overall is None else f" In the whole table it is {percent(overall)}."),
         {"layer": layers, "width": WIDTH - 60, "height": 170},
     )
 
@@ -113,7 +107,7 @@ def _proximity_chart(near: Proximity, of_bins: NDArray[np.float64]) -> Chart:
 def _bars(of_bins: NDArray[np.float64], title: str) -> dict[str, object]:
     rows = [
         {"from": float(low), "to": float(high), "people": float(share)}
-        for low, high, share in zip(EDGES[:-1], EDGES[1:], of_bins, strict=True)
+        for low, high, share in zip(BINS[:-1], BINS[1:], of_bins, strict=True)
     ]
     return {
         "data": values(rows),

@@ -13,16 +13,18 @@ def suppressed(material: Material) -> Panel | None:
     kinds = material.audit.suppressions
     if not kinds:
         return None
-    account, rows = material.recoding.account, material.audit.rows
-    columns = len(material.recoding.table.attributes)
+    account, rows = material.certificate.get("account", {}), material.audit.rows
+    columns = len(material.loss.by_attribute)
     cells = sum(len(kind.suppressed) * kind.rows for kind in kinds)
     blank = sum(kind.rows for kind in kinds if len(kind.suppressed) == columns)
     more = f", the {MOST} of most rows" if len(kinds) > MOST else ""
     facts = [
         ("suppressed cells", f"{cells:,}, {percent(cells / (rows * columns))} of all"),
         ("rows that show nothing", f"{blank:,}"),
-        ("cost, by the weights of columns", number(account["cost"])),
     ]
+    if "cost" in account:
+        facts.append(("cost, by the weights of columns", number(account["cost"])))
+    allowed = f", of {plural(account['patterns'], 'pattern')} that were allowed" if account else ""
     if "bound" in account:
         facts.append(("cost at least, whatever one does", number(account["bound"])))
     return Panel(
@@ -30,8 +32,7 @@ def suppressed(material: Material) -> Panel | None:
         "What was suppressed",
         paragraphs=(
             "Every cell shows the true value or nothing. Rows suppress "
-            f"{plural(len(kinds), 'combination')} of columns, of {plural(account['patterns'], 'pattern')} "
-            "that were allowed.",
+            f"{plural(len(kinds), 'combination')} of columns{allowed}.",
         ),
         facts=tuple(facts),
         grids=(

@@ -8,30 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute
+from shoal.kinds.generalized import Generalized
 from shoal.measures import Loss
-from shoal.recoding import Cells, Generalized, Nodes, Ranges, Sets
+from shoal.measures.items import ItemsLoss
+from shoal.recoding import Recoding
 from shoal.report.chart import WIDTH, Chart, axis, values
 from shoal.report.grouping import groups_of
 from shoal.report.panel import Grid, Material, Panel, number, percent
-from shoal.schema import Kind
 
 LEAST = 5
 """No group of original values has fewer records than this, or k if that is more."""
 WIDTHS = ("exact", "up to 10%", "up to 25%", "up to 50%", "less than all", "says nothing")
 _UPPER = (0.10, 0.25, 0.50)
-_NARROW = 1e-12
 
 
 def loss(material: Material) -> Panel:
     """Return the panel on how much precision the quasi-identifiers lost."""
-    lost = material.loss
-    names = [attribute.column.name for attribute in material.recoding.table.attributes]
-    spread = {
-        name: _widths(v, material.recoding.box)
-        for name, v in zip(names, material.recoding.values, strict=True)
-    }
+    lost, detail = material.loss, material.detail
+    spread = {} if detail is None else _spread(detail.recoding)
     return Panel(
         "loss",
         "What was lost",
@@ -43,27 +38,57 @@ def loss(material: Material) -> Panel:
         facts=(
             ("lost in all (GCP)", percent(lost.gcp)),
             *_least(lost),
-            ("counted in values (LM)", percent(lost.lm)),
-            ("bits that a value leaves open (EM)", number(lost.em)),
-            (
-                "different rows",
-                f"{lost.row_types.count:,}, each {number(lost.row_types.mean)} times on average",
-            ),
+            *_other_measures(lost),
+            *((f"items of {name}", _items(each)) for name, each in lost.items.items() if detail is None),
         ),
-        charts=(_loss_chart(lost), _width_chart(spread)),
-        grids=(_grid(material, spread),),
-        data={"widths": list(WIDTHS), "share_of_rows": spread},
+        charts=(_loss_chart(lost), *([_width_chart(spread)] if spread else [])),
+        grids=(_short_grid(lost) if detail is None else _grid(lost, detail.recoding, spread),),
+        data={"widths": list(WIDTHS), "share_of_rows": spread} if spread else {},
     )
+
+
+def _spread(recoding: Recoding) -> dict[str, list[float]]:
+    """Return for each quasi-identifier the share of rows with values of each of `WIDTHS`."""
+    attributes = zip(recoding.table.attributes, recoding.values, strict=True)
+    return {attribute.column.name: _widths(each, recoding.box) for attribute, each in attributes}
+
+
+def _other_measures(lost: Loss) -> list[tuple[str, str]]:
+    """Return what other measures say, as far as they are known."""
+    facts = []
+    if lost.lm is not None:
+        facts.append(("counted in values (LM)", percent(lost.lm)))
+    if lost.em is not None:
+        facts.append(("bits that a value leaves open (EM)", number(lost.em)))
+    if lost.row_types is not None:
+        often = f"each {number(lost.row_types.mean)} times on average"
+        facts.append(("different rows", f"{lost.row_types.count:,}, {often}"))
+    return facts
+
+
+def _items(lost: ItemsLoss) -> str:
+    return f"{percent(lost.error_rate)} wrong, {number(lost.uncertain)} uncertain in a row"
+
+
+def _short_grid(lost: Loss) -> Grid:
+    """Return the loss of each quasi-identifier, the largest first."""
+    worst = sorted(lost.by_attribute.items(), key=lambda each: -each[1])
+    head = ("quasi-identifier", "lost")
+    return Grid("Loss by column", head, [[name, percent(share)] for name, share in worst])
 
 
 def distributions(material: Material) -> Panel | None:
     """Return the panel that compares columns before and after; None if there is none that can be shown."""
-    recoding = material.recoding
+    detail = material.detail
+    if detail is None:
+        return None
+    recoding = detail.recoding
     least = max(LEAST, material.model.crowd)
     charts, data = [], {}
     for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
         groups = groups_of(attribute, least)
-        released = None if groups is None else _expected(attribute, generalized, recoding.box)
+        often = np.bincount(recoding.box, minlength=len(generalized)).astype(np.float64)
+        released = None if groups is None else generalized.expected(often)
         if groups is None or released is None:
             continue
         count = len(groups.labels)
@@ -101,7 +126,7 @@ def distributions(material: Material) -> Panel | None:
 
 
 def _least(lost: Loss) -> tuple[tuple[str, str], ...]:
-    if lost.ratio is None:
+    if lost.bound is None or lost.ratio is None:
         return ()
     about = "about " if lost.bound_error else ""
     return (
@@ -119,65 +144,6 @@ def _widths(generalized: Generalized, box: NDArray[np.int32]) -> list[float]:
     kind = 1 + np.searchsorted(_UPPER, spans - 1e-12)
     kind = np.where(spans <= 0.0, 0, np.where(spans >= 1.0, len(WIDTHS) - 1, kind))
     return (np.bincount(kind[box], minlength=len(WIDTHS)) / len(box)).tolist()  # type: ignore[no-any-return]
-
-
-def _expected(
-    attribute: Attribute, generalized: Generalized, box: NDArray[np.int32]
-) -> NDArray[np.float64] | None:
-    """Return how many rows have each code if every value that a cell allows is equally likely.
-
-    Numbers are equally likely along their interval; what lies between two codes is shared by them. None for
-    values of another kind.
-    """
-    often = np.bincount(box, minlength=len(generalized)).astype(np.float64)
-    match generalized:
-        case Sets():
-            sizes = np.diff(generalized.starts)
-            shares = np.repeat(often / sizes, sizes)
-            return np.bincount(generalized.members, shares, len(attribute.domain)).astype(np.float64)
-        case Ranges():
-            return _along(generalized, often)
-        case Nodes():
-            possible = generalized.domain.possible
-            inside = np.maximum(generalized.sizes(), 1)
-            return _covered(often / inside, generalized.low, generalized.high + 1, len(possible)) * possible
-        case Cells():
-            return _expected(attribute, generalized.distinct, generalized.shown[box])
-    return None
-
-
-def _along(ranges: Ranges, often: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many rows have each code of a column of numbers, as `_expected`."""
-    domain, low, high = ranges.domain, ranges.low, ranges.high
-    expected = np.zeros(len(domain))
-    if domain.missing is not None:
-        # A cell that may be missing may also be anything else: missing is one of its values.
-        mixed = (high == domain.missing) & (low < high)
-        expected[domain.missing] = often[mixed].sum() / len(domain)
-        often = np.where(mixed, often * (1 - 1 / len(domain)), often)
-        high = np.where(mixed, high - 1, high)
-    exact = low == high
-    np.add.at(expected, low[exact], often[exact])
-    positions = domain.positions
-    length = positions[high] - positions[low]
-    # Where the ends are too near each other to tell what lies between, each takes half.
-    narrow = ~exact & (length < _NARROW)
-    np.add.at(expected, low[narrow], often[narrow] / 2)
-    np.add.at(expected, high[narrow], often[narrow] / 2)
-    wide = ~(exact | narrow)
-    density = np.divide(often, length, out=np.zeros(len(often)), where=wide)
-    between = _covered(density, low, high, len(domain) - 1) * np.diff(positions)
-    expected[:-1] += between / 2
-    expected[1:] += between / 2
-    return expected
-
-
-def _covered(
-    weights: NDArray[np.float64], begin: NDArray[np.int32], end: NDArray[np.int32], size: int
-) -> NDArray[np.float64]:
-    """Return for each place the sum of the weights of the stretches around it; `end` is not in them."""
-    steps = np.bincount(begin, weights, size + 1) - np.bincount(end, weights, size + 1)
-    return np.maximum(np.cumsum(steps)[:size], 0.0)
 
 
 def _loss_chart(lost: Loss) -> Chart:
@@ -278,19 +244,18 @@ def before_and_after(
     )
 
 
-def _grid(material: Material, spread: dict[str, list[float]]) -> Grid:
+def _grid(lost: Loss, recoding: Recoding, spread: dict[str, list[float]]) -> Grid:
     rows = []
-    table = material.recoding.table
-    for attribute, generalized in zip(table.attributes, material.recoding.values, strict=True):
+    for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
         name = attribute.column.name
         rows.append(
             [
                 name,
-                _kind(attribute, generalized),
-                percent(material.loss.by_attribute[name]),
+                generalized.noun,
+                percent(lost.by_attribute[name]),
                 percent(spread[name][0]),
                 percent(spread[name][-1]),
-                _typical(attribute, generalized, material.recoding.box),
+                _typical(attribute, generalized, recoding.box),
             ]
         )
     head = (
@@ -304,32 +269,9 @@ def _grid(material: Material, spread: dict[str, list[float]]) -> Grid:
     return Grid("What became of each quasi-identifier", head, rows)
 
 
-def _kind(attribute: Attribute, generalized: Generalized) -> str:
-    if isinstance(generalized, Cells):
-        return "exact or suppressed"
-    if attribute.column.hierarchy is not None:
-        return "nodes of a hierarchy"
-    if attribute.column.kind is Kind.ITEMS:
-        return "items, some of them uncertain"
-    return "intervals" if attribute.column.kind in (Kind.NUMERIC, Kind.DATE, Kind.ORDINAL) else "sets"
-
-
 def _typical(attribute: Attribute, generalized: Generalized, box: NDArray[np.int32]) -> str:
     """Return how wide intervals are, in their unit, and how many values sets and nodes have, on average."""
-    if isinstance(generalized, Ranges) and attribute.column.kind in (Kind.NUMERIC, Kind.DATE):
-        domain = generalized.domain
-        known = len(domain) - (domain.missing is not None)
-        numbers = np.zeros(len(domain))
-        values = domain.values[:known]
-        numbers[:known] = exact.near(values.to_physical() if values.dtype.is_temporal() else values)
-        within = (generalized.high < known) & (generalized.low <= generalized.high)
-        rows = box[within[box]]
-        if not len(rows):
-            return ""
-        # Halves and shares first: neither a difference nor a sum of floats is too large then.
-        halves = numbers[generalized.high[rows]] / 2 - numbers[generalized.low[rows]] / 2
-        wide = 2 * float((halves / len(rows)).sum())
-        unit = " days" if attribute.column.kind is Kind.DATE else ""
-        return f"spans {number(wide)}{unit}"
+    if attribute.column.measured and (wide := generalized.mean_width(box)) is not None:
+        return "" if np.isnan(wide) else f"spans {number(wide)}{attribute.column.kind.unit}"
     mean: Any = generalized.sizes()[box].mean()
     return f"{number(float(mean))} of {attribute.domain.cardinality:,} values"

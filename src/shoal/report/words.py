@@ -7,7 +7,7 @@ from typing import Any
 
 from shoal.errors import listing
 from shoal.models import Model
-from shoal.report.panel import Grid, Material, Panel, percent, plural
+from shoal.report.panel import Grid, Material, Panel, number, percent, plural
 from shoal.schema import Role
 
 _ROLES = {
@@ -20,22 +20,7 @@ _ROLES = {
 
 def promise(material: Material) -> Panel:
     """Return the panel that says what was promised and what the audit found."""
-    found = material.audit
-    return promise_panel(material.model, found.rows, found.records, holds=found.holds)
-
-
-def promise_panel(model: Model, rows: int, records: int, *, holds: bool) -> Panel:
-    """Return the panel of `promise`.
-
-    Parameters
-    ----------
-    model
-        The promise.
-    rows, records
-        How many rows were released, of how many records.
-    holds
-        Whether the audit found nothing against it.
-    """
+    model, found = material.model, material.audit
     numbers = {name: value for name, value in model.parameters.items() if isinstance(value, int | float)}
     return Panel(
         "promise",
@@ -44,23 +29,19 @@ def promise_panel(model: Model, rows: int, records: int, *, holds: bool) -> Pane
             "To everybody in the table, this release promises: " + model.sentence().rstrip(".") + ".",
             "The auditor did not take the method's word for it: from the original and the released table "
             "alone it worked out which row could be whose"
-            + (", and found nothing against the promise." if holds else "."),
+            + (", and found nothing against the promise." if found.holds else "."),
         ),
         facts=(
             ("model", model.name),
             ("parameters", ", ".join(f"{name} = {value:g}" for name, value in numbers.items())),
-            ("rows", f"{rows:,} released of {plural(records, 'record')}"),
+            ("rows", f"{found.rows:,} released of {plural(found.records, 'record')}"),
         ),
     )
 
 
 def making(material: Material) -> Panel:
     """Return the panel on how the release was made."""
-    return making_panel(material.certificate)
-
-
-def making_panel(made: Mapping[str, Any]) -> Panel:
-    """Return the panel of `making`, from a certificate."""
+    made = material.certificate
     options = ", ".join(f"{name} = {value}" for name, value in made["options"].items())
     files = made.get("files", {})
     return Panel(
@@ -90,25 +71,36 @@ def making_panel(made: Mapping[str, Any]) -> Panel:
     )
 
 
+def blocks(material: Material) -> Panel | None:
+    """Return the panel on blocks; None if the table was not cut into any."""
+    if not material.in_blocks:
+        return None
+    engine = material.certificate["engine"]
+    return Panel(
+        "blocks",
+        "Blocks",
+        paragraphs=(
+            "The table was cut into blocks of neighbouring records. Each was released and audited by itself, "
+            "and then all rows were put into one random order. What the promise says of each block it says "
+            "of the whole: rows of other blocks only add to the crowd that somebody hides in.",
+        ),
+        facts=(
+            ("blocks", f"{engine['blocks']:,}"),
+            ("rows of a block", f"{engine['smallest']:,} to {engine['largest']:,}"),
+            ("worked on at a time", f"{engine['jobs']}"),
+            ("seconds of work in blocks", number(engine["seconds_in_blocks"])),
+        ),
+    )
+
+
 def limits(material: Material) -> Panel:
     """Return the panel on what the promise does not say."""
-    drawn = material.recoding.graph is not None or material.recoding.assignment is not None
-    return limits_panel(material.model, material.certificate, drawn=drawn)
-
-
-def limits_panel(model: Model, made: Mapping[str, Any], *, drawn: bool) -> Panel:
-    """Return the panel of `limits`.
-
-    Parameters
-    ----------
-    model
-        The promise.
-    made
-        The certificate.
-    drawn
-        Whether people hide among rows that differ, and not in classes of equal ones.
-    """
-    return Panel("limits", "What to keep in mind", points=tuple(_limits(model, made, drawn)))
+    drawn = material.model.crowd_kind == "rows"
+    if material.detail is not None:
+        recoding = material.detail.recoding
+        drawn = recoding.graph is not None or recoding.assignment is not None
+    points = _limits(material.model, material.certificate, drawn)
+    return Panel("limits", "What to keep in mind", points=tuple(points))
 
 
 def _limits(model: Model, made: Mapping[str, Any], drawn: bool) -> list[str]:

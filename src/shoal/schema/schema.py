@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 import os
 import re
@@ -11,12 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from enum import StrEnum
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
-import polars as pl
 import tomli_w
 
 from shoal.base.fresh_columns import readable
@@ -24,7 +21,6 @@ from shoal.base.markup import table_html
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.files.reading import read_toml
 from shoal.files.staging import staged_file
-from shoal.kinds import exact_numbers as exact
 from shoal.kinds.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
 from shoal.kinds.kind import Kind
 
@@ -115,69 +111,23 @@ class Column:
             raise self._error(f"date_format {self.date_format!r} must be a text such as %d.%m.%Y")
         if not isinstance(self.normalize, bool):
             raise self._error(f"normalize {self.normalize!r} must be true or false")
-        self._check_domain()
-        self._check_items()
-
-    def _check_items(self) -> None:
         if self.separator is not None:
             if not isinstance(self.separator, str) or not self.separator:
                 raise self._error(f"separator {self.separator!r} must be a text such as ;")
-            if self.kind is not Kind.ITEMS:
+            if not self.kind.several:
                 raise self._error(f"only a column of kind items has a separator, not a {self.kind.value} one")
-        for attribute in ("hierarchy", "domain"):
-            if self.kind is Kind.ITEMS and getattr(self, attribute) is not None:
-                raise self._error(
-                    f"a column of kind items has no {attribute}; its items are those that occur"
-                )
+        try:
+            object.__setattr__(self, "domain", self.kind.checked_domain(self))
+        except ValueError as error:
+            raise self._error(str(error)) from None
 
-    def _check_domain(self) -> None:
-        if self.kind is Kind.ORDINAL and self.domain is None:
-            raise self._error("an ordinal column needs its domain: all values, lowest first")
-        if self.domain is None:
-            return
-        object.__setattr__(self, "domain", tuple(self.domain))
-        if self.kind in (Kind.NUMERIC, Kind.DATE):
-            self._check_bounds(self.domain)
-        elif len(set(map(str, self.domain))) != len(self.domain):
-            raise self._error("the domain names a value twice")
-        elif not self.domain:
-            raise self._error("the domain is empty")
-
-    def _check_bounds(self, domain: tuple[Any, ...]) -> None:
-        bounds: list[Any] = []
-        for bound in domain:
-            if self.kind is Kind.DATE:
-                with suppress(ValueError, TypeError):
-                    bounds.append(datetime.date.fromisoformat(str(bound)[:10]))
-            elif (number := _bound(bound)) is not None:
-                bounds.append(number)
-        if len(domain) != 2 or len(bounds) != 2 or _after(*bounds):
-            what = "dates (YYYY-MM-DD)" if self.kind is Kind.DATE else "numbers"
-            raise self._error(f"domain {list(domain)!r} must be two {what}, the lowest and the highest")
-        object.__setattr__(self, "domain", tuple(bounds))
+    @property
+    def measured(self) -> bool:
+        """Whether its lowest and highest value say what is possible; a hierarchy names all values."""
+        return self.hierarchy is None and self.kind.measured
 
     def _error(self, message: str) -> InputError:
         return InputError(f"column {self.name!r}: {message}", reason=Reason.SCHEMA, column=self.name)
-
-
-def _bound(bound: Any) -> int | float | Decimal | None:
-    """Return a bound of numbers, exactly; None if it is none."""
-    number: int | float | Decimal
-    if isinstance(bound, Integral):
-        number = int(bound)
-    elif isinstance(bound, Decimal):
-        near = exact.fitting(bound, pl.Float64()) if exact.is_kept(bound) else None
-        number = bound if near is None else near
-    elif isinstance(bound, Real):
-        number = float(bound)
-    else:
-        return None
-    return number if exact.is_kept(exact.exact(number)) else None
-
-
-def _after(low: Any, high: Any) -> bool:
-    """Return whether the first of two bounds is above the second."""
-    return bool(low > high if isinstance(low, datetime.date) else exact.exact(low) > exact.exact(high))
 
 
 @dataclass(frozen=True)
@@ -241,7 +191,7 @@ class Schema:
     @property
     def has_items(self) -> bool:
         """Whether a quasi-identifier holds sets of items."""
-        return any(column.kind is Kind.ITEMS for column in self.quasi)
+        return any(column.kind.several for column in self.quasi)
 
     def changed(self, name: str, **changes: Any) -> Schema:
         """Return this schema with some properties of one column changed."""
@@ -420,34 +370,13 @@ def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> K
     Text counts as numeric only where reading it as numbers loses nothing: codes with leading zeros, such as
     ZIP codes, stay categories.
     """
-    dtype = series.dtype
-    if dtype.is_numeric():
-        return Kind.NUMERIC
-    if dtype in (nw.Date, nw.Datetime):
-        return Kind.DATE
-    if isinstance(dtype, nw.List | nw.Array) or (
-        dtype == nw.Object and isinstance(next(iter(series.drop_nulls().head(1)), None), list | tuple | set)
-    ):
-        return Kind.ITEMS
-    if dtype == nw.Object and _holds_numbers(series):
-        return Kind.NUMERIC
-    if dtype == nw.String:
+    texts = None
+    if series.dtype == nw.String:
         texts = series.filter(~series.is_null()).unique()
         texts = texts.filter(~texts.is_in(["", *missing_marks]))
-        if len(texts):
-            if texts.str.contains(_NUMBER).all():
-                return Kind.NUMERIC
-            if texts.str.contains(_ISO_DATE).all():
-                return Kind.DATE
-    return Kind.CATEGORICAL
-
-
-def _holds_numbers(series: nw.Series[Any]) -> bool:
-    """Return whether a column of Python's own objects has numbers alone, such as pandas has no type for."""
-    with suppress(ValueError):
-        texts = exact.texts_of_objects(series.drop_nulls().to_list())
-        return texts is not None and any(text is not None for text in texts)
-    return False
+        if not len(texts):
+            return Kind.CATEGORICAL
+    return next((kind for kind in Kind if kind.fits(series, texts)), Kind.CATEGORICAL)
 
 
 def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Kind]:
@@ -475,11 +404,6 @@ def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) ->
             kind = infer_kind(series, missing_marks)
             kinds[name] = kind if kinds.get(name, kind) is kind else Kind.CATEGORICAL
     return kinds
-
-
-# Longer digits and exponents do not fit the numbers of a computer: such texts stay as they are.
-_NUMBER = r"^\s*-?(?:0|[1-9]\d{0,17})(?:\.\d+)?(?:[eE][+-]?\d{1,2})?\s*$"
-_ISO_DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
 
 
 def _roles(

@@ -6,9 +6,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 import numpy as np
 import polars as pl
+
+from shoal.kinds.ranges import Scale
 
 _WHITE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, (*range(0x2000, 0x200B), 0x2028, 0x2029)))
 _WHITE += "\u202f\u205f\u3000"
@@ -43,7 +46,7 @@ def read_end(text: str, *, lower: bool) -> Decimal | int | None:
     return Decimal("-Infinity" if lower else "Infinity")
 
 
-class Ranked:
+class NumberScale(Scale):
     """The numbers of a domain in ascending order.
 
     Parameters
@@ -54,11 +57,17 @@ class Ranked:
     """
 
     def __init__(self, values: pl.Series) -> None:
+        super().__init__((), read_number)
         self._floats = values.dtype.is_float()
         self._numbers: Sequence[int | float | Decimal]
         self._numbers = (
             [Decimal(text) for text in values.to_list()] if values.dtype == pl.String else values.to_list()
         )
+
+    def read_end(self, text: str, *, lower: bool) -> tuple[Any, Any] | None:
+        """Return the end of an interval, which may be endless."""
+        number = read_end(text, lower=lower)
+        return None if number is None else (number, number)
 
     def below(self, number: Decimal | int) -> int:
         """Return how many are less than a number."""

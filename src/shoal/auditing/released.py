@@ -1,0 +1,118 @@
+"""A release beside its original, read once: whatever the auditor asks of it is computed once, when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.auditing.classes import Classes, Diversity, classes_of, diversity_of
+from shoal.auditing.consistency import Consistency, consistency_of, diversity_around, graph_of
+from shoal.auditing.principles import Principles, principles_of
+from shoal.auditing.reading import ReleasedColumn, read_release
+from shoal.errors import InputError
+from shoal.kinds.domain import Sensitive
+from shoal.kinds.encoding import sensitive as encode_sensitive
+from shoal.measures.distances import Distance, Equality, LinearDistance, distance_of, distance_over
+from shoal.recoding.coverage import Graph, Matches
+from shoal.schema import Column, as_frame
+from shoal.table import Table
+
+
+class ReleasedTable:
+    """A release as an outsider reads it, and the original it is held against.
+
+    Parameters
+    ----------
+    released
+        The release, any frame that narwhals supports.
+    table
+        The original.
+    key
+        For each released row, the record of the table it was made from, where the auditor may know.
+    """
+
+    def __init__(self, released: Any, table: Table, key: NDArray[np.int64] | None = None) -> None:
+        self.frame, self.table, self.key = as_frame(released), table, key
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @cached_property
+    def columns(self) -> tuple[ReleasedColumn, ...]:
+        """The cells of the quasi-identifiers."""
+        return read_release(self.frame, self.table)
+
+    @cached_property
+    def sensitive(self) -> dict[str, Sensitive]:
+        """The sensitive columns that the release has, as codes, by name."""
+        return {
+            column.name: encode_sensitive(self.frame[column.name], column)
+            for column in self.table.schema.sensitive
+            if column.name in self.frame.columns
+        }
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The classes of equal rows."""
+        return classes_of(self.columns)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Which rows cover which records."""
+        return graph_of(self.columns, self.table)
+
+    @cached_property
+    def consistency(self) -> Consistency:
+        """How many rows and records are consistent with each other."""
+        return consistency_of(self.columns, self.table, self.key, self.graph)
+
+    @cached_property
+    def matches(self) -> Matches:
+        """Which rows could be whose to an attacker who knows every record."""
+        return self.graph.matches(self.key)
+
+    @cached_property
+    def diversity(self) -> tuple[Diversity, ...]:
+        """How varied each sensitive column is in the classes."""
+        return tuple(diversity_of(shown, self.classes) for shown in self.sensitive.values())
+
+    @cached_property
+    def diversity_overall(self) -> tuple[Diversity, ...]:
+        """How varied each sensitive column is in the release as a whole."""
+        whole = Classes(np.zeros_like(self.classes.of_row), np.array([len(self)]))
+        return tuple(diversity_of(shown, whole) for shown in self.sensitive.values())
+
+    @cached_property
+    def diversity_consistent(self) -> tuple[Diversity, ...]:
+        """How varied each sensitive column is among the rows that each record is consistent with."""
+        return tuple(diversity_around(shown, self.graph) for shown in self.sensitive.values())
+
+    @cached_property
+    def diversity_around(self) -> tuple[Diversity, ...]:
+        """How varied each sensitive column is among the matches of each record."""
+        if not (self.matches.matches_of_record < self.consistency.rows_of_record).any():
+            return self.diversity_consistent
+        return tuple(diversity_around(shown, self.graph, self.matches) for shown in self.sensitive.values())
+
+    def composite(
+        self, columns: Sequence[Column], distance: str | Callable[[Any, Any], float] | None
+    ) -> tuple[str, NDArray[np.int32], Distance]:
+        """Return some sensitive columns as one: its name, the value of each row, and the distance."""
+        there = [column for column in columns if column.name in self.sensitive]
+        shown = [self.sensitive[column.name] for column in there]
+        return " and ".join(column.name for column in there), *distance_over(shown, there, distance)
+
+    def principles(self, epsilon: float | None) -> tuple[Principles, ...]:
+        """Return what other principles say of the sensitive columns, by the distance that suits each."""
+        found = []
+        for name, shown in self.sensitive.items():
+            distance: LinearDistance = Equality(len(shown))
+            with suppress(InputError):  # a release may hold other values than its schema says
+                distance = distance_of(shown.values, self.table.schema[name])
+            found.append(principles_of(self.classes, name, shown.codes, distance, epsilon))
+        return tuple(found)

@@ -1,0 +1,172 @@
+"""The kind of dates. A generalized value is an interval of days, without times of day."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, Reason
+from shoal.kinds import moments
+from shoal.kinds.domain import Attribute, Domain
+from shoal.kinds.hierarchy import MISSING
+from shoal.kinds.kind import Kind, refuse, refuse_years
+from shoal.kinds.ranges import RangeDomain, Scale, TimesDomain, positions_between
+from shoal.kinds.trees import TreeDomain
+
+if TYPE_CHECKING:
+    from shoal.schema import Column
+
+_ISO_DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
+
+
+class Dates(Kind, name="date"):
+    """Days, and times of day where an auditor must see them."""
+
+    __slots__ = ()
+
+    ordered: ClassVar[bool] = True
+    measured: ClassVar[bool] = True
+    unit: ClassVar[str] = " days"
+
+    def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
+        if texts is not None:
+            return bool(texts.str.contains(_ISO_DATE).all())
+        return series.dtype in (nw.Date, nw.Datetime)
+
+    def checked_domain(self, column: Column) -> tuple[Any, ...] | None:
+        if column.domain is None:
+            return None
+        bounds = []
+        for bound in column.domain:
+            with suppress(ValueError, TypeError):
+                bounds.append(datetime.date.fromisoformat(str(bound)[:10]))
+        if len(column.domain) != 2 or len(bounds) != 2 or bounds[0] > bounds[1]:
+            raise ValueError(
+                f"domain {list(column.domain)!r} must be two dates (YYYY-MM-DD), the lowest and the highest"
+            )
+        return tuple(bounds)
+
+    def attribute(
+        self,
+        cells: pl.Series,
+        column: Column,
+        rows: NDArray[np.int64],
+        known: Domain | None = None,
+        *,
+        times: bool = False,
+    ) -> Attribute:
+        if times and column.hierarchy is None and moments.has_time(column.date_format):
+            refuse_years(cells, column, rows)
+            timed = _times_attribute(cells, column, rows)
+            if timed is not None:
+                return timed
+        return super().attribute(cells, column, rows, known)
+
+    def values(self, cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
+        return _moments(cells, column, rows)["day"].cast(pl.Int32).cast(pl.Date).rename(column.name)
+
+    def domain(
+        self, labels: tuple[str, ...], values: pl.Series, missing: int | None, column: Column
+    ) -> RangeDomain:
+        known = values.head(len(values) - (missing is not None))
+        places: Any = []
+        if len(known):
+            ends = [known[0], known[-1]] if column.domain is None else list(column.domain)
+            days = pl.Series(ends, dtype=pl.Date).to_physical().to_list()
+            places = positions_between(known.to_physical(), *days)
+        positions = np.append(places, [2.0] * (missing is not None))
+        return RangeDomain(labels, values, missing, positions)
+
+    def is_value(self, column: Column, domain: Domain) -> Callable[[str], bool]:
+        del domain
+        unbounded = replace(column, domain=None)
+
+        def is_date(text: str) -> bool:
+            with suppress(InputError):
+                self.values(pl.Series([text]), unbounded, np.zeros(1, dtype=np.int64))
+                return True
+            return False
+
+        return is_date
+
+    def scale(self, domain: Domain, column: Column) -> Scale:
+        """Return moments in their order; a day without a time spans all its times."""
+        if isinstance(domain, TimesDomain):
+            ranked: Sequence[moments.Moment] = domain.moments
+        else:
+            ranked = [moments.Moment(day) for day in domain.values.head(domain.known).to_physical().to_list()]
+        return Scale(ranked, lambda text: moments.read(text, column.date_format))
+
+    def typed_dates(self, days: pl.Series, domain: Domain, column: Column) -> list[str]:
+        """Return dates and times to the nanosecond; leaves of a hierarchy are written days."""
+        leaves = isinstance(domain, TreeDomain)
+        if days.dtype != pl.Datetime:
+            return [*self.texts(days, column)] if leaves else days.cast(pl.String).to_list()
+        found = [moments.Moment(*row) for row in moments.parts(days).iter_rows()]
+        texts = [moment.text() for moment in found]
+        if not leaves:
+            return texts
+        whole = [moment == moments.Moment(moment.day) for moment in found]
+        written = self.texts(days.dt.date(), column)
+        return [day if at else text for day, text, at in zip(written, texts, whole, strict=True)]
+
+    def on_a_line(self, values: pl.Series, column: Column) -> pl.Series:
+        """Return dates in days, with a fraction for the time of day; of times with an offset, in UTC."""
+        found = moments.parts(values, column.date_format)
+        offset = pl.when(pl.col("offset") == moments.NO_OFFSET).then(0).otherwise("offset")
+        seconds = pl.col("clock") / 10**9 - offset
+        return found.select(pl.col("day") + seconds / 86_400).to_series()
+
+
+def _moments(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.DataFrame:
+    """Return day, clock and offset of each cell, null where missing."""
+    found = moments.parts(cells, column.date_format)
+    refuse(
+        found["day"].is_null() & cells.is_not_null(),
+        cells,
+        column,
+        rows,
+        f"is not a date written as {column.date_format or 'YYYY-MM-DD'}; correct it or set the column's "
+        "date_format",
+    )
+    if column.domain is not None:
+        low, high = column.domain
+        days = found["day"].cast(pl.Int32).cast(pl.Date)
+        problem = f"is outside the declared domain {low}..{high}"
+        refuse((days < low) | (days > high), cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
+    return found
+
+
+def _times_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute | None:
+    """Return dates with every time of day as a value of its own; None if the column has no times."""
+    found = _moments(cells, column, rows)
+    if not ((found["clock"] != 0) | (found["offset"] != moments.NO_OFFSET)).any():
+        return None
+    distinct = found.drop_nulls("day").unique().sort("day", "clock", "offset")
+    known = tuple(moments.Moment(*row) for row in distinct.iter_rows())
+    ranks = found.join(distinct.with_row_index("code"), on=found.columns, how="left", maintain_order="left")
+    missing = len(known) if found["day"].null_count() else None
+    codes = ranks["code"].cast(pl.Int32).fill_null(len(known)).to_numpy()
+    places = distinct["day"].to_numpy() + distinct["clock"].to_numpy() / (86_400 * 10**9)
+    ends = places[[0, -1]]
+    if column.domain is not None:
+        low, high = pl.Series(column.domain, dtype=pl.Date).to_physical().to_list()
+        ends = np.array([low, high + 1])
+    positions = (places - ends[0]) / max(ends[1] - ends[0], np.finfo(np.float64).tiny)
+    nothing = () if missing is None else (None,)
+    domain = TimesDomain(
+        (*(moment.text() for moment in known), *(MISSING for _ in nothing)),
+        pl.Series(column.name, [*distinct["day"], *nothing], dtype=pl.Int32).cast(pl.Date),
+        missing,
+        np.append(positions, [2.0] * len(nothing)),
+        known,
+    )
+    return Attribute(column, domain, codes)

@@ -1,0 +1,129 @@
+"""The kind of numbers. A generalized value is an interval of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import Reason
+from shoal.kinds import exact_numbers as exact
+from shoal.kinds.domain import Domain
+from shoal.kinds.kind import Kind, refuse
+from shoal.kinds.ranges import RangeDomain, positions_between
+from shoal.kinds.released_numbers import NumberScale
+
+if TYPE_CHECKING:
+    from shoal.schema import Column
+
+# Longer digits and exponents do not fit the numbers of a computer: such texts stay as they are.
+_NUMBER = r"^\s*-?(?:0|[1-9]\d{0,17})(?:\.\d+)?(?:[eE][+-]?\d{1,2})?\s*$"
+
+
+class Numbers(Kind, name="numeric"):
+    """Numbers of any type, read and written exactly."""
+
+    __slots__ = ()
+
+    numeric: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
+    measured: ClassVar[bool] = True
+
+    def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
+        """Return whether all values are numbers; text only if reading it as numbers loses nothing.
+
+        Codes with leading zeros, such as ZIP codes, stay categories.
+        """
+        if texts is not None:
+            return bool(texts.str.contains(_NUMBER).all())
+        return series.dtype.is_numeric() or (series.dtype == nw.Object and _holds_numbers(series))
+
+    def checked_domain(self, column: Column) -> tuple[Any, ...] | None:
+        if column.domain is None:
+            return None
+        bounds = [number for bound in column.domain if (number := _bound(bound)) is not None]
+        if len(column.domain) != 2 or len(bounds) != 2 or exact.exact(bounds[0]) > exact.exact(bounds[1]):
+            raise ValueError(
+                f"domain {list(column.domain)!r} must be two numbers, the lowest and the highest"
+            )
+        return tuple(bounds)
+
+    def values(self, cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
+        readable = cells.dtype.is_numeric() or cells.dtype in (pl.String, pl.Boolean)
+        numbers = exact.read(cells) if readable else pl.Series([None] * len(cells), dtype=pl.Float64)
+        wrong = numbers.is_null() & cells.is_not_null()
+        if wrong.any():
+            problem, reason = _no_number(str(cells[int(wrong.arg_true()[0])]).strip())
+            refuse(wrong, cells, column, rows, problem, reason)
+        if column.domain is not None:
+            low, high = column.domain
+            problem = f"is outside the declared domain {low}..{high}"
+            refuse(exact.outside(numbers, low, high), cells, column, rows, problem, Reason.OUT_OF_DOMAIN)
+        return numbers.rename(column.name)
+
+    def domain(
+        self, labels: tuple[str, ...], values: pl.Series, missing: int | None, column: Column
+    ) -> RangeDomain:
+        known = values.head(len(values) - (missing is not None))
+        places: Any = []
+        if len(known):
+            places = positions_between(known, *(column.domain or (known[0], known[-1])))
+        positions = np.append(places, [2.0] * (missing is not None))
+        return RangeDomain(labels, values, missing, positions)
+
+    def is_value(self, column: Column, domain: Domain) -> Callable[[str], bool]:
+        del column, domain
+        return lambda text: exact.parse(text.strip()) is not None
+
+    def scale(self, domain: Domain, column: Column) -> NumberScale:
+        del column
+        return NumberScale(domain.values.head(domain.known))
+
+    def up_to(self, values: pl.Series, bound: Any) -> int:
+        return exact.up_to(values, bound)
+
+    def on_a_line(self, values: pl.Series, column: Column) -> pl.Series:
+        del column
+        return exact.read(values)
+
+
+def _no_number(text: str) -> tuple[str, Reason]:
+    """Return what is wrong with a cell that is not read as a number."""
+    near = pl.Series([text]).cast(pl.Float64, strict=False)
+    if near.is_infinite().any() or near.is_nan().any():
+        return "is not a finite number; correct it or leave it empty", Reason.NOT_FINITE
+    if exact.is_written_as_number(text):
+        problem = f"has digits more than {exact.MOST_PLACES} places behind the point; round it, or make"
+        return f"{problem} the column categorical", Reason.BAD_VALUE
+    problem = "is not a number; correct it, declare it as a missing mark, or make the column categorical"
+    return problem, Reason.BAD_VALUE
+
+
+def _bound(bound: Any) -> int | float | Decimal | None:
+    """Return a bound of numbers, exactly; None if it is none."""
+    number: int | float | Decimal
+    if isinstance(bound, Integral):
+        number = int(bound)
+    elif isinstance(bound, Decimal):
+        near = exact.fitting(bound, pl.Float64()) if exact.is_kept(bound) else None
+        number = bound if near is None else near
+    elif isinstance(bound, Real):
+        number = float(bound)
+    else:
+        return None
+    return number if exact.is_kept(exact.exact(number)) else None
+
+
+def _holds_numbers(series: nw.Series[Any]) -> bool:
+    """Return whether a column of Python's own objects has numbers alone, such as pandas has no type for."""
+    with suppress(ValueError):
+        texts = exact.texts_of_objects(series.drop_nulls().to_list())
+        return texts is not None and any(text is not None for text in texts)
+    return False

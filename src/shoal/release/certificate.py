@@ -1,0 +1,131 @@
+"""The certificate of a release: what was promised, lost and found, without a value of any record."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from shoal.auditing import Audit
+from shoal.measures import Loss
+from shoal.models import Model
+from shoal.schema import Role, Schema, is_index
+
+if TYPE_CHECKING:
+    from shoal.report import Detail, Report
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What was promised, lost and found, the same for every engine.
+
+    Parameters
+    ----------
+    model
+        The promise.
+    schema
+        What the columns of the table are.
+    circumstances
+        How the release was made: method, options, seed or not, notes, time.
+    rows
+        How many rows it has.
+    loss
+        What was lost.
+    audit
+        What the auditor found.
+    left_out
+        How many records were left out for missing values.
+    withheld
+        How many records were withheld at random.
+    account
+        What the method has to say about its result, if anything.
+    engine
+        Who did it, if the table was cut into blocks.
+    files
+        The SHA-256 digest of each file of the release.
+    created
+        When it was made.
+    """
+
+    model: Model
+    schema: Schema
+    circumstances: Mapping[str, Any]
+    rows: int
+    loss: Loss
+    audit: Audit
+    left_out: int = 0
+    withheld: int = 0
+    account: Mapping[str, Any] = field(default_factory=dict)
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    created: str = field(default_factory=_now)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain data, for JSON."""
+        return self._data
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        model = self.model
+        files = {name: {"sha256": digest} for name, digest in self.files.items()}
+        return {
+            "shoal": metadata.version("shoal"),
+            "created": self.created,
+            "model": {"name": model.name, **model.parameters, "promise": model.sentence()},
+            **self.circumstances,
+            **({"engine": dict(self.engine)} if self.engine else {}),
+            "rows": self.rows,
+            "left_out": self.left_out,
+            "withheld": self.withheld,
+            "columns": _described(self.schema),
+            **({"account": dict(self.account)} if self.account else {}),
+            "loss": self.loss.as_dict(),
+            "audit": self.audit.as_dict(),
+            **({"files": files} if files else {}),
+        }
+
+    def report(self, detail: Detail | None = None) -> Report:
+        """Return the report on the release.
+
+        Parameters
+        ----------
+        detail
+            What only a release in memory has; panels that need it are left out without.
+        """
+        from shoal.report import Material, Report  # late: not everybody asks for one
+
+        return Report(Material(self.model, self.loss, self.audit, self.as_dict(), detail))
+
+
+def _described(schema: Schema) -> list[dict[str, Any]]:
+    """Return what a certificate says of the columns."""
+    return [
+        {"name": c.name, "role": c.role.value}
+        | (
+            {
+                "kind": c.kind.value,
+                "weight": c.weight,
+                "missing": c.missing.value,
+                "hierarchy": c.hierarchy is not None,
+            }
+            if c.role is Role.QUASI
+            else {}
+        )
+        for c in schema
+    ]
+
+
+def index_notes(schema: Schema) -> list[str]:
+    """Return what a certificate says of the index of a pandas frame among the columns of a table."""
+    return [
+        f"Column {column.name!r} is the index of a pandas frame and was left out."
+        for column in schema
+        if column.role is Role.IDENTIFIER and is_index(column.name)
+    ]
