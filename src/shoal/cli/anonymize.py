@@ -11,7 +11,7 @@ import typer
 
 from shoal import engines
 from shoal.cli import options
-from shoal.cli.declared import FILES, METHOD, method_options, model_parameters, takes
+from shoal.cli.declared import FILES, METHOD, baselines, method_options, model_parameters, takes
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.on_disk import BlockedRelease, anonymize_file
@@ -39,7 +39,9 @@ def anonymize(
     method: Annotated[
         str | None,
         typer.Option(
-            "--method", help="Algorithm to use instead of the model's default.", rich_help_panel=METHOD
+            "--method",
+            help=f"Algorithm to use instead of the model's default. {baselines()}",
+            rich_help_panel=METHOD,
         ),
     ] = None,
     file_format: Annotated[

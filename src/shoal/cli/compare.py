@@ -11,7 +11,7 @@ import typer
 
 from shoal import commands
 from shoal.cli import options
-from shoal.cli.declared import ENGINE, FILES, METHOD, method_options, model_parameters, takes
+from shoal.cli.declared import ENGINE, FILES, METHOD, baselines, method_options, model_parameters, takes
 from shoal.cli.output import out, progress, show_json, show_table
 from shoal.engines import comparison
 from shoal.engines.comparison import ComparedRun
@@ -34,7 +34,11 @@ def compare(
     model: Annotated[str | None, typer.Option("--model", help="Privacy models, comma-separated.")] = None,
     method: Annotated[
         str | None,
-        typer.Option("--method", help="Methods, comma-separated; all if omitted.", rich_help_panel=METHOD),
+        typer.Option(
+            "--method",
+            help=f"Methods, comma-separated; all if omitted. {baselines()}",
+            rich_help_panel=METHOD,
+        ),
     ] = None,
     choose: Annotated[
         int | None,

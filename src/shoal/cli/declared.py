@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.commands import option
-from shoal.methods import METHODS, options_of
+from shoal.methods import METHODS, is_baseline, options_of
 from shoal.models import declarations, in_order
 
 MAIN, MODEL, METHOD, COLUMNS, FILES, ENGINE = (
@@ -116,6 +116,12 @@ def method_options() -> Bundle:
     return Bundle(
         tuple(found), lambda given: {name: value for name, value in given.items() if value is not None}
     )
+
+
+def baselines() -> str:
+    """Return which methods are there to compare with, as a sentence."""
+    names = [name for methods in METHODS.values() for name, each in methods.items() if is_baseline(each)]
+    return f"Baselines, to compare with: {', '.join(dict.fromkeys(names))}."
 
 
 def _option(name: str, kind: type, default: Any, help_: str, panel: str | None) -> inspect.Parameter:

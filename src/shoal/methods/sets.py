@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.base.ragged import Subsets
-from shoal.errors import InputError, Reason
 from shoal.methods import setdiversity, setgraphs
 from shoal.methods.feasibility import require_rows, require_sensitive
 from shoal.methods.items import as_items
@@ -31,7 +30,7 @@ def set_freeform(
     effort
         ``fast``, ``balanced`` or ``best``: how many rounds.
     """
-    sets = _records(table, model, circumstances)
+    sets = records_of(table, model, circumstances)
     return Recoding.of_graph(table, setgraphs.freeform(sets, model.k, circumstances, effort=effort))
 
 
@@ -46,21 +45,7 @@ def set_ring(table: Table, model: SetAnonymity, circumstances: Circumstances, /)
     table, model, circumstances
         As for every method.
     """
-    return Recoding.of_graph(table, setgraphs.ring(_records(table, model, circumstances), model.k))
-
-
-@keeps(SetAnonymity, name="gray")
-def set_gray(table: Table, model: SetAnonymity, circumstances: Circumstances, /) -> Recoding:
-    """Return rows that cover k neighbours each, on one ring in the plain Gray order; for comparison.
-
-    O(n log n) comparisons, O(k n) memory.
-
-    Parameters
-    ----------
-    table, model, circumstances
-        As for every method.
-    """
-    return Recoding.of_graph(table, setgraphs.gray_ring(_records(table, model, circumstances), model.k))
+    return Recoding.of_graph(table, setgraphs.ring(records_of(table, model, circumstances), model.k))
 
 
 @keeps(SetDiversity, name="freeform", default=True)
@@ -86,7 +71,7 @@ def diverse_freeform(
             "method 'groups'; more is lost than with one"
         )
         return diverse_groups(table, model, circumstances)
-    sets = _labelled(table, circumstances)
+    sets = labelled(table, circumstances)
     labels = table.sensitive[0].codes
     found = setdiversity.diverse(sets, labels, model.l, circumstances, effort=effort)
     return Recoding.of_graph(table, found.graph, assignment=found.assignment)
@@ -104,43 +89,22 @@ def diverse_groups(table: Table, model: SetDiversity, circumstances: Circumstanc
     table, model, circumstances
         As for every method.
     """
-    sets = _labelled(table, circumstances)
+    sets = labelled(table, circumstances)
     for column in table.sensitive:
         setdiversity.require_eligible(column.codes, model.l)
     labels = np.column_stack([column.codes for column in table.sensitive])
     return Recoding.of_classes(table, setdiversity.varied_groups(sets, labels, model.l))
 
 
-@keeps(SetDiversity, name="cahd")
-def diverse_cahd(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
-    """Return classes as CAHD makes them (Ghinita, Kalnis and Tao 2011), for one sensitive column.
-
-    Parameters
-    ----------
-    table, model, circumstances
-        As for every method.
-
-    Raises
-    ------
-    InputError
-        If there are several sensitive columns.
-    """
-    if len(table.sensitive) > 1:
-        raise InputError(
-            "method 'cahd' knows one sensitive column only; method 'groups' knows several",
-            reason=Reason.PARAMETER,
-        )
-    sets = _labelled(table, circumstances)
-    return Recoding.of_classes(table, setdiversity.cahd(sets, table.sensitive[0].codes, model.l))
-
-
-def _records(table: Table, model: SetAnonymity, circumstances: Circumstances) -> Subsets:
+def records_of(table: Table, model: SetAnonymity, circumstances: Circumstances) -> Subsets:
+    """Return the sets of items of a table that has enough records."""
     require_rows(table, model)
     circumstances.progress("putting records in order", 0.0)
     return as_items(table)
 
 
-def _labelled(table: Table, circumstances: Circumstances) -> Subsets:
+def labelled(table: Table, circumstances: Circumstances) -> Subsets:
+    """Return the sets of items of a table that has a sensitive column."""
     require_sensitive(table)
     circumstances.progress("putting records in order", 0.0)
     return as_items(table)
