@@ -52,6 +52,17 @@ class ShoalError(Exception):
         The same for programs.
     column, parameter
         The column or the parameter it is about, if there is one, for programs that show it there.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> try:
+    ...     shoal.anonymize(patients, schema, shoal.KAnonymity(k=101))
+    ... except shoal.ShoalError as error:
+    ...     print(error.reason)
+    parameter
     """
 
     def __init__(
@@ -85,25 +96,55 @@ def _restored(kind: type[ShoalError], args: tuple[Any, ...]) -> ShoalError:
 
 
 class InputError(ShoalError):
-    """The call or the input is wrong; nothing was done."""
+    """The call or the input is wrong; nothing was done.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> try:
+    ...     shoal.anonymize(patients, schema, shoal.KAnonymity(k=101))
+    ... except shoal.InputError as error:
+    ...     print(error.reason)
+    parameter
+    """
 
 
 class InfeasibleError(ShoalError):
-    """No release of this table can keep the guarantee; the message says what is achievable."""
+    """No release of this table can keep the guarantee; the message says what is achievable.
+
+    Examples
+    --------
+    >>> str(shoal.InfeasibleError("l = 20 is not achievable", parameter="l").reason)
+    'infeasible'
+    """
 
     def __init__(self, message: str, *, column: str | None = None, parameter: str | None = None) -> None:
         super().__init__(message, reason=Reason.INFEASIBLE, column=column, parameter=parameter)
 
 
 class PromiseError(ShoalError):
-    """The audit found that a release does not keep its promise, or has a warning where none is accepted."""
+    """The audit found that a release does not keep its promise, or has a warning where none is accepted.
+
+    Examples
+    --------
+    >>> str(shoal.PromiseError("the release has classes of 3 rows").reason)
+    'promise-broken'
+    """
 
     def __init__(self, message: str, *, reason: Reason = Reason.PROMISE_BROKEN) -> None:
         super().__init__(message, reason=reason)
 
 
 class InternalError(ShoalError):
-    """Shoal contradicts itself: a bug of ours, never the user's fault."""
+    """Shoal contradicts itself: a bug of ours, never the user's fault.
+
+    Examples
+    --------
+    >>> str(shoal.InternalError("rows were lost"))
+    'rows were lost. This is a bug in Shoal; please report it.'
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}. This is a bug in Shoal; please report it.", reason=Reason.BUG)

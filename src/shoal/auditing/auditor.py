@@ -82,6 +82,15 @@ def audit(
     ------
     InputError
         If the tables do not fit the schema, a released cell cannot be read, or a parameter is impossible.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
+    >>> shoal.audit(patients, release.table, schema, shoal.KAnonymity(k=5)).holds
+    True
     """
     if (delta is not None or distance is not None) and epsilon is None:
         raise InputError("delta and distance say nothing without an epsilon", reason=Reason.PARAMETER)

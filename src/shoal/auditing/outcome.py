@@ -78,6 +78,15 @@ class Audit:
         The same in plain words: no part of the guarantee is broken, but its reader should know.
     not_checked
         What could not be looked at because the release was made block by block; None if it was not.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
+    >>> release.audit.k >= 5
+    True
     """
 
     records: int

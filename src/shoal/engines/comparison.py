@@ -35,6 +35,15 @@ class ComparedRun:
         How long the run took.
     reason, message
         Why there is no release, for programs and in words.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> found = shoal.compare(patients, schema, k=5, model="k-anonymity", method="mondrian", jobs=1)
+    >>> found.runs[0].gcp < 0.5
+    True
     """
 
     model: str
@@ -88,6 +97,15 @@ class Comparison:
     ----------
     runs
         Every combination of model, method and k that was tried, also those that failed.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> found = shoal.compare(patients, schema, k=5, model="k-anonymity", method="mondrian", jobs=1)
+    >>> found.best().method
+    'mondrian'
     """
 
     runs: tuple[ComparedRun, ...]

@@ -57,6 +57,17 @@ def anonymize(
         If no release of this table can keep the promise.
     InternalError
         If a method failed its audit, which is a bug.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
+    >>> release.audit.holds
+    True
+    >>> release.table.height
+    100
     """
     started = time.perf_counter()
     name, function = method_for(model, method)

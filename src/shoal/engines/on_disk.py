@@ -88,6 +88,16 @@ class BlockedRelease:
         Where its files are.
     certified
         What was promised, lost and found.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> patients.write_csv("patients.csv")
+    >>> release = shoal.anonymize_file("patients.csv", schema, shoal.KAnonymity(k=5), "out", jobs=1)
+    >>> release.certificate["rows"]
+    100
     """
 
     folder: Path | str
@@ -211,7 +221,7 @@ def anonymize_file(
     >>> hospital(200).write_csv("patients.csv")
     >>> schema = shoal.scan(shoal.read_table("patients.csv")).schema
     >>> release = shoal.anonymize_file("patients.csv", schema, shoal.KAnonymity(k=5), "out", jobs=1)
-    >>> release.audit["k"] >= 5
+    >>> release.certificate["audit"]["k"] >= 5
     True
     """
     require_format(format)

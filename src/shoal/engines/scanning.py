@@ -26,6 +26,12 @@ class Scan:
     combinations
         How identifying the suggested quasi-identifiers are, alone and together, the worst first; none if
         there are no such columns.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> shoal.scan(hospital(50)).records
+    50
     """
 
     records: int

@@ -91,6 +91,12 @@ class SparkRelease(BlockedRelease):
         As of `BlockedRelease`; the folder may also be an address.
     session
         The Spark that made it.
+
+    Examples
+    --------
+    >>> with shoal.spark_session("local[2]") as session:  # doctest: +SKIP
+    ...     release = shoal.anonymize_spark("visits/", schema, shoal.Freeform(k=10), "out", session=session)
+    ...     release.table.count()
     """
 
     session: SparkSession
@@ -163,6 +169,11 @@ def anonymize_spark(
         If no release of this table can keep the promise.
     PromiseError
         If the audit has a warning, and `strict` is set.
+
+    Examples
+    --------
+    >>> with shoal.spark_session("local[2]") as session:  # doctest: +SKIP
+    ...     release = shoal.anonymize_spark("visits/", schema, shoal.Freeform(k=10), "out", session=session)
     """
     require_spark()
     require_options(*method_for(model, method), options)

@@ -60,6 +60,11 @@ def spark_session(
     ------
     InputError
         If there is no Spark or no Java, or Spark does not start.
+
+    Examples
+    --------
+    >>> with shoal.spark_session("local[2]") as session:  # doctest: +SKIP
+    ...     release = shoal.anonymize_spark("visits/", schema, shoal.Freeform(k=10), "out", session=session)
     """
     require_spark()
     from pyspark.errors import PySparkException

@@ -55,6 +55,13 @@ def read_table(
         If there is no such file, its format is unknown or broken, it has no rows or is too large, its columns
         are not named properly, or a row has more or fewer fields than the header. No cell is ever quoted in
         the message.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> pl.DataFrame({"zip": ["02138"], "age": [44]}).write_csv("table.csv")
+    >>> shoal.read_table("table.csv").rows()
+    [('02138', '44')]
     """
     path = Path(path)
     require_file(path)

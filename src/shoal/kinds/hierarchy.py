@@ -56,6 +56,12 @@ class Hierarchy:
         Label of each leaf.
     leaf_index
         Number of the leaf with a label.
+
+    Examples
+    --------
+    >>> places = [("Boston", "MA", "*"), ("Salem", "MA", "*"), ("Reno", "NV", "*")]
+    >>> len(shoal.Hierarchy.from_levels(places).leaves)
+    3
     """
 
     labels: tuple[str, ...]
@@ -251,6 +257,11 @@ class Intervals:
     ------
     InputError
         If there are no widths, or they are not positive or not multiples.
+
+    Examples
+    --------
+    >>> shoal.Intervals((10, 20)).widths
+    (10, 20)
     """
 
     widths: tuple[float, ...]
@@ -315,6 +326,11 @@ class Prefixes:
     ------
     InputError
         If there are no lengths, or they are not positive or do not fall.
+
+    Examples
+    --------
+    >>> shoal.Prefixes((3, 2)).lengths
+    (3, 2)
     """
 
     lengths: tuple[int, ...]

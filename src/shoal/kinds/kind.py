@@ -44,6 +44,11 @@ class Kind(str, metaclass=_Kinds):
     object of it, which equals its name and is found by it: ``Kind("date")`` and ``Kind.DATE``. What a kind
     does not say otherwise, it does as categories do: a generalized value is a set of values or, with a
     hierarchy, a node.
+
+    Examples
+    --------
+    >>> shoal.Kind("date") is shoal.Kind.DATE
+    True
     """
 
     __slots__ = ()

@@ -46,6 +46,15 @@ class Loss:
         The standard error of `bound` where it is estimated from a sample of the records, else 0.
     items
         For each column of items, what was lost of it; see `ItemsLoss`.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
+    >>> sorted(release.loss.by_attribute)
+    ['age', 'sex']
     """
 
     gcp: float

@@ -38,6 +38,15 @@ class Advice:
         The minimum number of records that are all close to each other.
     frontier
         For several k the delta that is guaranteed and the one that is the most.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age"], sensitive=["days"], drop=["patient", "name"])
+    >>> advice = shoal.advise(patients, schema, epsilon=1.0, k=[5, 10])
+    >>> advice.records
+    100
     """
 
     records: int
@@ -146,6 +155,15 @@ def advise(
     ------
     InputError
         If the frame, the schema or a parameter is wrong, or there is no sensitive column.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age"], sensitive=["days"], drop=["patient", "name"])
+    >>> advice = shoal.advise(patients, schema, epsilon=1.0, k=[5, 10])
+    >>> [point.k for point in advice.frontier]
+    [5, 10]
     """
     given: Any = epsilon
     if not (isinstance(given, Real) and 0 <= float(given) < math.inf):

@@ -24,6 +24,11 @@ class Concealment(DiverseModel):
         See `DiverseModel`: how many matches a record has, and how varied each sensitive column is in them.
     two_sided
         Whether each released row, too, is a match of at least k records.
+
+    Examples
+    --------
+    >>> shoal.Concealment(k=10).k
+    10
     """
 
     name: ClassVar[str] = "concealment"

@@ -20,6 +20,11 @@ class OneK(CoverageModel):
     ----------
     k, l, p, entropy_l, withhold
         See `CoverageModel`.
+
+    Examples
+    --------
+    >>> shoal.OneK(k=5).k
+    5
     """
 
     name: ClassVar[str] = "1k"
@@ -56,6 +61,11 @@ class KOne(CoverageModel):
     ----------
     k, l, p, entropy_l, withhold
         See `CoverageModel`.
+
+    Examples
+    --------
+    >>> shoal.KOne(k=5).k
+    5
     """
 
     name: ClassVar[str] = "k1"
@@ -84,6 +94,11 @@ class KK(CoverageModel):
     ----------
     k, l, p, entropy_l, withhold
         See `CoverageModel`.
+
+    Examples
+    --------
+    >>> shoal.KK(k=5).k
+    5
     """
 
     name: ClassVar[str] = "kk"

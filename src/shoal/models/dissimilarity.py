@@ -43,6 +43,11 @@ class Dissimilarity(CrowdModel):
         columns' distances, each as a share of its largest one, by their weights: 0 to 1) or ``least`` (that
         of the column in which they are closest); or a function of two values, tuples for a composite one. By
         default what suits one column, ``l1`` for several.
+
+    Examples
+    --------
+    >>> shoal.Dissimilarity(k=10, epsilon=5.0, delta=0.5).delta
+    0.5
     """
 
     name: ClassVar[str] = "dissimilarity"

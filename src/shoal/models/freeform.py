@@ -24,6 +24,11 @@ class Freeform(DiverseModel):
     ----------
     k, l, p, entropy_l
         See `DiverseModel`: how many rows cover a record, and how varied each sensitive column is in them.
+
+    Examples
+    --------
+    >>> shoal.Freeform(k=10).k
+    10
     """
 
     name: ClassVar[str] = "freeform"

@@ -20,6 +20,11 @@ class KAnonymity(DiverseModel):
     ----------
     k, l, p, entropy_l
         See `DiverseModel`: the size of a class, and how varied each sensitive column is in it.
+
+    Examples
+    --------
+    >>> shoal.KAnonymity(k=5, l=2).k
+    5
     """
 
     name: ClassVar[str] = "k-anonymity"

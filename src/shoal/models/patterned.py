@@ -42,6 +42,11 @@ class Patterned(CrowdModel):
     leftovers
         Whether rows that no pattern can hold may suppress all columns, but for those in `never`
         (``"suppress"``), or the table is then refused (``"refuse"``).
+
+    Examples
+    --------
+    >>> shoal.Patterned(k=5, never=["age"]).k
+    5
     """
 
     name: ClassVar[str] = "patterned"

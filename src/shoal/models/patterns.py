@@ -26,6 +26,11 @@ class Pattern:
     ----------
     keep, suppress
         Names of columns; one of the two is given, the other columns are the other.
+
+    Examples
+    --------
+    >>> shoal.Pattern(suppress=("zip",)).suppress
+    ('zip',)
     """
 
     keep: tuple[str, ...] | None = None

@@ -27,6 +27,11 @@ class SetAnonymity(CrowdModel):
     ----------
     k
         How many rows cover a record. At least 2.
+
+    Examples
+    --------
+    >>> shoal.SetAnonymity(k=5).k
+    5
     """
 
     name: ClassVar[str] = "set-anonymity"

@@ -24,6 +24,11 @@ class SetDiversity(Model):
     ----------
     l
         The minimum number of different labels around each record. At least 2.
+
+    Examples
+    --------
+    >>> shoal.SetDiversity(l=3).l
+    3
     """
 
     name: ClassVar[str] = "set-diversity"

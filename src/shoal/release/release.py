@@ -66,6 +66,17 @@ class Release:
         How it was made: method, options, seed or not, time.
     shown, typed
         The frame that was audited, and whether its generalized values are typed instead of text.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
+    >>> release.loss.gcp < 0.5
+    True
+    >>> release.save("out", format="parquet").name
+    'out'
     """
 
     recoding: Recoding

@@ -35,6 +35,13 @@ def collect_items(frame: Any, record: str, item: str) -> Any:
     InputError
         If a column is not there, does not say to which record a row belongs, or is not the same in all rows
         of a record.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> long = pl.DataFrame({"visit": [1, 1, 2], "drug": ["a", "b", "a"]})
+    >>> shoal.collect_items(long, "visit", "drug").height
+    2
     """
     data = as_frame(frame)
     for name in (record, item):

@@ -26,7 +26,13 @@ from shoal.kinds.kind import Kind
 
 
 class Role(StrEnum):
-    """What a column means for privacy."""
+    """What a column means for privacy.
+
+    Examples
+    --------
+    >>> shoal.Role("quasi") is shoal.Role.QUASI
+    True
+    """
 
     IDENTIFIER = "identifier"  # names a person; never released
     QUASI = "quasi"  # known to others and identifying in combination; generalized
@@ -35,7 +41,13 @@ class Role(StrEnum):
 
 
 class Missing(StrEnum):
-    """What happens to a record whose value is missing."""
+    """What happens to a record whose value is missing.
+
+    Examples
+    --------
+    >>> shoal.Missing("suppress") is shoal.Missing.SUPPRESS
+    True
+    """
 
     CATEGORY = "category"  # missing is a value of its own
     SUPPRESS = "suppress"  # the record is left out of the release, and counted
@@ -71,6 +83,11 @@ class Column:
     normalize
         Whether spellings that look the same are one value where different sensitive values are counted:
         Unicode forms, capitals, white space and invisible characters. Values are released as they are.
+
+    Examples
+    --------
+    >>> shoal.Column("age", shoal.Role.QUASI, weight=2.0).weight
+    2.0
     """
 
     name: str
@@ -132,7 +149,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """A description of a table: one `Column` for each column, in the table's order."""
+    """A description of a table: one `Column` for each column, in the table's order.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(100)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
+    >>> [column.name for column in schema.quasi]
+    ['age', 'sex']
+    """
 
     columns: tuple[Column, ...]
 
