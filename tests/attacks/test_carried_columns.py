@@ -280,14 +280,14 @@ def test_blocks_count_over_the_whole_table(tmp_path: Path) -> None:
     done = anonymize_file(tmp_path / "table.csv", schema, KAnonymity(k=4), tmp_path / "out", block_rows=240)
     assert done.certificate["engine"]["blocks"] > 2
     found = done.audit
-    assert found["status"] == "caution"
-    assert found["holds"]
-    named = " ".join(found["warnings"])
+    assert found.status == "caution"
+    assert found.holds
+    named = " ".join(found.warnings)
     assert "'row' could identify" in named
     assert "'city'" in named
     assert "'twice'" not in named
     assert "'ward'" not in named
-    assert found["verdict"].startswith("The guarantee holds for the quasi-identifiers, but ")
+    assert found.verdict.startswith("The guarantee holds for the quasi-identifiers, but ")
     assert 'class="verdict caution"' in (tmp_path / "out" / "report.html").read_text()
 
 
