@@ -212,7 +212,7 @@ def _settings(desk: Desk, input: Inputs) -> object:  # noqa: A002 - Shiny's own 
     model = input.model() if input.model.is_set() else None
     schema = desk.schema()
     if schema is not None and model in suitable(schema):
-        names += parameters_of(model, schema)
+        names += [*parameters_of(model, schema), *options_for(model)]
     entries = [input[name]() if input[name].is_set() else None for name in names]
     return desk.used(), names, entries
 
