@@ -33,7 +33,7 @@ STILL_THERE = 0.5
 GIVEN_AWAY = 0.9
 """A column gives another away if guesses with it are wrong less often by at least this share than without."""
 ENOUGH = 5
-"""At least so many records must show that it is no chance."""
+"""The minimum number of records that must show that it is no chance."""
 SAMPLE = 20_000
 """From more records, some are looked at first, which most often shows that a column tells nothing."""
 NESTED = pl.List | pl.Array | pl.Struct | pl.Binary
@@ -145,7 +145,7 @@ def values_of_their_own(cells: pl.Series) -> int:
 
 
 def identifying(own: int, rows: int, sensitive: bool) -> bool:
-    """Return whether so many values of their own could identify.
+    """Return whether this number of unique values could identify.
 
     Parameters
     ----------

@@ -188,7 +188,7 @@ def anonymize_file(
         How many blocks are worked on at a time; one for each core by default.
     work
         The folder for what is spilled, which is personal data: readable by its owner only, and removed at the
-        end, also if the call is refused. By default beside `output`. It stays only if the run is broken off
+        end, also if the call is refused. By default beside `output`. It stays only if the run is interrupted
         while blocks are worked on; the error then says so, and the same call goes on from there.
     fresh
         Whether to begin anew, and remove what another call left in `work`.

@@ -14,7 +14,7 @@ from shoal.auditing.carried import Carried, identifying
 from shoal.schema import Role, Schema
 
 SIZE = 1 << 14
-"""At most so many values of a column are remembered; with more, the count is estimated from these."""
+"""The maximum number of values of a column that are remembered; beyond it, the count is estimated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class OwnValues:
         return OwnValues(limit, self.hashes[:kept], np.minimum(self.counts[:kept], 2))
 
     def count(self, rows: int) -> int:
-        """Return how many of so many rows have a value of their own, about."""
+        """Return about how many of a number of rows have a value of their own."""
         once = self.counts == 1
         count = int(once.sum())
         if self.limit == 2**64:

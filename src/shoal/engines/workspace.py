@@ -202,7 +202,7 @@ def _require_same(folder: Path, fingerprint: str) -> None:
         same = False
     if not same:
         raise _exists(
-            f"{folder} holds what another call left when it was broken off, which is personal data; repeat "
+            f"{folder} holds personal data that another call left when it was interrupted; repeat "
             "that call to finish it, or begin anew, which removes it",
             "fresh",
         )

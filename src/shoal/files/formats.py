@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS = 200_000
-"""So many rows make a batch, unless a format has reasons to choose otherwise."""
+"""The number of rows in a batch, unless a format has reasons to choose otherwise."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
 REMOVAL = 5.0
-"""So many seconds a folder is tried to be removed."""
+"""How many seconds removing a folder is tried."""
 _MARK = "A run of Shoal is at work, or was killed: a later run in the same place then removes what it left."
 _LOCK, _OLD = ".lock", ".old"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

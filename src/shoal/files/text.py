@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 BYTES = 1 << 25
-"""So many bytes of a text file make a batch, and a little more to the end of a record."""
+"""The number of bytes of a text file in a batch, and a little more to the end of a record."""
 _DELIMITERS = (",", ";", "\t", "|")
 _LOOKS_LIKE = {
     b"PK\x03\x04": "a zip archive or an Excel workbook; export it as CSV",

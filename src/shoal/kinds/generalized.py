@@ -119,7 +119,7 @@ class Cells(Generalized):
     Parameters
     ----------
     distinct
-        The generalized values of which there may be some: every single value, by its code, and at last all
+        The generalized values of which there may be some: every single value, by its code, and finally all
         of them.
     shown
         Which of these each is.

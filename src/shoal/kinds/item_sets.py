@@ -77,7 +77,7 @@ class Items(Kind, name="items"):
         """Return sets of items as codes into the sets that occur, whatever a larger table has."""
         del known, times
         check_marks(column)
-        lists = cells.fill_null([])  # nobody can tell a missing set from an empty one in a text file
+        lists = cells.fill_null([])  # in a text file, a missing set looks like an empty one
         nameless = lists.list.eval(pl.element().is_null() | (pl.element() == MISSING)).list.any()
         texts = lists.list.join(" ", ignore_nulls=True) if nameless.any() else lists
         refuse(nameless, texts, column, rows, "has an item without a name; leave it out")

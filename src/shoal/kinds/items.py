@@ -175,7 +175,7 @@ def _item_texts(lists: Lists, domain: ItemsDomain) -> pl.Series:
 
 
 def _log2_of_ways(items: int, most: int) -> float:
-    """Return the binary logarithm of the number of ways to choose at most so many of some items."""
+    """Return the binary logarithm of the number of ways to choose up to a number of items."""
     chosen = np.arange(min(items, most))
     ways = np.concatenate(([0.0], np.cumsum(np.log((items - chosen) / (chosen + 1)))))
     return float(np.logaddexp.reduce(ways)) / log(2)

@@ -76,7 +76,7 @@ class Loss:
 
     @classmethod
     def merge(cls, losses: Sequence[Loss], rows: Sequence[int]) -> Loss:
-        """Return what several releases with so many rows each lose together; means over rows can be merged.
+        """Return what several releases lose together; means over rows can be merged.
 
         Parameters
         ----------
