@@ -17,7 +17,7 @@ from shoal.base.ragged import Subsets
 from shoal.base.randomness import Randomness
 from shoal.errors import InfeasibleError, InputError
 from shoal.kernels import itemsets
-from shoal.methods.method import Circumstances
+from shoal.methods.method import Circumstances, method_for, require_options
 from shoal.methods.setdiversity import (
     Diverse,
     broken,
@@ -29,6 +29,7 @@ from shoal.methods.setdiversity import (
 )
 from shoal.methods.setgraphs import error_rate, freeform, gray_ring, ring
 from shoal.methods.setorder import gray_order, segments_of
+from shoal.models import SetAnonymity, SetDiversity
 
 
 def circumstances(seed: int = 1) -> Circumstances:
@@ -168,9 +169,7 @@ def test_one_record() -> None:
         assert error_rate(sets, graph) == 0
 
 
-def test_an_unknown_effort() -> None:
-    sets = packed([{0}, {1}], 2)
+@pytest.mark.parametrize("model", [SetAnonymity(k=2), SetDiversity(l=2)])
+def test_an_unknown_effort(model: SetAnonymity | SetDiversity) -> None:
     with pytest.raises(InputError, match="fast"):
-        freeform(sets, 2, circumstances(), effort="fastt")
-    with pytest.raises(InputError, match="fast"):
-        diverse(sets, np.arange(2), 2, circumstances(), effort="fastt")
+        require_options(*method_for(model), {"effort": "fastt"})
