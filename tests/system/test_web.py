@@ -242,7 +242,7 @@ def test_the_key_is_offered_only_to_those_who_ask(browser: Browser, server: Serv
     visitor = Visitor(browser, server)
     visitor.upload(folder / "patients.csv")
     visitor.use_columns()
-    assert "undoes all protection" in visitor.text("#hint-keep_key")
+    assert "re-identifies every row" in visitor.text("#hint-keep_key")
     visitor.press("keep_key")
     visitor.make(k=3)
     assert visitor.download("get_key").startswith(b"released_row,original_row\n")

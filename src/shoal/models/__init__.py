@@ -32,7 +32,7 @@ for _module in iter_modules(__path__):
 
 def in_order() -> list[type[Model]]:
     """Return all models as people see them: the usual ones first, those for comparison last."""
-    return sorted(MODELS.values(), key=lambda model: (model.for_comparison, not model.usual))
+    return sorted(MODELS.values(), key=lambda model: (model.for_comparison, not model.usual, model.place))
 
 
 def suitable(schema: Schema) -> list[type[Model]]:

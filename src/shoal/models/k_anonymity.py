@@ -29,6 +29,7 @@ class KAnonymity(DiverseModel):
 
     name: ClassVar[str] = "k-anonymity"
     crowd_kind: ClassVar[CrowdKind] = "classes"
+    place: ClassVar[int] = 1
     title: ClassVar[str] = "Make rows identical"
     explanation: ClassVar[str] = (
         "Rows come in classes of at least k that are identical in all quasi-identifiers. The classic "

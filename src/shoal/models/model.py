@@ -146,6 +146,8 @@ class Model(ABC):
         Whether it is there to compare with rather than to publish.
     usual
         Whether it is the model of tables for which none is named.
+    place
+        Where it stands among other models; those with a smaller number come first.
     """
 
     name: ClassVar[str]
@@ -156,6 +158,7 @@ class Model(ABC):
     explanation: ClassVar[str]
     for_comparison: ClassVar[bool] = False
     usual: ClassVar[bool] = False
+    place: ClassVar[int] = 9
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
