@@ -246,7 +246,7 @@ def test_the_key_is_offered_only_to_those_who_ask(browser: Browser, server: Serv
     visitor.press("keep_key")
     visitor.make(k=3)
     assert visitor.download("get_key").startswith(b"released_row,original_row\n")
-    assert "give it to nobody" in visitor.text("#downloads_shown .notice.alert")
+    assert "do not pass it on" in visitor.text("#downloads_shown .notice.alert")
 
 
 def test_no_route_opens_without_the_token(server: Server) -> None:
