@@ -13,9 +13,8 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any, NoReturn
 
-from shoal.models import MODELS
 from shoal.web.data import shown_name
-from shoal.web.planning import PARAMETERS, options_for
+from shoal.web.planning import OPTIONS, PARAMETERS
 
 LONGEST_TEXT = 100_000
 """The maximum number of characters in a field."""
@@ -27,7 +26,7 @@ FILES = ("upload",)
 ENTRIES = (
     *("folder_file", "delimiter", "encoding", "model", "method", "seed", "form", "shown_run"),
     *(name for name, declared in PARAMETERS.items() if declared.widget in ("number", "choice")),
-    *(name for model in MODELS for name in options_for(model)),
+    *sorted(OPTIONS),
 )
 COLUMN_FILES = ("levels",)
 COLUMN_ENTRIES = (

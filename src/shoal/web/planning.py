@@ -55,6 +55,10 @@ def options_for(model: str) -> dict[str, DeclaredOption]:
     }
 
 
+OPTIONS = {name for model in MODELS for name in options_for(model)}
+"""The options of all methods."""
+
+
 def planned(source: Source, schema: Schema, model: object, entry: Entries) -> tuple[Plan | None, Problems]:
     """Return what the fields of a promise ask for, or what is wrong with them.
 

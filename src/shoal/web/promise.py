@@ -21,6 +21,7 @@ from shoal.web.fields import number
 from shoal.web.planning import (
     CHOICES,
     FORMS,
+    OPTIONS,
     YES_NO,
     field_of,
     fields_of,
@@ -155,7 +156,7 @@ def serve_promise(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
             desk.tell({"columns": "A column was edited. Press “Use these columns” again first."})
             return
         settings = _settings(desk, input)
-        plan, problems = planned(source, schema, input.model(), lambda name: input[name]())
+        plan, problems = planned(source, schema, input.model(), partial(_entry, input))
         if plan is None:
             desk.stop()
             desk.tell(problems)
@@ -204,6 +205,16 @@ def _where(model: Model, error: Mapping[str, Any]) -> Problems:
     known = [name for name, declared, _ in declarations(type(model)) if declared.label is not None]
     place = field_of(known, error)
     return {**({} if "promise" in place else place), "run": error["message"]}
+
+
+def _entry(input: Inputs, name: str) -> Any:  # noqa: A002 - Shiny's own word
+    """Return what stands in a field; for an option of a method that is not on the screen, None: its default.
+
+    A parameter of the model that is not there stops the run, so that no guarantee is dropped.
+    """
+    if name in OPTIONS and not input[name].is_set():
+        return None
+    return input[name]()
 
 
 def _settings(desk: Desk, input: Inputs) -> object:  # noqa: A002 - Shiny's own word
