@@ -115,6 +115,7 @@ Matching match_cheapest_together(BoxTree& tree, std::size_t candidates) {
   std::vector<std::vector<NearRecord>> near;
   for (const std::int32_t box : boxes) near.push_back(std::move(knowledge.near(box)));
   Matching matching = stable(tree, near, knowledge);
+  if (std::count(matching.box_of.begin(), matching.box_of.end(), -1) > 0) return matching;
   for (std::int32_t record = 0; record < tree.rows(); ++record) {
     const std::int32_t box = matching.box_of[at(record)];
     auto& known = near[at(box)];

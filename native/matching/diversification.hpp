@@ -16,10 +16,14 @@ namespace shoal {
 // covers. Everything is numbered by place in the tree.
 class Diversification {
  public:
-  // `columns` are the labels of each record. No row grows beyond `widest` records, unless nothing else helps:
-  // a row that covers all records adds to every crowd, but an attacker gives it little weight.
+  // `columns` are the labels of each record, and `asked` is what they should be. `owners`, if not empty, says
+  // whose record each is, and `least` of which number of rows at most one may be hers: of the rows that cover
+  // a record of hers, at most a share of 1 / least carries records of hers. No row grows beyond `widest`
+  // records, unless nothing else helps: a row that covers all records adds to every crowd, but an attacker
+  // gives it little weight.
   Diversification(BoxTree& tree, std::vector<std::vector<std::int32_t>> columns, const Variety& asked,
-                  std::vector<std::int32_t> record_of, std::int64_t widest);
+                  std::vector<std::int32_t> owners, double least, std::vector<std::int32_t> record_of,
+                  std::int64_t widest);
 
   // How many records are surrounded by labels that are less varied than asked.
   std::int64_t violated() const;
@@ -67,6 +71,7 @@ class Diversification {
   std::vector<std::int32_t> types_of(std::vector<std::int32_t> places) const;
   std::vector<std::int32_t> mark_rows_around(std::int32_t type);
   bool alike(std::int32_t record, std::int32_t other) const;
+  std::int32_t label(std::size_t column, std::int32_t type, std::int32_t record) const;
 
   template <typename Visit>
   void visit_partners(std::int32_t type, const std::vector<std::int32_t>& around, const Visit& visit);
@@ -76,8 +81,9 @@ class Diversification {
   void exchange(std::int32_t row, std::int32_t other);
 
   BoxTree& tree_;
-  std::vector<std::vector<std::int32_t>> columns_;
-  Variety asked_;
+  std::vector<std::vector<std::int32_t>> columns_;  // the owners last, if there are any
+  std::vector<Variety> asked_;                      // per column
+  std::vector<std::vector<std::int32_t>> owners_;   // per type, ascending; empty if nobody asks
   std::int64_t widest_;
   std::vector<std::int32_t> record_of_, row_of_;
   std::vector<std::int64_t> width_;  // per row: how many records it covers

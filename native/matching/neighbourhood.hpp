@@ -21,10 +21,11 @@ class Neighbourhood {
  public:
   // `rows` are the numbers of its rows in `members`, which is row-major, rows x degree. With foresight, what
   // would become of a row without the outermost of its members counts, too, by that share: changes then lead
-  // rows to where they can lose a value that several members have.
+  // rows to where they can lose a value that several members have. `owners`, if not empty, says whose record
+  // each is; a row has no two records of one owner.
   Neighbourhood(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
                 std::span<const std::int32_t> members, std::size_t degree, std::span<const std::int32_t> rows,
-                double foresight);
+                double foresight, std::span<const std::int32_t> owners = {});
 
   std::int32_t rows() const { return static_cast<std::int32_t>(costs_.size()); }
   std::size_t degree() const { return degree_; }
@@ -39,7 +40,8 @@ class Neighbourhood {
     const auto r = at(record);
     return {places_of_.data() + starts_[r], starts_[r + 1] - starts_[r]};
   }
-  bool has(std::int32_t row, std::int32_t record) const;
+  // Whether the row has the record, or another one of its owner, in another slot than this.
+  bool has_beside(std::int32_t row, std::size_t slot, std::int32_t record) const;
   std::size_t slot_of(std::int32_t row, std::int32_t record) const;
 
   // What the row would save without that member, with foresight.
@@ -87,7 +89,7 @@ class Neighbourhood {
   std::size_t degree_;
   double foresight_;
   std::vector<std::int32_t> records_;  // their outer numbers
-  std::vector<std::int32_t> codes_, members_, places_of_;
+  std::vector<std::int32_t> codes_, members_, places_of_, owner_of_;
   std::vector<std::size_t> starts_;
   std::vector<Span> spans_;
   std::vector<double> costs_, savings_;

@@ -11,7 +11,7 @@
 namespace shoal {
 
 struct Matching {
-  std::vector<std::int32_t> box_of;     // for each record; -1 for those that do not take part
+  std::vector<std::int32_t> box_of;     // for each record; -1 for those that do not take part or find none
   std::vector<std::int32_t> exchanged;  // records whose box is not their own choice, but that of an exchange
   std::int64_t queries = 0;             // searches for a nearest box
   std::int64_t visited = 0;             // nodes they looked at
@@ -36,7 +36,7 @@ class Pairing {
   // For a record at a dead end, which all free boxes have already: it takes over a box, and whoever held that
   // one takes the cheapest free box. The box is one of `boxes`: the one with which both together cost least,
   // or the first with which it is possible. If it is with none, more than one holder moves on. Returns the
-  // box that is no longer free.
+  // box that is no longer free, or -1 if there is no way.
   std::int32_t exchange(std::int32_t record, std::span<const std::int32_t> boxes, Partner partner);
 
   // Everybody's box, and who came to it by an exchange.

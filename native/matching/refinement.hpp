@@ -17,9 +17,11 @@ namespace shoal {
 class Refinement {
  public:
   // `codes` is row-major, records x attributes; `members` is row-major, rows x degree, and every record
-  // stands in as many rows as a row has records. Rows with near numbers should be near each other.
+  // stands in as many rows as a row has records. Rows with near numbers should be near each other. `owners`,
+  // if not empty, says whose record each is; no row has two records of one owner, and none will.
   Refinement(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
-             std::vector<std::int32_t> members, std::int32_t degree);
+             std::vector<std::int32_t> members, std::int32_t degree,
+             std::span<const std::int32_t> owners = {});
 
   // Lets every row give away each of its records in turn, for that of another row that saves most, if any
   // does. Returns how many exchanges were made; each lowers the cost with that foresight (see Neighbourhood),
@@ -38,7 +40,7 @@ class Refinement {
   template <typename Work>
   std::int64_t refine_parts(double foresight, RandomWords& random, const Work& work);
 
-  std::span<const std::int32_t> codes_;
+  std::span<const std::int32_t> codes_, owners_;
   const std::vector<Attribute>& attributes_;
   std::vector<std::int32_t> members_;
   std::size_t degree_;

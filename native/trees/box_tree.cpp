@@ -27,7 +27,8 @@ std::int32_t nearest_code(Cell of, Cell to) {
 }  // namespace
 
 BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
-                 const std::vector<Attribute>& attributes, std::int32_t room)
+                 const std::vector<Attribute>& attributes, std::int32_t room,
+                 std::span<const std::int32_t> owners)
     : rows_(rows), attributes_(attributes), original_(codes), room_(at(room)), order_(at(rows)),
       leaf_of_(at(rows)) {
   std::iota(order_.begin(), order_.end(), 0);
@@ -55,11 +56,16 @@ BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
   box_deleted_.assign(at(rows), 0);
   for (const Node& node : nodes_) records_left_.push_back(node.end - node.begin);
   boxes_left_ = records_left_;
+  if (!owners.empty())
+    for (const std::int32_t record : order_) owner_of_.push_back(owners[at(record)]);
 }
 
 bool BoxTree::has_member(std::int32_t box, std::int32_t record) const {
   const auto present = members(box);
-  return std::find(present.begin(), present.end(), record) != present.end();
+  if (owner_of_.empty()) return std::find(present.begin(), present.end(), record) != present.end();
+  const std::int32_t owner = owner_of_[at(record)];
+  return std::any_of(present.begin(), present.end(),
+                     [&](std::int32_t member) { return owner_of_[at(member)] == owner; });
 }
 
 bool BoxTree::has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const {

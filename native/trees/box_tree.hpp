@@ -90,8 +90,10 @@ class BoxTree {
   using Node = TreeNode;
 
   // `codes` is row-major, rows x attributes. Each box has room for `room` members and starts with its record.
+  // `owners`, if not empty, says whose record each is: a box that has a record has all of its owner's, so it
+  // never finds another of them.
   BoxTree(std::span<const std::int32_t> codes, std::int32_t rows, const std::vector<Attribute>& attributes,
-          std::int32_t room);
+          std::int32_t room, std::span<const std::int32_t> owners = {});
 
   // Gives every box other members: `members` is row-major, boxes x their number.
   void set_members(std::span<const std::int32_t> members);
@@ -108,6 +110,8 @@ class BoxTree {
     return {members_.data() + at(box) * room_, at(counts_[at(box)])};
   }
   std::vector<std::int32_t> all_members() const;  // of box 0, then of box 1, ...
+  bool has_owners() const { return !owner_of_.empty(); }
+  // Whether a box has a record, or another one of the same owner.
   bool has_member(std::int32_t box, std::int32_t record) const;
 
   // What it costs the box, in addition, to take in the record.
@@ -228,6 +232,7 @@ class BoxTree {
   std::span<const std::int32_t> original_;
   std::size_t room_;
   std::vector<std::int32_t> order_, codes_, members_, counts_, leaf_of_;
+  std::vector<std::int32_t> owner_of_;  // per place; empty if every record has its own
   std::vector<Node> nodes_;
   std::vector<Cell> boxes_, unions_, record_unions_;
   Limits box_limits_, record_limits_;

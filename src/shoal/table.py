@@ -36,6 +36,8 @@ class Table:
         The position of each record in the input.
     left_out
         How many records were left out because a value was missing (policy `suppress`).
+    owners
+        The person of each record, numbered from 0; None if no person has several records.
     """
 
     schema: Schema
@@ -44,6 +46,7 @@ class Table:
     sensitive: tuple[Sensitive, ...]
     rows: NDArray[np.int64]
     left_out: int
+    owners: NDArray[np.int32] | None = None
 
     def __repr__(self) -> str:
         return f"Table({len(self)} records, {len(self.schema)} columns)"

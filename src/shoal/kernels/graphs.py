@@ -13,6 +13,14 @@ from shoal.kernels import _native
 from shoal.kernels.geometry import Geometry, specs
 
 
+NO_OWNERS = np.empty(0, dtype=np.int32)
+
+
+def given(owners: NDArray[np.int32] | None) -> NDArray[np.int32]:
+    """Return the persons of records as the compiled core takes them; none if each has one record."""
+    return NO_OWNERS if owners is None else np.ascontiguousarray(owners, dtype=np.int32)
+
+
 @dataclass(frozen=True, eq=False)
 class Matching:
     """Which record goes into which box, and what it took to find out.
@@ -50,10 +58,19 @@ class BoxTree:
         What it costs to cover several codes.
     room
         How many records a box can take in, its own included.
+    owners
+        The person of each record, if persons have several: a box that has a record of a person never takes in
+        another one of hers. There may be no matching then, and records are left without a box (-1).
     """
 
-    def __init__(self, codes: NDArray[np.int32], attributes: Sequence[Geometry], room: int) -> None:
-        self._tree = _native.BoxTree(codes, specs(attributes), room)
+    def __init__(
+        self,
+        codes: NDArray[np.int32],
+        attributes: Sequence[Geometry],
+        room: int,
+        owners: NDArray[np.int32] | None = None,
+    ) -> None:
+        self._tree = _native.BoxTree(codes, specs(attributes), room, given(owners))
         self.order = self._tree.order()
 
     def members(self) -> NDArray[np.int32]:
@@ -208,6 +225,9 @@ class Diversification:
         labels, entropy of the labels in nats. 0 is no demand.
     widest
         No row grows beyond this many records, unless nothing else helps.
+    owners, least
+        The person of each record, if persons have several: of the rows that cover a record of hers, at most a
+        share of 1 / `least` must carry records of hers.
     """
 
     def __init__(
@@ -222,6 +242,8 @@ class Diversification:
         distinct: int = 0,
         entropy: float = 0.0,
         widest: int,
+        owners: NDArray[np.int32] | None = None,
+        least: float = 0.0,
     ) -> None:
         self._native = _native.Diversification(
             codes,
@@ -231,6 +253,8 @@ class Diversification:
             frequency_l,
             distinct,
             entropy,
+            given(owners),
+            least,
             assignment,
             widest,
         )
@@ -324,6 +348,8 @@ class Refinement(Reassignable):
         The records of each row; every record is in as many rows as rows have records.
     key
         Four random words that all random choices follow from.
+    owners
+        The person of each record, if persons have several; no row has two records of one, and none will.
     """
 
     def __init__(
@@ -332,8 +358,9 @@ class Refinement(Reassignable):
         attributes: Sequence[Geometry],
         graph: NDArray[np.int32],
         key: NDArray[np.uint64],
+        owners: NDArray[np.int32] | None = None,
     ) -> None:
-        self._refinement = _native.Refinement(codes, specs(attributes), graph, key)
+        self._refinement = _native.Refinement(codes, specs(attributes), graph, key, given(owners))
         super().__init__(self._refinement, graph.shape)
 
     def exchange(self, foresight: float = 0.0) -> int:

@@ -57,7 +57,7 @@ def recoded(
     graph
         The records of each row; every record is in as many rows as rows have records.
     """
-    if model.diversity is None:
+    if model.diversity is None and table.owners is None:
         return Recoding.of_graph(table, graph)
     order, place = order_of_records(table)
     graph = order[rows_in_order(place[graph])]
@@ -67,6 +67,8 @@ def recoded(
         _make_varied(diversification, circumstances)
         assignment = diversification.assignment
         recoding = Recoding.of_graph(table, graph, grown=diversification.grown, assignment=assignment)
+        if model.diversity is None:
+            return recoding
         rows, records = _bridges(recoding, assignment, model)
         if len(rows) == 0:
             return recoding
@@ -131,10 +133,12 @@ def diversification_of(
         table.codes,
         geometry(table),
         graph,
-        [(column.codes, len(column)) for column in table.sensitive],
+        [(column.codes, len(column)) for column in table.sensitive] if model.diversity else [],
         assignment,
         frequency_l=asked.frequency_l,
         distinct=asked.distinct,
         entropy=asked.entropy,
         widest=WIDEST * model.k,
+        owners=table.owners,
+        least=model.k,
     )

@@ -14,7 +14,8 @@ from shoal.methods.copies import Copies
 from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Effort
-from shoal.methods.refinement import EXCHANGES, Exchanges, Refiner
+from shoal.methods.persons import spread_graph
+from shoal.methods.refinement import EXCHANGES, Exchanges, Refiner, refined
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -54,18 +55,25 @@ def grown(
     """Return a recoding by rows that grew as `match` decides, with the effort of this name."""
     chosen = EXCHANGES[effort]
     require_feasible(table, model)
-    if chosen is None:
-        graph = grow(table, model.k, circumstances, match).graph
-    else:
-        graph = grow_refined(table, model.k, chosen, circumstances, match)
+    try:
+        if chosen is None:
+            graph = grow(table, model.k, circumstances, match).graph
+        else:
+            graph = grow_refined(table, model.k, chosen, circumstances, match)
+    except _Stuck:
+        graph = refined(table, spread_graph(table, model.k), chosen, circumstances)
     return recoded(table, model, graph, circumstances)
+
+
+class _Stuck(Exception):
+    """Some records are left without a row, as a few persons have most of the records."""
 
 
 def grow(table: Table, k: int, circumstances: Circumstances, match: Round) -> Growth:
     """Let each row take in one record in each of k - 1 rounds, as `match` decides."""
     n = len(table)
-    tree = BoxTree(table.codes, geometry(table), k)
-    copies = Copies(table.codes[tree.order])
+    tree = BoxTree(table.codes, geometry(table), k, table.owners)
+    copies = Copies(table.codes[tree.order], _in_order(table.owners, tree))
     exchanged = np.zeros((n, k), dtype=np.bool_)
     dead_ends = []
     for turn, matching in _rounds(tree, k, circumstances, match, copies.pairs):
@@ -90,9 +98,10 @@ def grow_refined(
         The records of each row. Rows have no record of their own: whichever of them saves most is given away.
     """
     attributes = geometry(table)
-    tree = BoxTree(table.codes, attributes, k)
-    refiner = Refiner(np.ascontiguousarray(table.codes[tree.order]), attributes, effort, circumstances)
-    copies = Copies(table.codes[tree.order])
+    tree = BoxTree(table.codes, attributes, k, table.owners)
+    owners = _in_order(table.owners, tree)
+    refiner = Refiner(np.ascontiguousarray(table.codes[tree.order]), attributes, effort, circumstances, owners)
+    copies = Copies(table.codes[tree.order], owners)
     nobody = np.empty(0, dtype=np.int64)
 
     def known(turn: int) -> Pairs:
@@ -115,6 +124,13 @@ def _rounds(
     for turn in range(1, k):
         circumstances.progress("letting rows take in records", (turn - 1) / (k - 1))
         matching = match(tree, known(turn))
+        if (matching.box_of < 0).any():
+            raise _Stuck
         tree.add(matching.box_of, everybody)
         yield turn, matching
     circumstances.progress("letting rows take in records", 1.0)
+
+
+def _in_order(owners: NDArray[np.int32] | None, tree: BoxTree) -> NDArray[np.int32] | None:
+    """Return the persons of the records as these stand in a tree."""
+    return None if owners is None else owners[tree.order]

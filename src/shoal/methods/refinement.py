@@ -65,6 +65,8 @@ class Refiner:
         How much is done.
     circumstances
         The source of random choices, and whom to tell how far the work is.
+    owners
+        The person of each record, if persons have several.
     """
 
     def __init__(
@@ -73,7 +75,9 @@ class Refiner:
         attributes: list[Geometry],
         effort: Exchanges,
         circumstances: Circumstances,
+        owners: NDArray[np.int32] | None = None,
     ) -> None:
+        self._owners = owners
         self._codes = codes
         self._attributes = attributes
         self._effort = effort
@@ -118,7 +122,7 @@ class Refiner:
 
     def _refinement(self, graph: NDArray[np.int32]) -> Refinement:
         key = self._circumstances.randomness.words(4)
-        return Refinement(self._codes, self._attributes, rows_in_order(graph), key)
+        return Refinement(self._codes, self._attributes, rows_in_order(graph), key, self._owners)
 
 
 def rows_in_order(graph: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -146,7 +150,9 @@ def refined(
     if effort is None:
         return graph
     order, place = order_of_records(table)
-    refiner = Refiner(np.ascontiguousarray(table.codes[order]), geometry(table), effort, circumstances)
+    codes = np.ascontiguousarray(table.codes[order])
+    owners = None if table.owners is None else table.owners[order]
+    refiner = Refiner(codes, geometry(table), effort, circumstances, owners)
     return order[refiner.at_last(place[graph])]
 
 
