@@ -21,8 +21,10 @@ class Classes {
  public:
   // `codes` is row-major, records x attributes; `class_of` numbers the classes 0, 1, 2, ... Near classes
   // should have near numbers: the search leaves out what lies together in the wrong place.
+  // `owners`, if not empty, says whose record each is: a record never comes to a class that has another one
+  // of its owner, and a class that has several of one owner is left as it is.
   Classes(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
-          std::vector<std::int32_t> class_of, std::int32_t k);
+          std::vector<std::int32_t> class_of, std::int32_t k, std::span<const std::int32_t> owners = {});
 
   // Goes once through all records. Each may move to another class, if its own has more than k, or change
   // places with a record there, whichever saves most. It looks at the few classes that fit it best, if they
@@ -62,6 +64,8 @@ class Classes {
     std::int32_t to, partner;  // the other class; the record that comes from there, -1 for none
   };
 
+  bool may_change(std::int32_t number) const;
+  bool may_come(std::int32_t record, std::int32_t to, std::int32_t partner) const;
   Change best_change(std::int32_t record, UnionTree::Nearby& nearby) const;
   void move(std::int32_t record, std::int32_t to);
   void renew(std::int32_t number);
@@ -70,6 +74,8 @@ class Classes {
   const std::vector<Attribute>& attributes_;
   std::vector<std::int32_t> class_of_;
   std::size_t k_;
+  std::span<const std::int32_t> owners_;
+  std::vector<bool> fixed_;  // per class: whether an owner has several records there; empty without owners
   double cost_ = 0.0;
   std::vector<std::vector<std::int32_t>> members_;  // per class
   std::vector<Tally> tallies_;                      // per class and attribute

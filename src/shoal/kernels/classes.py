@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import _native
-from shoal.kernels.geometry import Geometry, floats, specs
+from shoal.kernels.geometry import Geometry, floats, given, specs
 
 
 class Classes:
@@ -25,6 +25,9 @@ class Classes:
         takes long.
     k
         How many records a class has at least.
+    owners
+        The person of each record, if persons have several: no record comes to a class that has another one of
+        its person, and a class that has several of one person is left as it is.
     """
 
     def __init__(
@@ -33,8 +36,9 @@ class Classes:
         attributes: Sequence[Geometry],
         class_of: NDArray[np.integer[Any]],
         k: int,
+        owners: NDArray[np.int32] | None = None,
     ) -> None:
-        self._classes = _native.Classes(codes, specs(attributes), class_of.astype(np.int32), k)
+        self._classes = _native.Classes(codes, specs(attributes), class_of.astype(np.int32), k, given(owners))
 
     @property
     def cost(self) -> float:
@@ -442,7 +446,30 @@ class PatternSearch:
         return self._search.sweep(begin, self._patterns if end is None else end)
 
 
-def cut(codes: NDArray[np.int32], attributes: Sequence[Geometry], k: int) -> NDArray[np.int32]:
+def spaced(owners: NDArray[np.int32], gap: int) -> NDArray[np.int32]:
+    """Put records into an order in which those of one person are at least `gap` places apart.
+
+    Parameters
+    ----------
+    owners
+        The person of each record, in an order in which neighbours are alike.
+    gap
+        How far apart. A record that comes too soon waits, and is the next as soon as it may be.
+
+    Returns
+    -------
+    NDArray
+        The places of the records in the given order. Those that wait to the end are left out. O(n log n).
+    """
+    return _native.spaced(given(owners), gap)
+
+
+def cut(
+    codes: NDArray[np.int32],
+    attributes: Sequence[Geometry],
+    k: int,
+    owners: NDArray[np.int32] | None = None,
+) -> NDArray[np.int32]:
     """Cut a row of at least k records into classes of k to 2 k - 1 neighbours that cost least together.
 
     Parameters
@@ -453,13 +480,16 @@ def cut(codes: NDArray[np.int32], attributes: Sequence[Geometry], k: int) -> NDA
         What it costs to cover several codes.
     k
         How many records a class has at least.
+    owners
+        The person of each record, if persons have several: no class has two records of one.
 
     Returns
     -------
     NDArray
-        Where each class begins. No other cuts of this order cost less; O(records x k).
+        Where each class begins. No other cuts of this order cost less; O(records x k). Empty if there are
+        none without two records of a person in a class.
     """
-    return _native.cut(codes, specs(attributes), k)
+    return _native.cut(codes, specs(attributes), k, given(owners))
 
 
 def mondrian(
@@ -471,6 +501,7 @@ def mondrian(
     frequency_l: float = 0.0,
     distinct: int = 0,
     entropy: float = 0.0,
+    owners: NDArray[np.int32] | None = None,
     relaxed: bool = False,
 ) -> NDArray[np.int32]:
     """Cut a table into classes of at least k neighbouring records, on all cores.
@@ -486,6 +517,9 @@ def mondrian(
     k, frequency_l, distinct, entropy
         What each class must have: records, no sensitive value above a share of 1 / `frequency_l`, different
         sensitive values, entropy of the sensitive values in nats. 0 is no demand.
+    owners
+        The person of each record, if persons have several: none has more than 1 / k of the records of a
+        class.
     relaxed
         Whether records with the same value may be divided.
 
@@ -494,4 +528,8 @@ def mondrian(
     NDArray
         The class of each record, numbered 0, 1, 2, ...
     """
-    return _native.mondrian(codes, specs(attributes), sensitive, k, frequency_l, distinct, entropy, relaxed)
+    whose = given(owners)
+    persons = int(whose.max()) + 1 if len(whose) else 0
+    return _native.mondrian(
+        codes, specs(attributes), sensitive, k, frequency_l, distinct, entropy, whose, persons, relaxed
+    )

@@ -79,3 +79,11 @@ def specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray
 def floats(arrays: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.float64]]:
     """Return counts as native code takes them."""
     return [np.ascontiguousarray(array, dtype=np.float64) for array in arrays]
+
+
+NO_OWNERS = np.empty(0, dtype=np.int32)
+
+
+def given(owners: NDArray[np.int32] | None) -> NDArray[np.int32]:
+    """Return the persons of records as the compiled core takes them; none if each has one record."""
+    return NO_OWNERS if owners is None else np.ascontiguousarray(owners, dtype=np.int32)

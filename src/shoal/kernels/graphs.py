@@ -10,15 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import _native
-from shoal.kernels.geometry import Geometry, specs
-
-
-NO_OWNERS = np.empty(0, dtype=np.int32)
-
-
-def given(owners: NDArray[np.int32] | None) -> NDArray[np.int32]:
-    """Return the persons of records as the compiled core takes them; none if each has one record."""
-    return NO_OWNERS if owners is None else np.ascontiguousarray(owners, dtype=np.int32)
+from shoal.kernels.geometry import Geometry, given, specs
 
 
 @dataclass(frozen=True, eq=False)
