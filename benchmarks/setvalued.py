@@ -194,8 +194,8 @@ def _losses(charts: dict[str, Any]) -> list[str]:
     text += [
         "## Different labels",
         f"Labels are drawn from a skewed distribution over {LABELS} values; the most frequent has a share "
-        "of 2.6%. Baselines: *CAHD*, groups with a vote in each, and *Literal*, greedy assignment extraction as in the "
-        "paper. *Shoal*: labels differ as published.",
+        "of 2.6%. Baselines: *CAHD*, groups with a vote in each, and *Literal*, greedy assignment "
+        "extraction as in the paper. *Shoal*: labels differ as published.",
     ]
     for name in QUALITY:
         table, charts[f"{name.lower()}-l"] = utility(

@@ -61,11 +61,11 @@ def main() -> None:
             "# Walks",
             f"A ring graph with {ROWS:,} rows, each covering k neighbours, decomposed into all its k "
             "assignments. A release uses closed walks: a walk may return to a record, discards the loop, "
-            "and ends at any free row. The baseline, backtracking walks (Wong, Mamoulis and Cheung 2010), never visit a "
-            "record twice, go back at dead ends, and end where they began. Steps are the edges examined "
-            f"and the steps back, for each record and assignment. Backtracking stops after {PATIENCE:.0f} "
-            f"seconds; the last column is the share of records that had a row by then. Medians of {DRAWS} "
-            "draws.",
+            "and ends at any free row. The baseline, backtracking walks (Wong, Mamoulis and Cheung 2010), "
+            "never visit a record twice, go back at dead ends, and end where they began. Steps are the "
+            "edges examined and the steps back, for each record and assignment. Backtracking stops after "
+            f"{PATIENCE:.0f} seconds; the last column is the share of records that had a row by then. "
+            f"Medians of {DRAWS} draws.",
             markdown_table(
                 (
                     *("k", "closed s", "backtracking s", "ratio"),
