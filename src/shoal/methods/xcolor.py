@@ -14,7 +14,7 @@ from shoal.errors import InfeasibleError
 from shoal.kernels import Closeness, Coloring
 from shoal.measures.distances import Distance, distance_over
 from shoal.measures.geometry import geometry
-from shoal.methods.chain import cheap_order, improve
+from shoal.methods.chain import Exchanges, cheap_order, improve
 from shoal.methods.dissimilarity_limits import Advice, advice_of, allowed_neighbours
 from shoal.methods.feasibility import require_rows
 from shoal.methods.method import Circumstances, Effort, Option, keeps
@@ -234,27 +234,11 @@ def _mend(coloring: Coloring, circumstances: Circumstances) -> None:
     circumstances.progress("taking close values apart", 1.0)
 
 
-@dataclass(frozen=True)
-class _Sweeping:
-    """Exchanges that make classes cheaper, with their options."""
-
-    coloring: Coloring
-    few: int
-    cycles: bool
-
-    @property
-    def cost(self) -> float:
-        return self.coloring.cost
-
-    def sweep(self) -> int:
-        return self.coloring.sweep(self.few, cycles=self.cycles)
-
-
 def _refine(coloring: Coloring, effort: Sweeps, circumstances: Circumstances) -> None:
     if effort.pairs:
-        improve(_Sweeping(coloring, effort.pairs, False), "exchanging records", circumstances)
+        improve(Exchanges(coloring, effort.pairs, False), "exchanging records", circumstances)
     if effort.cycles:
-        improve(_Sweeping(coloring, effort.cycles, True), "exchanging records in cycles", circumstances)
+        improve(Exchanges(coloring, effort.cycles, True), "exchanging records in cycles", circumstances)
 
 
 def _told_apart(
