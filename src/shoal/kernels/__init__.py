@@ -10,6 +10,7 @@ from shoal.kernels.classes import (
     cover,
     cut,
     mondrian,
+    spaced,
 )
 from shoal.kernels.consistency import (
     ConsistencyGraph,
@@ -87,5 +88,6 @@ __all__ = [
     "group_rows",
     "mondrian",
     "sets_among_worlds",
+    "spaced",
     "walk",
 ]

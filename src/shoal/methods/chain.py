@@ -13,6 +13,7 @@ from shoal.errors import InputError, Reason
 from shoal.measures.geometry import geometry
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Effort, keeps
+from shoal.methods.persons import person_classes
 from shoal.models import KAnonymity
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -46,7 +47,8 @@ def chain(
     effort
         ``fast`` (the cuts alone), ``balanced`` (then records move between classes while this reduces the
         loss) or ``best`` (then records also change places in cycles of three; never loses more than
-        ``balanced``, and takes up to 20 times as long).
+        ``balanced``, and takes up to 20 times as long; the same as ``balanced`` if persons have several
+        records).
     """
     require_feasible(table, model)
     if model.diversity is not None:
@@ -57,7 +59,7 @@ def chain(
         )
     order = cheap_order(table, model.k, circumstances)
     found = cheap_classes(table, order, model.k, circumstances, moving=effort != "fast")
-    if effort == "best":
+    if effort == "best" and table.owners is None:
         found = _cheaper_classes(table, order, found, model.k, circumstances)
     classes = np.empty(len(table), dtype=np.int32)
     classes[order] = found
@@ -118,10 +120,11 @@ def cheap_classes(
         The class of each record, as they stand in the order; numbered 0, 1, 2, ...
     """
     attributes, codes = geometry(table), table.codes[order]
-    numbers = _cut(codes, attributes, k)
+    owners = None if table.owners is None else table.owners[order]
+    numbers = _cut(codes, attributes, k) if owners is None else person_classes(codes, attributes, k, owners)
     if not moving:
         return numbers
-    return _moved(kernels.Classes(codes, attributes, numbers, k), circumstances).class_of
+    return _moved(kernels.Classes(codes, attributes, numbers, k, owners), circumstances).class_of
 
 
 def _cheaper_classes(

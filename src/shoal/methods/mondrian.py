@@ -50,6 +50,7 @@ def mondrian(
         frequency_l=asked.frequency_l,
         distinct=asked.distinct,
         entropy=asked.entropy,
+        owners=table.owners,
         relaxed=relaxed,
     )
     circumstances.progress("cutting the table", 1.0)

@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import InputError, Reason
 from shoal.methods.chain import cheap_classes, cheap_order
 from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
@@ -45,15 +46,23 @@ def ring(
     """
     chosen = EXCHANGES[effort]
     require_feasible(table, model)
+    if whole and table.owners is not None:
+        raise InputError(
+            "one ring through all records cannot keep the records of a person apart; leave out 'whole'",
+            reason=Reason.PARAMETER,
+            parameter="whole",
+        )
     order = cheap_order(table, model.k, circumstances)
     classes = np.zeros(len(table), np.int32)
     if not whole:
         classes = cheap_classes(table, order, model.k, circumstances, moving=chosen is not None)
-    graph = ring_graph(order, classes, model.k)
+    graph = ring_graph(order, classes, model.k, table.owners)
     return recoded(table, model, refined(table, graph, chosen, circumstances), circumstances)
 
 
-def ring_graph(order: NDArray[np.int64], classes: NDArray[np.int32], k: int) -> NDArray[np.int32]:
+def ring_graph(
+    order: NDArray[np.int64], classes: NDArray[np.int32], k: int, owners: NDArray[np.int32] | None = None
+) -> NDArray[np.int32]:
     """Return the graph in which each row covers its own record and the k - 1 next ones of its class.
 
     Parameters
@@ -64,13 +73,25 @@ def ring_graph(order: NDArray[np.int64], classes: NDArray[np.int32], k: int) -> 
         The class of each, as they stand there; all have at least k records.
     k
         How many records a row covers.
+    owners
+        The person of each record, if persons have several; none has more than 1 / k of a class. In a class
+        where one has two, the records of a person stand together and rows take steps over them.
     """
     n = len(order)
     by_class = np.argsort(classes, kind="stable")
     sizes = np.bincount(classes)
     start, size = np.repeat(np.cumsum(sizes) - sizes, sizes), np.repeat(sizes, sizes)
     records = order[by_class]
+    stride = np.ones(n, dtype=np.int64)
+    if owners is not None:
+        by_person = np.lexsort((owners[order], classes))
+        again = (np.diff(owners[order][by_person]) == 0) & (np.diff(classes[by_person]) == 0)
+        wide = np.zeros(len(sizes), dtype=np.bool_)
+        wide[classes[by_person[1:][again]]] = True
+        wide = np.repeat(wide, sizes)
+        records[wide] = order[by_person][wide]
+        stride[wide] = size[wide] // k
     graph = np.empty((n, k), dtype=np.int32)
     for step in range(k):
-        graph[records, step] = records[start + (np.arange(n) - start + step) % size]
+        graph[records, step] = records[start + (np.arange(n) - start + step * stride) % size]
     return graph
