@@ -11,7 +11,7 @@ from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kernels import RANGE, Geometry
 from shoal.table import Table
 
-MEASURES = ("lm", "em")
+COSTED = ("lm", "em")
 """What closures can be costed by, besides NCP."""
 
 
@@ -40,10 +40,9 @@ def costs(table: Table, measure: str) -> Costs:
     InputError
         If there is no such measure.
     """
-    if measure not in MEASURES:
+    if measure not in COSTED:
         raise InputError(
-            f"measure {measure!r} is unknown{did_you_mean(measure, MEASURES)}; "
-            f"it is one of {listing(MEASURES)}",
+            f"measure {measure!r} is unknown{did_you_mean(measure, COSTED)}; it is one of {listing(COSTED)}",
             reason=Reason.PARAMETER,
         )
     if measure == "em":

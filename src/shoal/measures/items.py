@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from shoal.base.ragged import Lists
 from shoal.base.randomness import Randomness
 from shoal.kinds.domain import Attribute
 from shoal.kinds.items import ItemsDomain, Worlds
+from shoal.measures.measure import loss_measure, mean_by_name
 from shoal.recoding import Recoding
 
 QUERIES = 500
@@ -48,6 +50,24 @@ class ItemsLoss:
     query_error_absent: float | None = None
 
 
+def merged_items(losses: Sequence[Mapping[str, ItemsLoss]], rows: Sequence[int]) -> dict[str, ItemsLoss]:
+    """Return what is lost of each column in several releases together; queries were asked of each alone."""
+    means = {
+        name: mean_by_name(
+            [
+                {"error_rate": e[name].error_rate, "uncertain": e[name].uncertain, "bits": e[name].bits}
+                for e in losses
+            ],
+            rows,
+        )
+        for name in losses[0]
+    }
+    return {name: ItemsLoss(**mean) for name, mean in means.items()}
+
+
+@loss_measure(
+    help="What was lost of each column of items; see `ItemsLoss`.", name="items", merge=merged_items, place=8
+)
 def items_loss(recoding: Recoding) -> dict[str, ItemsLoss]:
     """Return what is lost of each column of items; the queries are the same for releases of one table."""
     return {

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.kinds.domain import Attribute
 from shoal.kinds.generalized import Generalized
-from shoal.measures import Loss
-from shoal.measures.items import ItemsLoss
+from shoal.measures import MEASURES, ItemsLoss, Loss
 from shoal.recoding import Recoding
 from shoal.report.chart import WIDTH, Chart, axis, values
 from shoal.report.grouping import groups_of
@@ -36,9 +35,7 @@ def loss(material: Material) -> Panel:
             "that are not quasi-identifiers are released as they were.",
         ),
         facts=(
-            ("lost in all (GCP)", percent(lost.gcp)),
-            *_least(lost),
-            *_other_measures(lost),
+            *_figures(lost),
             *((f"items of {name}", _items(each)) for name, each in lost.items.items() if detail is None),
         ),
         charts=(_loss_chart(lost), *([_width_chart(spread)] if spread else [])),
@@ -53,16 +50,14 @@ def _spread(recoding: Recoding) -> dict[str, list[float]]:
     return {attribute.column.name: _widths(each, recoding.box) for attribute, each in attributes}
 
 
-def _other_measures(lost: Loss) -> list[tuple[str, str]]:
-    """Return what other measures say, as far as they are known."""
+def _figures(lost: Loss) -> list[tuple[str, str]]:
+    """Return what the measures say, as far as that is known; the bound is one of GCP, and stands below it."""
     facts = []
-    if lost.lm is not None:
-        facts.append(("counted in values (LM)", percent(lost.lm)))
-    if lost.em is not None:
-        facts.append(("bits that a value leaves open (EM)", number(lost.em)))
-    if lost.row_types is not None:
-        often = f"each {number(lost.row_types.mean)} times on average"
-        facts.append(("different rows", f"{lost.row_types.count:,}, {often}"))
+    for measure in MEASURES.values():
+        if measure.label is not None and (figure := lost[measure.name]) is not None:
+            facts.append((measure.label, measure.written(figure)))
+        if measure.name == "gcp":
+            facts += _least(lost)
     return facts
 
 
