@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute
 
+LEAST = 5
+"""No group of original values has fewer records than this, or k if that is more."""
 MOST_GROUPS = 12
 MISSING = "(missing)"
 OTHERS = "all others"
