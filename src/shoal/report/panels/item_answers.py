@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kinds.items import Worlds
-from shoal.measures import items as item_queries
+from shoal.measures.items import QUERIES, columns_of_items, query_errors, query_sizes
 from shoal.report.panel import Content, Material, in_memory, percent, report_panel
 from shoal.report.panels.answers import SHARES, rising_line
 
@@ -19,19 +18,17 @@ def item_answers(material: Material) -> Content | None:
     recoding = detail.recoding
     charts, facts = [], []
     data: dict[str, Any] = {}
-    for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
-        if not isinstance(generalized, Worlds):
-            continue
+    for attribute, generalized in columns_of_items(recoding):
         name = attribute.column.name
         lost = material.loss.items[name]
-        present, absent = item_queries.query_sizes(attribute)
+        present, absent = query_sizes(attribute, generalized)
         sorts = {
             f"have all of {present}": (present, False, lost.query_error_present or 0.0),
             f"have none of {absent}": (absent, True, lost.query_error_absent or 0.0),
         }
         lines = {}
         for asked, (size, without, mean) in sorts.items():
-            errors = item_queries.query_errors(recoding, attribute, generalized, size, absent=without)
+            errors = query_errors(recoding, attribute, generalized, size, absent=without)
             lines[asked] = np.quantile(errors, SHARES)
             facts.append((f"{name}: {asked}", f"off by {percent(mean)} of all records on average"))
         charts.append(
@@ -54,7 +51,7 @@ def item_answers(material: Material) -> Content | None:
         return None
     return Content(
         paragraphs=(
-            f"{item_queries.QUERIES} random questions of two sorts: how many people have all of some items, "
+            f"{QUERIES} random questions of two sorts: how many people have all of some items, "
             "and how many have none of them? The release answers by its base items.",
         ),
         facts=tuple(facts),

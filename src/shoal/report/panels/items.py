@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.kinds.domain import Attribute
 from shoal.kinds.items import Worlds
-from shoal.measures import ItemsLoss
+from shoal.measures.items import ItemsLoss, columns_of_items
 from shoal.report.chart import WIDTH, Chart, axis, before_and_after, values
 from shoal.report.grouping import LEAST
 from shoal.report.panel import Content, Material, in_memory, number, percent, plural, report_panel
@@ -28,9 +28,7 @@ def items(material: Material) -> Content | None:
     charts: list[Chart] = []
     facts: list[tuple[str, str]] = []
     data: dict[str, Any] = {}
-    for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
-        if not isinstance(generalized, Worlds):
-            continue
+    for attribute, generalized in columns_of_items(recoding):
         name, names = attribute.column.name, generalized.domain.names
         before = _counts(generalized, attribute.codes, sets=True)
         after = _counts(generalized, recoding.box, sets=False)
