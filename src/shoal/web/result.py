@@ -9,6 +9,7 @@ from typing import Any
 from htmltools import HTML, Tag, TagChild, TagList, tags
 from shiny import Inputs, reactive, render, req, ui
 
+from shoal.measures import headlines
 from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
 from shoal.web import export, parts
@@ -234,6 +235,11 @@ def _comparison(runs: tuple[Run, ...], shown: int | None) -> Tag:
                         "lost",
                         [bar(loss / worst, percent(loss)) for loss in losses],
                     ),
+                    [
+                        line(each.heading or "", [each.compared(e["loss"].get(each.name)) for e in found])
+                        for each in headlines()
+                        if each.name != "gcp"
+                    ],
                     line(
                         "matches of the least hidden record",
                         [f"{e['audit']['concealment']:,}" for e in found],
