@@ -14,7 +14,7 @@ from shoal.cli import options
 from shoal.cli.declared import FILES, METHOD, baselines, method_options, model_parameters, takes
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
-from shoal.engines.on_disk import BlockedRelease, anonymize_file
+from shoal.engines.on_disk import anonymize_file
 from shoal.engines.spark import anonymize_spark
 from shoal.engines.spark_sessions import spark_session
 from shoal.engines.workspace import left_beside
@@ -22,7 +22,7 @@ from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
 from shoal.measures import Loss
 from shoal.models import Model, make_model, usual_model
-from shoal.release import RELEASE_FILES, Certificate, Format, Release
+from shoal.release import RELEASE_FILES, BlockedRelease, Certificate, Format, Release
 from shoal.schema import Schema
 
 MOST_PATTERNS = 8
