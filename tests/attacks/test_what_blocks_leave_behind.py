@@ -23,7 +23,8 @@ from shoal import Freeform, InfeasibleError, InputError, InternalError, KAnonymi
 from shoal.engines import disk_blocks, disk_run
 from shoal.engines.on_disk import anonymize_file
 from shoal.errors import Reason
-from shoal.files.staging import private_folder, staged_file, staged_folder
+from shoal.files.private_folders import private_folder
+from shoal.files.staging import staged_file, staged_folder
 from shoal.samples import hospital
 
 ROLES = ("--quasi", "age,sex,zip", "--sensitive", "diagnosis", "--drop", "patient,name")
@@ -333,7 +334,7 @@ def test_a_live_run_is_left_alone(tmp_path: Path) -> None:
         with staged_folder(tmp_path / "out2"):
             assert (folder / "a").exists()
         code = (
-            "import sys; from pathlib import Path; from shoal.files.staging import sweep; "
+            "import sys; from pathlib import Path; from shoal.files.private_folders import sweep; "
             "sweep(Path(sys.argv[1]))"
         )
         subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
