@@ -20,7 +20,7 @@ from shoal.engines import on_disk as large
 from shoal.engines.on_disk import anonymize_file, release_unit
 from shoal.engines.workers import tell
 from shoal.errors import InfeasibleError, Reason
-from shoal.kinds.hierarchy import Prefixes
+from shoal.kinds.hierarchy_rules import Prefixes
 
 ASKED: list[range] = []
 

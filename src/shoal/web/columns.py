@@ -12,7 +12,8 @@ from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
 from shoal.errors import InputError, Reason, ShoalError
-from shoal.kinds.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
+from shoal.kinds.hierarchy import Hierarchy, HierarchySource
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.report.panel import percent
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.web import fields, parts
