@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from shoal.errors import Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Domain
-from shoal.kinds.kind import Kind, refuse
+from shoal.kinds.kind import refuse
 from shoal.kinds.ranges import RangeDomain, positions_between
 from shoal.kinds.released_numbers import NumberScale
+from shoal.kinds.value_kind import ValueKind
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _NUMBER = r"^\s*-?(?:0|[1-9]\d{0,17})(?:\.\d+)?(?:[eE][+-]?\d{1,2})?\s*$"
 
 
-class Numbers(Kind, name="numeric"):
+class Numbers(ValueKind, name="numeric"):
     """Numbers of any type, read and written exactly."""
 
     __slots__ = ()

@@ -118,7 +118,7 @@ class Column:
         if self.separator is not None:
             if not isinstance(self.separator, str) or not self.separator:
                 raise self._error(f"separator {self.separator!r} must be a text such as ;")
-            if not self.kind.several:
+            if "separator" not in self.kind.settings:
                 raise self._error(f"only a column of kind items has a separator, not a {self.kind.value} one")
         try:
             object.__setattr__(self, "domain", self.kind.checked_domain(self))

@@ -83,13 +83,13 @@ def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) ->
         data = as_frame(batch)
         for name in data.columns:
             series = data[name]
-            if kinds.get(name) is Kind.CATEGORICAL:
-                continue
+            if name in kinds and kinds[name].any_text:
+                continue  # no further value can change that
             if series.dtype == nw.String:
                 series = series.drop_nulls()
                 series = series.filter(~series.is_in(["", *missing_marks]))
                 if len(series) == 0:
                     continue  # a batch without values says nothing
             kind = infer_kind(series, missing_marks)
-            kinds[name] = kind if kinds.get(name, kind) is kind else Kind.CATEGORICAL
+            kinds[name] = kinds.get(name, kind).united(kind)
     return kinds

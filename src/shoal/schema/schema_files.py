@@ -72,7 +72,8 @@ def _column_from(name: str, table: Any, path: Path) -> Column:
         if key in ("domain", "missing_marks") and not isinstance(value, list):
             raise wrong(f"{key} must be a list, not {value!r}")
     # Bounds of numbers are kept as they are written; elsewhere, floats do.
-    bounds = table.get("domain") if table.get("kind") == Kind.NUMERIC else None
+    numeric = any(kind.numeric for kind in Kind if kind == table.get("kind"))
+    bounds = table.get("domain") if numeric else None
     table = {key: _with_floats(value) for key, value in table.items()}
     if bounds is not None:
         table["domain"] = bounds

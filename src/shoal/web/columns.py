@@ -162,20 +162,22 @@ def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | 
 def _column(
     place: int, name: str, hierarchy: HierarchySource | None, weight: float, entry: Entries
 ) -> Column:
-    kind = fields.chosen(entry(f"kind_{place}"), KINDS)
+    kind = Kind(fields.chosen(entry(f"kind_{place}"), KINDS))
     marks, order = _listed(entry(f"marks_{place}")), _listed(entry(f"order_{place}"))
-    dates, separator = fields.text(entry(f"dates_{place}")), fields.text(entry(f"separator_{place}"))
+    entered: dict[str, Any] = {
+        "hierarchy": hierarchy,
+        "date_format": fields.text(entry(f"dates_{place}")).strip() or None,
+        "separator": fields.text(entry(f"separator_{place}")) or None,
+    }
     return Column(
         name,
         role=Role(fields.chosen(entry(f"role_{place}"), ROLES)),
-        kind=Kind(kind),
+        kind=kind,
         weight=weight,
-        hierarchy=hierarchy if kind != Kind.ITEMS else None,
-        domain=order if kind == Kind.ORDINAL and order else None,
+        domain=order if kind.needs_domain and order else None,
         missing=Missing(fields.chosen(entry(f"missing_{place}"), MISSINGS)),
         missing_marks=marks,
-        date_format=(dates.strip() or None) if kind == Kind.DATE else None,
-        separator=(separator or None) if kind == Kind.ITEMS else None,
+        **{setting: value for setting, value in entered.items() if setting in kind.settings},
     )
 
 
