@@ -7,7 +7,8 @@ from shoal.auditing import Audit, audit
 from shoal.engines import anonymize
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 from shoal.files.reading import read_table
-from shoal.kinds.hierarchy import Hierarchy, Intervals, Prefixes
+from shoal.kinds.hierarchy import Hierarchy
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.measures import Loss
 from shoal.methods.dissimilarity_limits import Advice, advise
 from shoal.models import (
