@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,13 @@ struct Variety {
   bool any() const { return frequency_l > 0 || distinct > 0 || entropy > 0; }
   // With half of the rounding that the audit accepts.
   Variety eased() const;
+};
+
+// The labels of all records in one sensitive column, and what is asked of those of each class.
+struct Sensitive {
+  std::span<const std::int32_t> codes;
+  std::int32_t size;           // codes are 0 .. size - 1
+  Variety asked{0.0, 0, 0.0};  // nothing
 };
 
 using Crowd = std::vector<std::pair<std::int32_t, std::int32_t>>;  // label, how often; ascending

@@ -190,7 +190,7 @@ def backtracking_walk(
     seconds
         Time limit; 0 for none.
     """
-    return Walked(*_native.walk(members, which, key, True, seconds))
+    return Walked(*_native.backtracking_walk(members, which, key, seconds))
 
 
 def _floats(arrays: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.float64]]:

@@ -506,4 +506,4 @@ def walk(members: NDArray[np.int32], which: int, key: NDArray[np.uint64]) -> Wal
     key
         Four random words that all random choices follow from.
     """
-    return Walked(*_native.walk(members, which, key, False, 0.0))
+    return Walked(*_native.walk(members, which, key))

@@ -145,7 +145,7 @@ def _cheaper_classes(
     for _ in range(MOST_ROUNDS):
         allowed = np.full(int(numbers.max()) + 1, len(order))
         coloring = kernels.Coloring(codes, attributes, numbers, anybody, values, allowed)
-        improve(Exchanges(coloring, CYCLED, True), "exchanging records in cycles", circumstances)
+        improve(ClassExchanges(coloring, CYCLED, True), "exchanging records in cycles", circumstances)
         # The classes as they are cut the records in this order, so the best cuts cost no more.
         by_class = np.argsort(coloring.class_of, kind="stable")
         numbers[by_class] = _cut(codes[by_class], attributes, k)
@@ -177,8 +177,8 @@ class Improvable(Protocol):
 
 
 @dataclass(frozen=True)
-class Exchanges:
-    """Exchanges between classes that reduce the cost, with their options.
+class ClassExchanges:
+    """ClassExchanges between classes that reduce the cost, with their options.
 
     Parameters
     ----------
