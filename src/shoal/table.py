@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds import encoding
 from shoal.kinds.domain import Attribute, Codes, Domain, Sensitive
@@ -38,6 +39,8 @@ class Table:
         How many records were left out because a value was missing (policy `suppress`).
     owners
         The person of each record, numbered from 0; None if no person has several records.
+    beyond
+        How many records were left out because their person has more than are kept.
     """
 
     schema: Schema
@@ -47,6 +50,7 @@ class Table:
     rows: NDArray[np.int64]
     left_out: int
     owners: NDArray[np.int32] | None = None
+    beyond: int = 0
 
     def __repr__(self) -> str:
         return f"Table({len(self)} records, {len(self.schema)} columns)"
@@ -68,9 +72,43 @@ class Table:
         return len(self.rows)
 
     def without_identifiers(self) -> Table:
-        """Return the same table without its identifying columns, for what outlives the audit."""
-        kept = [c.name for c in self.schema if c.role is not Role.IDENTIFIER and c.name in self.frame.columns]
-        return replace(self, frame=self.frame.select(kept))
+        """Return the same table without the columns that are never released, for what outlives the audit."""
+        kept = [c.name for c in self.schema if c.role.released and c.name in self.frame.columns]
+        return replace(self, frame=self.frame.select(kept), owners=None)
+
+    def with_fewer_records(self, most: int, randomness: Randomness) -> Table:
+        """Return the table with at most this number of records of each person, drawn at random.
+
+        Raises
+        ------
+        InputError
+            If `most` is not a positive whole number, or the schema has no person column.
+        """
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise InputError(
+                f"most_per_person = {most!r} is not a positive whole number",
+                reason=Reason.PARAMETER,
+                parameter="most_per_person",
+            )
+        if self.schema.person is None:
+            raise InputError(
+                "most_per_person needs a column that says whose record each is; name it (person)",
+                reason=Reason.PARAMETER,
+                parameter="most_per_person",
+            )
+        if self.owners is None:
+            return self
+        drawn = randomness.permutation(len(self))
+        order = drawn[np.argsort(self.owners[drawn], kind="stable")]
+        number = np.arange(len(self)) - np.searchsorted(self.owners[order], self.owners[order])
+        kept = np.sort(order[number < most])
+        fewer = Table.encode(self.frame[kept], self.schema)
+        return replace(fewer, rows=self.rows[kept], left_out=self.left_out, beyond=len(self) - len(kept))
+
+    @property
+    def persons(self) -> int:
+        """The number of persons; that of the records if no person has several."""
+        return len(self) if self.owners is None else int(self.owners.max()) + 1
 
     @cached_property
     def codes(self) -> Codes:
@@ -137,7 +175,8 @@ class Table:
         )
         kept_frame = data if kept is None else data[rows]
         sensitive = tuple(encoding.sensitive(kept_frame[column.name], column) for column in schema.sensitive)
-        return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows))
+        owners = _owners(kept_frame, schema)
+        return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows), owners)
 
 
 def _check_names(schema: Schema) -> None:
@@ -154,13 +193,24 @@ def _check_names(schema: Schema) -> None:
                 )
 
 
+def _owners(frame: nw.DataFrame[Any], schema: Schema) -> NDArray[np.int32] | None:
+    """Return the person of each record, numbered; None if there is no such column or each has one record."""
+    column = schema.person
+    if column is None:
+        return None
+    owners = encoding.sensitive(frame[column.name], column).codes
+    return owners.astype(np.int32) if np.bincount(owners).max() > 1 else None
+
+
 def _rows_to_keep(
     data: nw.DataFrame[Any], series: dict[str, pl.Series], schema: Schema, first_row: int
 ) -> NDArray[np.bool_] | None:
     """Return which rows the missing-value policies keep, or None for all."""
     kept: NDArray[np.bool_] | None = None
-    for column in (*schema.quasi, *schema.sensitive):
-        if column.missing is Missing.CATEGORY:
+    for column in (*schema.quasi, *schema.sensitive, *schema.having(Role.PERSON)):
+        # A record without a person may be anyone's, so that is never a person of its own.
+        person = column.role is Role.PERSON
+        if column.missing is Missing.CATEGORY and not person:
             continue
         cells = series.get(column.name)
         if cells is None:
@@ -169,11 +219,12 @@ def _rows_to_keep(
             missing = cells.is_null().to_numpy()
         if not missing.any():
             continue
-        if column.missing is Missing.ERROR:
+        if column.missing is not Missing.SUPPRESS:
+            policies = "suppress, which leaves these records out" if person else "category or suppress"
             raise InputError(
                 f"column {column.name!r} must not have missing values, but {int(missing.sum())} are missing, "
                 f"the first in row {first_row + int(missing.argmax()) + 1}; give them a value, or choose "
-                "another policy (category or suppress)",
+                f"another policy ({policies})",
                 reason=Reason.MISSING_VALUE,
                 column=column.name,
             )

@@ -271,7 +271,7 @@ def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl
     text = pl.String()
     types: dict[str, pl.DataType] = {}
     for column in reference.schema:
-        if column.role is Role.IDENTIFIER:
+        if not column.role.released:
             continue
         if column.role is not Role.QUASI:
             given = fresh_columns.plain_type(columns[column.name])

@@ -8,7 +8,14 @@ from typing import Any
 
 from shoal.auditing.rules import rule_for
 from shoal.base.randomness import Randomness, checked_seed
-from shoal.methods import Circumstances, Progress, method_for, require_options, silent
+from shoal.methods import (
+    Circumstances,
+    Progress,
+    method_for,
+    require_counting_persons,
+    require_options,
+    silent,
+)
 from shoal.models import Model
 from shoal.release import Release, publish
 from shoal.schema import Schema
@@ -22,6 +29,7 @@ def anonymize(
     *,
     method: str | None = None,
     seed: int | None = None,
+    most_per_person: int | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> Release:
@@ -39,6 +47,9 @@ def anonymize(
         Name of the method; the model's default if omitted.
     seed
         Makes the release repeatable, for experiments only; its certificate says so.
+    most_per_person
+        Keep at most this number of records of each person, drawn at random; the others are left out. Needs a
+        person column.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
     **options
@@ -73,6 +84,8 @@ def anonymize(
     seed = checked_seed(seed)
     progress("reading values", 0.0)
     table = Table.encode(frame, schema)
+    if most_per_person is not None:
+        table = table.with_fewer_records(most_per_person, Randomness(seed))
     release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)
     seconds = round(time.perf_counter() - started, 3)
     return replace(release, circumstances={**release.circumstances, "seconds": seconds})
@@ -90,6 +103,8 @@ def anonymize_table(
 ) -> Release:
     """Make a release of a table that is already encoded; see `anonymize` and, on `typed`, `publish`."""
     name, function = method_for(model, method)
+    if table.owners is not None:
+        require_counting_persons(model, name, function)
     randomness = Randomness(seed)
     circumstances = Circumstances(randomness, progress)
     recoding = function(table, model, circumstances, **options)

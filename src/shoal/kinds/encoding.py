@@ -150,7 +150,8 @@ def _sensitive_cells(series: nw.Series[Any], column: Column) -> tuple[pl.Series,
         cells = cells.cast(pl.String)
     if not (cells.dtype.is_numeric() or cells.dtype.is_temporal() or cells.dtype == pl.String):
         raise InputError(
-            f"column {series.name!r} holds {cells.dtype}, which cannot be sensitive in this version",
+            f"column {series.name!r} holds {cells.dtype}, which cannot be {column.role.value} in this "
+            "version",
             reason=Reason.BAD_VALUE,
             column=series.name,
         )

@@ -30,7 +30,7 @@ LITTLE = 2e-4
 """Rounds of cycles, cuts and moves end when a round saves less than this share of the cost."""
 
 
-@keeps(KAnonymity)
+@keeps(KAnonymity, persons=True)
 def chain(
     table: Table, model: KAnonymity, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:

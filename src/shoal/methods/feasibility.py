@@ -35,6 +35,7 @@ def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] 
         the largest value that is possible.
     """
     require_rows(table, model, kept)
+    require_persons(table, model.k)
     if model.diversity is not None:
         require_sensitive(table)
     for column in table.sensitive:
@@ -71,6 +72,32 @@ def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None
         raise InputError(
             f"k = {model.k} is above the {crowd} {which}; {most}", reason=Reason.PARAMETER, parameter="k"
         )
+
+
+def require_persons(table: Table, k: int) -> None:
+    """Refuse a k with which a person has more records than can hide: more than one in k.
+
+    Raises
+    ------
+    InfeasibleError
+        With the number of such persons and the largest k that is achievable.
+    """
+    if table.owners is None:
+        return
+    records = np.bincount(table.owners)
+    too_many = int((records * k > len(table)).sum())
+    if too_many == 0:
+        return
+    most = int(records.max())
+    persons = "1 person has" if too_many == 1 else f"{too_many:,} persons have"
+    could = len(table) // most
+    instead = f"at most k = {could} is achievable" if could > 1 else "no k is achievable"
+    raise InfeasibleError(
+        f"k = {k} is not achievable: {persons} more than {len(table) // k:,} of the {len(table):,} records "
+        f"(up to {most:,}), which is more than one in {k}; with these, {instead}, or keep fewer records of "
+        "each person (most_per_person)",
+        parameter="k",
+    )
 
 
 def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: DiverseModel) -> None:

@@ -13,7 +13,7 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 
-@keeps(Freeform)
+@keeps(Freeform, persons=True)
 def greedy(
     table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:

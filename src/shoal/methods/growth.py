@@ -60,12 +60,12 @@ def grown(
             graph = grow(table, model.k, circumstances, match).graph
         else:
             graph = grow_refined(table, model.k, chosen, circumstances, match)
-    except _Stuck:
+    except _StuckError:
         graph = refined(table, spread_graph(table, model.k), chosen, circumstances)
     return recoded(table, model, graph, circumstances)
 
 
-class _Stuck(Exception):
+class _StuckError(Exception):
     """Some records are left without a row, as a few persons have most of the records."""
 
 
@@ -100,7 +100,9 @@ def grow_refined(
     attributes = geometry(table)
     tree = BoxTree(table.codes, attributes, k, table.owners)
     owners = _in_order(table.owners, tree)
-    refiner = Refiner(np.ascontiguousarray(table.codes[tree.order]), attributes, effort, circumstances, owners)
+    refiner = Refiner(
+        np.ascontiguousarray(table.codes[tree.order]), attributes, effort, circumstances, owners
+    )
     copies = Copies(table.codes[tree.order], owners)
     nobody = np.empty(0, dtype=np.int64)
 
@@ -125,7 +127,7 @@ def _rounds(
         circumstances.progress("letting rows take in records", (turn - 1) / (k - 1))
         matching = match(tree, known(turn))
         if (matching.box_of < 0).any():
-            raise _Stuck
+            raise _StuckError
         tree.add(matching.box_of, everybody)
         yield turn, matching
     circumstances.progress("letting rows take in records", 1.0)

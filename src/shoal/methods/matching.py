@@ -20,7 +20,7 @@ TOGETHER = 10
 after some rounds that costs more than it saves. Larger rows have their nearest record, and SortGreedy's."""
 
 
-@keeps(Freeform, default=True)
+@keeps(Freeform, default=True, persons=True)
 def matching(
     table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:

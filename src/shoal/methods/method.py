@@ -90,8 +90,12 @@ METHODS: dict[type[Model], dict[str, Method]] = {}
 Function = TypeVar("Function", bound=Callable[..., Recoding])
 
 
+COUNTING_PERSONS: set[Method] = set()
+"""The methods whose guarantee counts persons where these have several records."""
+
+
 def keeps(
-    *models: type[Model], name: str | None = None, default: bool = False
+    *models: type[Model], name: str | None = None, default: bool = False, persons: bool = False
 ) -> Callable[[Function], Function]:
     """Register a function as a method that keeps the guarantee of some models.
 
@@ -103,6 +107,8 @@ def keeps(
         What users call it; the function's name if omitted.
     default
         Whether it is used for these models if no method is named.
+    persons
+        Whether it keeps the guarantee for persons with several records, too; others refuse such tables.
     """
 
     def register(function: Function) -> Function:
@@ -111,9 +117,31 @@ def keeps(
             known = METHODS.get(model, {})
             known = {called: function, **known} if default else {**known, called: function}
             METHODS[model] = dict(sorted(known.items(), key=lambda each: is_baseline(each[1])))
+        if persons:
+            COUNTING_PERSONS.add(function)
         return function
 
     return register
+
+
+def require_counting_persons(model: Model, name: str, method: Method) -> None:
+    """Refuse a method that counts records where persons have several.
+
+    Raises
+    ------
+    InputError
+        With the methods of the model that count persons, if there are any.
+    """
+    if method in COUNTING_PERSONS:
+        return
+    able = [other for other, each in METHODS[type(model)].items() if each in COUNTING_PERSONS]
+    instead = f"choose {listing(able)}" if able else "choose another model"
+    raise InputError(
+        f"method {name!r} counts records, not persons, and some persons have several records; {instead}, or "
+        "keep one record of each person (most_per_person = 1)",
+        reason=Reason.PARAMETER,
+        parameter="method",
+    )
 
 
 @dataclass(frozen=True)

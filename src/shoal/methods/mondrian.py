@@ -16,7 +16,7 @@ from shoal.table import Table
 Relaxed = Annotated[bool, Option("Allow a cut between records that have the same value.")]
 
 
-@keeps(KAnonymity, default=True)
+@keeps(KAnonymity, default=True, persons=True)
 def mondrian(
     table: Table,
     model: KAnonymity,

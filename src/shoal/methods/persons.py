@@ -37,8 +37,8 @@ def person_classes(
 
     Records of one person are moved apart in the order, so that it can be cut into classes of k to 2 k - 1
     records of different persons at the least cost. Those that no place is left for join the nearest class in
-    the order that has room and no record of their person. Where a few persons have most of the records that may not
-    be possible; then the table is cut in two, again and again, as `mondrian` does.
+    the order that has room and no record of their person. Where a few persons have most of the records that
+    may not be possible; then the table is cut in two, again and again, as `mondrian` does.
 
     Parameters
     ----------

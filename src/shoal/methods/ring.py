@@ -18,7 +18,7 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 
-@keeps(Freeform)
+@keeps(Freeform, persons=True)
 def ring(
     table: Table,
     model: Freeform,

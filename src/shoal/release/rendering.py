@@ -42,7 +42,7 @@ def published(
         if column.role is Role.QUASI:
             for written in generalized[column.name]:
                 columns[written.name] = fresh_columns.in_flavour(written.gather(boxes), table.frame)
-        elif column.role is not Role.IDENTIFIER:
+        elif column.role.released:
             columns[column.name] = fresh_columns.gathered(table.frame[column.name], order)
     return fresh_columns.frame_of(columns, table.frame)
 

@@ -22,9 +22,15 @@ class Role(StrEnum):
     """
 
     IDENTIFIER = "identifier"  # names a person; never released
+    PERSON = "person"  # whose record it is, where persons have several; never released
     QUASI = "quasi"  # known to others and identifying in combination; generalized
     SENSITIVE = "sensitive"  # what must not be learned about a person; released as it is
     OTHER = "other"  # neither; carried along as it is
+
+    @property
+    def released(self) -> bool:
+        """Whether a column of this role is part of a release."""
+        return self not in (Role.IDENTIFIER, Role.PERSON)
 
 
 class Missing(StrEnum):

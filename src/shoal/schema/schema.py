@@ -43,6 +43,13 @@ class Schema:
             raise InputError(
                 f"the schema describes {listing(twice)} more than once", reason=Reason.DUPLICATE_COLUMN
             )
+        persons = [column.name for column in self.having(Role.PERSON)]
+        if len(persons) > 1:
+            raise InputError(
+                f"{listing(persons)} both have the role person; only one column says whose record each is",
+                reason=Reason.ROLE_CONFLICT,
+                column=persons[1],
+            )
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -88,6 +95,11 @@ class Schema:
         return self.having(Role.SENSITIVE)
 
     @property
+    def person(self) -> Column | None:
+        """The column that says whose record each is, if persons may have several."""
+        return next(iter(self.having(Role.PERSON)), None)
+
+    @property
     def has_items(self) -> bool:
         """Whether a quasi-identifier holds sets of items."""
         return any(column.kind.several for column in self.quasi)
@@ -131,6 +143,7 @@ class Schema:
         quasi: Collection[str] = (),
         sensitive: Collection[str] = (),
         drop: Collection[str] = (),
+        person: str | None = None,
         kinds: Mapping[str, Kind | str] | None = None,
         weights: Mapping[str, float] | None = None,
         hierarchies: Mapping[str, HierarchySource] | None = None,
@@ -148,6 +161,9 @@ class Schema:
         quasi, sensitive, drop
             The names of the quasi-identifiers, the sensitive columns and the identifiers to leave out. All
             others are carried along, but for the index of a pandas frame (``__index_level_0__``).
+        person
+            The name of the column that says whose record each is, if a person may have several. It is left
+            out of the release, and k counts persons instead of records.
         kinds, weights, hierarchies, domains, missing
             What is known better than inferred, by column name.
         missing_marks
@@ -162,7 +178,11 @@ class Schema:
         """
         data = as_frame(frame)
         _refuse_texts(quasi, sensitive, drop, missing_marks)
-        roles = _roles(data.columns, quasi, sensitive, drop)
+        persons = () if person is None else (person,)
+        roles = _roles(
+            data.columns,
+            {Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: drop, Role.PERSON: persons},
+        )
         known = {
             "kind": kinds or {},
             "weight": weights or {},
@@ -217,11 +237,9 @@ def _refuse_texts(*given: Collection[str]) -> None:
             raise InputError(f"a list of names is wanted, not the text {each!r}", reason=Reason.PARAMETER)
 
 
-def _roles(
-    names: Sequence[str], quasi: Collection[str], sensitive: Collection[str], drop: Collection[str]
-) -> dict[str, Role]:
+def _roles(names: Sequence[str], named: Mapping[Role, Collection[str]]) -> dict[str, Role]:
     roles: dict[str, Role] = {}
-    for role, chosen in ((Role.QUASI, quasi), (Role.SENSITIVE, sensitive), (Role.IDENTIFIER, drop)):
+    for role, chosen in named.items():
         for name in chosen:
             if name not in names:
                 raise unknown_column(name, names)
