@@ -73,6 +73,8 @@ class ConsistencyGraph {
   // The boxes around a record, both by the order in which they came in. Many may ask at the same time, each
   // with its own list of nodes that wait.
   std::vector<std::int32_t> boxes_around(std::int32_t record, std::vector<std::int32_t>& waiting) const;
+  // The records in a box, in the same way.
+  std::vector<std::int32_t> records_in(std::int32_t box, std::vector<std::int32_t>& waiting) const;
 
   // All edges, counted at both ends, in the order in which records and boxes came in. On all cores.
   Counts count() const;

@@ -87,6 +87,22 @@ class ConsistencyGraph:
         """Count the labels of the boxes around each record, see the function of that name; on all cores."""
         return LabelCounts(*self._graph.count_labels(labels, size))
 
+    def count_persons(
+        self, starts: NDArray[np.int64], owners: NDArray[np.int32], persons: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many persons have a record in each box, and how many boxes are around records of each.
+
+        Copies of boxes count. On all cores.
+
+        Parameters
+        ----------
+        starts, owners
+            The persons of the i-th record, each of them once, are ``owners[starts[i]:starts[i + 1]]``.
+        persons
+            How many persons there are.
+        """
+        return self._graph.count_persons(starts, owners, persons)
+
     def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the boxes that contain each of some records, in no particular order; on all cores.
 

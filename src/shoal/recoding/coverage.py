@@ -199,6 +199,28 @@ class Graph:
             size,
         )
 
+    def count_persons(
+        self, owners: NDArray[np.int32], matches: Matches | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the records of how many persons each row covers, and how many rows cover any of each.
+
+        Parameters
+        ----------
+        owners
+            The person of each record, numbered from 0.
+        matches
+            The matches of this graph, if only those count.
+        """
+        pairs = np.unique(np.column_stack((self.record_type, owners)), axis=0)
+        starts = np.searchsorted(pairs[:, 0], np.arange(len(self.records) + 1))
+        whose = np.ascontiguousarray(pairs[:, 1], dtype=np.int32)
+        kernel = self._kernel
+        if matches is not None:
+            everything = np.arange(len(self.records)), np.arange(len(self.boxes))
+            kernel = self._kernel_within(*self._components_of_types(matches), *everything)
+        persons, rows = kernel.count_persons(starts.astype(np.int64), whose, int(owners.max()) + 1)
+        return persons[self.row_type], rows
+
     def crowds(self, types: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the types of row that are consistent with each of some types of record.
 
