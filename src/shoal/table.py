@@ -39,7 +39,7 @@ class Table:
         How many records were left out because a value was missing (policy `suppress`).
     owners
         The person of each record, numbered from 0; None if no person has several records.
-    beyond
+    over_limit
         How many records were left out because their person has more than are kept.
     """
 
@@ -50,7 +50,7 @@ class Table:
     rows: NDArray[np.int64]
     left_out: int
     owners: NDArray[np.int32] | None = None
-    beyond: int = 0
+    over_limit: int = 0
 
     def __repr__(self) -> str:
         return f"Table({len(self)} records, {len(self.schema)} columns)"
@@ -103,7 +103,7 @@ class Table:
         number = np.arange(len(self)) - np.searchsorted(self.owners[order], self.owners[order])
         kept = np.sort(order[number < most])
         fewer = Table.encode(self.frame[kept], self.schema)
-        return replace(fewer, rows=self.rows[kept], left_out=self.left_out, beyond=len(self) - len(kept))
+        return replace(fewer, rows=self.rows[kept], left_out=self.left_out, over_limit=len(self) - len(kept))
 
     @property
     def persons(self) -> int:

@@ -46,6 +46,7 @@ def anonymize(
     overwrite: options.Overwrite = False,
     strict: options.Strict = False,
     seed: options.Seed = None,
+    most_per_person: options.MostPerPerson = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -54,7 +55,7 @@ def anonymize(
     def promised(schema: Schema) -> Model:
         return make_model(model or usual_model(schema).name, parameters)
 
-    choices |= {"method": method, "seed": seed}
+    choices |= {"method": method, "seed": seed, "most_per_person": most_per_person}
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}
     who = loading.engine_for(engine, load, keep_key=keep_key)
@@ -165,6 +166,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *_items(loss),
             *([("left out", f"{made.left_out} records with missing values")] if made.left_out else []),
+            *([("over the limit", f"{made.over_limit} records of persons")] if made.over_limit else []),
             *([("withheld", f"{made.withheld} records")] if made.withheld else []),
             ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),

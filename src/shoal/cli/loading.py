@@ -39,6 +39,7 @@ def load(
     quasi: options.Quasi = None,
     sensitive: options.Sensitive = None,
     drop: options.Drop = None,
+    person: options.Person = None,
     hierarchy: options.Hierarchies = None,
     kind: options.Kinds = None,
     separator: options.Separators = None,
@@ -66,6 +67,7 @@ def load(
         quasi,
         sensitive,
         drop,
+        person,
         hierarchy,
         kind,
         separator,
@@ -117,6 +119,7 @@ def _described(
     quasi: list[str] | None,
     sensitive: list[str] | None,
     drop: list[str] | None,
+    person: str | None,
     hierarchy: list[str] | None,
     kind: list[str] | None,
     separator: list[str] | None,
@@ -133,6 +136,7 @@ def _described(
         Role.QUASI: _names(quasi, frame.columns),
         Role.SENSITIVE: _names(sensitive, frame.columns),
         Role.IDENTIFIER: _names(drop, frame.columns),
+        Role.PERSON: [] if person is None else [person],
     }
     changes: dict[str, dict[str, Any]] = {}
     for key, given in (("kind", kind), ("weight", weight), ("missing", missing)):
@@ -148,6 +152,7 @@ def _described(
         quasi=named[Role.QUASI],
         sensitive=named[Role.SENSITIVE],
         drop=named[Role.IDENTIFIER],
+        person=person,
         missing_marks=marks,
         kinds=kinds,
     )

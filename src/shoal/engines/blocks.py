@@ -122,6 +122,13 @@ def call_for(
     """
     require_options(*method_for(model, method), options)
     completed = schema.completed(columns)
+    if completed.person is not None:
+        raise InputError(
+            "persons may have records in several blocks, and blocks do not count them together yet; use the "
+            "engine memory, or make the table one of a record for each person",
+            reason=Reason.PARAMETER,
+            column=completed.person.name,
+        )
     model.blocks_must_not_overlap(completed)  # raises an error if the table must not be cut
     seed = checked_seed(seed)
     if block_rows < 1:

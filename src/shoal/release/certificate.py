@@ -42,6 +42,8 @@ class Certificate:
         What the auditor found.
     left_out
         How many records were left out for missing values.
+    over_limit
+        How many records were left out because their person has more than are kept.
     withheld
         How many records were withheld at random.
     account
@@ -61,6 +63,7 @@ class Certificate:
     loss: Loss
     audit: Audit
     left_out: int = 0
+    over_limit: int = 0
     withheld: int = 0
     account: Mapping[str, Any] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
@@ -83,6 +86,7 @@ class Certificate:
             **({"engine": dict(self.engine)} if self.engine else {}),
             "rows": self.rows,
             "left_out": self.left_out,
+            **({"over_limit": self.over_limit} if self.over_limit else {}),
             "withheld": self.withheld,
             "columns": _described(self.schema),
             **({"account": dict(self.account)} if self.account else {}),

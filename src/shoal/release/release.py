@@ -36,6 +36,7 @@ from shoal.release.saving import (
     write_key,
 )
 from shoal.schema import Role
+from shoal.schema.repetition import repeated_identifiers
 from shoal.table import Table
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class Release:
             self.loss,
             self.audit,
             left_out=table.left_out,
+            over_limit=table.over_limit,
             withheld=self.recoding.withheld,
             account=self.recoding.account,
         )
@@ -286,7 +288,11 @@ def _notes(table: Table) -> list[str]:
     """Return what a certificate says of columns that are released otherwise than one may expect."""
     names = [column.name for column in table.schema if column.role in (Role.SENSITIVE, Role.OTHER)]
     ordered = fresh_columns.orders_of_categories(table.frame, names)
-    return [*index_notes(table.schema), *(_ORDER_LEFT_OUT.format(name=repr(name)) for name in ordered)]
+    return [
+        *index_notes(table.schema),
+        *repeated_identifiers(table.frame, table.schema),
+        *(_ORDER_LEFT_OUT.format(name=repr(name)) for name in ordered),
+    ]
 
 
 _ORDER_LEFT_OUT = (

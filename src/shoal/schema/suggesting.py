@@ -14,6 +14,7 @@ import polars as pl
 from shoal.errors import InputError, unknown_column
 from shoal.kinds.encoding import to_polars
 from shoal.schema import Kind, Role, Schema, as_frame, infer_kind, usual_role
+from shoal.schema.repetition import repeats
 
 OFTEN_UNIQUE = 0.5
 """A column looks identifying if more than this share of the records have a value that nobody else has."""
@@ -61,6 +62,7 @@ def suggest(frame: Any) -> tuple[Suggestion, ...]:
     table = _read(frame)
     facts = {name: _facts(table[name]) for name in table.columns}
     found = [_suggestion(name, facts[name], last=name == table.columns[-1]) for name in table.columns]
+    found = _with_persons(found, facts)
     quasi = [each.name for each in found if each.role is Role.QUASI]
     partners = {Role.OTHER: quasi, Role.SENSITIVE: []}  # the roles that are released as they are
     return tuple(
@@ -69,6 +71,25 @@ def suggest(frame: Any) -> tuple[Suggestion, ...]:
         else each
         for each in found
     )
+
+
+def _with_persons(found: list[Suggestion], facts: Mapping[str, _Facts]) -> list[Suggestion]:
+    """Return suggestions in which an identifier that repeats says whose record each is.
+
+    That is the one with most values, if none of the identifiers has a value of its own for each record.
+    """
+    identifiers = [each for each in found if each.role is Role.IDENTIFIER and each.distinct]
+    if not all(repeats(each.distinct, facts[each.name].records - each.missing) for each in identifiers):
+        return found
+    person = max(identifiers, key=lambda each: each.distinct, default=None)
+    if person is None or person.missing:
+        return found
+    mean = facts[person.name].records / person.distinct
+    why = (
+        f"{person.reason}, and its values repeat: {person.distinct:,} persons with {mean:.1f} records each "
+        "on average"
+    )
+    return [replace(each, role=Role.PERSON, reason=why) if each is person else each for each in found]
 
 
 def warnings(frame: Any, schema: Schema) -> list[str]:

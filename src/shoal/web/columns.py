@@ -23,6 +23,7 @@ ROLES = {
     Role.QUASI.value: "known to others: less precise",
     Role.SENSITIVE.value: "sensitive: an attacker must not learn it",
     Role.IDENTIFIER.value: "identifies a person: left out",
+    Role.PERSON.value: "says whose record it is, if persons have several: left out",
     Role.OTHER.value: "none of these: kept as it is",
 }
 KINDS = {kind.value: kind.value for kind in Kind}

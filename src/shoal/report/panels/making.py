@@ -6,6 +6,7 @@ from shoal.report.panel import Content, Grid, Material, plural, report_panel
 from shoal.schema import Role
 
 _ROLES = {
+    Role.PERSON: "says whose record it is: left out",
     Role.IDENTIFIER: "names people: left out",
     Role.QUASI: "others may know it: generalized",
     Role.SENSITIVE: "nobody must learn it: released as it is",
@@ -31,6 +32,16 @@ def making(material: Material) -> Content:
                 "from a seed: for experiments only" if made["seeded"] else "from the operating system",
             ),
             ("left out", plural(made["left_out"], "record") + " with missing values"),
+            *(
+                [
+                    (
+                        "over the limit",
+                        plural(made["over_limit"], "record") + " of persons with more than are kept",
+                    )
+                ]
+                if made.get("over_limit")
+                else []
+            ),
             *([("withheld", plural(made["withheld"], "record") + " at random")] if made["withheld"] else []),
             *((f"SHA-256 of {name}", file["sha256"]) for name, file in files.items()),
         ),
