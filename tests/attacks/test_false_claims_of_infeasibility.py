@@ -24,7 +24,7 @@ from shoal import (
     anonymize,
     audit,
 )
-from shoal.auditing.auditor import audit_table
+from shoal.auditing.released import ReleasedTable
 from shoal.auditing.rules import rule_for
 from shoal.errors import Reason
 from shoal.methods import METHODS
@@ -145,8 +145,8 @@ def test_no_release_at_all_is_accepted_where_none_is_said_to_exist(labels: str) 
     assert refused
     encoded = Table.encode(frame, schema)
     for covered in every_release(labels):
-        seen = audit_table(encoded, released(labels, covered))
-        accepted = [model for model in refused if not list(rule_for(model).check(model, seen, schema))]
+        seen = ReleasedTable(released(labels, covered), encoded)
+        accepted = [model for model in refused if not list(rule_for(model)(model, seen))]
         assert not accepted, covered
 
 

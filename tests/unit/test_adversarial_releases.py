@@ -102,7 +102,7 @@ def test_rows_that_cannot_all_be_somebodys() -> None:
     found, matches = judged(original, released)
     assert found.consistency.rows_per_record == found.consistency.records_of_row.min() == 2
     assert (matches.unmatched_records, matches.unmatched_rows) == (2, 2)
-    assert "does not belong" in found.verdict
+    assert "not made from this table" in found.verdict
 
 
 @pytest.mark.parametrize("last", ["1..4", "*"])

@@ -93,7 +93,7 @@ def test_a_table_in_several_files_becomes_one_release(
     assert certificate["rows"] == certificate["audit"]["records"] == 600
     assert release.loss["gcp"] == certificate["loss"]["gcp"] > 0
     assert f"0 of {release.certificate['engine']['blocks']} blocks" in stages
-    assert "What this release is worth" in (tmp_path / "out" / "report.html").read_text()
+    assert "Release report" in (tmp_path / "out" / "report.html").read_text()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["in", "out"]
 
 

@@ -175,7 +175,7 @@ def test_two_blank_rows_are_not_three() -> None:
         (["30"] * 3 + ["41"] * 3 + ["*"] * 2, {"never": ["age"]}, "2 rows suppress 'age', 'zip'"),
         (["30"] * 3 + ["41"] * 3 + ["30..56"] * 2, {}, None),  # all that there is says nothing
         (["30"] * 3 + ["41"] * 3 + ["*"] * 2, {"up_to": 1}, "2 rows suppress 'age', 'zip', which no pattern"),
-        (["31"] * 3 + ["41"] * 3 + ["*"] * 2, {}, "3 released rows are consistent with no original record"),
+        (["31"] * 3 + ["41"] * 3 + ["*"] * 2, {}, "3 released rows cover no original record"),
     ],
 )
 def test_what_the_audit_finds(age: list[str], parameters: dict[str, Any], finding: str | None) -> None:

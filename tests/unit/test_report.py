@@ -98,7 +98,7 @@ def test_the_page_needs_no_other_file_or_host(release: Release) -> None:
 
 def test_charts_are_altair_charts_by_name_or_together(release: Release) -> None:
     title = " ".join(release.plot("crowds").to_dict()["title"])
-    assert title == "Everybody hides among at least " + _least(release)
+    assert title == "Each record is hidden among at least " + _least(release)
     assert len(release.plot().to_dict()["concat"]) == len(release.report.charts)
     with pytest.raises(InputError, match="did you mean 'crowds'"):
         release.plot("crowd")

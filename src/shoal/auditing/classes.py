@@ -46,6 +46,11 @@ class Classes:
         """The number of classes."""
         return len(self.sizes) if self.often is None else int(self.often.sum())
 
+    @property
+    def smallest(self) -> int:
+        """The size of the smallest class."""
+        return int(self.sizes.min())
+
     @classmethod
     def merge(cls, parts: Sequence[Classes]) -> Classes:
         """Return the classes of several releases together, counted by size."""
@@ -55,7 +60,7 @@ class Classes:
         """Return the figures as plain data."""
         return {
             "count": self.count,
-            "smallest": int(self.sizes.min()),
+            "smallest": self.smallest,
             "mean": float(np.average(self.sizes, weights=self.often)),
             "largest": int(self.sizes.max()),
         }

@@ -30,7 +30,7 @@ def demo(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Make up a hospital, publish its patients, and show what an adversary would see."""
+    """Make up a hospital, publish its patients, and show what an attacker would learn."""
     frame = hospital(patients)
     schema = Schema.infer(
         frame,
@@ -71,7 +71,7 @@ def demo(
             markup=False,
         )
     out.print(
-        f"\nThe promise is checked, not claimed. Check it yourself:\n  shoal audit {table} "
+        f"\nCheck the guarantee yourself:\n  shoal audit {table} "
         f"{released / 'release.csv'} --schema {output / 'schema.toml'} --k {k} --l 2",
         markup=False,
         highlight=False,

@@ -20,7 +20,7 @@ QUERIES = 200
 COLUMNS = 2
 SELECTIVITY = 0.1
 SHARES = np.linspace(0.0, 0.9, 19)
-"""The largest errors are left out of the chart: some query asks for hardly anybody, and is far off."""
+"""The largest errors are left out of the chart: some query counts hardly any records, and is far off."""
 
 
 def answers(material: Material) -> Panel | None:
@@ -121,7 +121,7 @@ def item_answers(material: Material) -> Panel | None:
 
 
 def _rising_line(name: str, title: str, lines: Mapping[str, NDArray[np.float64]], off_by: str) -> Chart:
-    """Return a chart of which share of the questions is off by at most so much, at each of `SHARES`."""
+    """Return a chart of which share of the questions is off by at most a given share, at each of `SHARES`."""
     rows = [
         {"which": which, "share": float(share), "error": float(error)}
         for which, errors in lines.items()
@@ -150,7 +150,7 @@ def _rising_line(name: str, title: str, lines: Mapping[str, NDArray[np.float64]]
     return Chart(
         name,
         title,
-        f"A rising line of the share of questions whose answer is off by at most so much: {words}.",
+        f"A rising line of the share of questions by how far off their answer is at most: {words}.",
         {
             "data": values(rows),
             "mark": {"type": "line"},

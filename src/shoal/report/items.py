@@ -16,7 +16,7 @@ from shoal.report.utility import LEAST, before_and_after
 
 MOST_BARS = 12
 MOST_DOTS = 400
-"""So many items are drawn, the most frequent ones."""
+"""The maximum number of items that are drawn, the most frequent ones."""
 
 
 def items(material: Material) -> Panel | None:
@@ -35,7 +35,7 @@ def items(material: Material) -> Panel | None:
         name, names = attribute.column.name, generalized.domain.names
         before = _counts(generalized, attribute.codes, sets=True)
         after = _counts(generalized, recoding.box, sets=False)
-        # What hardly anybody has, or hardly anybody lacks, would be about those few.
+        # What hardly any record has, or hardly any lacks, would be about those few.
         told = np.flatnonzero((before >= least) & (before <= len(recoding.table) - least))
         told = told[np.argsort(-before[told], kind="stable")]
         facts += _facts(name, material.loss.items[name], told, len(names))
@@ -54,7 +54,7 @@ def items(material: Material) -> Panel | None:
         "Items before and after",
         paragraphs=(
             "In how many records an item occurs, and in how many rows it is published as a base item: what "
-            "somebody would count who has only the release and takes base items for true. Only items are "
+            "a reader would count who has only the release and takes base items for true. Only items are "
             f"told that at least {least} records have and as many have not.",
         ),
         facts=tuple(facts),

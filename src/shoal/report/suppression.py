@@ -5,7 +5,7 @@ from __future__ import annotations
 from shoal.report.panel import Grid, Material, Panel, number, percent, plural
 
 MOST = 20
-"""So many combinations of columns are listed, those of most rows."""
+"""The maximum number of combinations of columns that are listed, those of most rows."""
 
 
 def suppressed(material: Material) -> Panel | None:

@@ -116,7 +116,7 @@ def distributions(material: Material) -> Panel | None:
         "distributions",
         "Columns before and after",
         paragraphs=(
-            "How often values occur in the original, and how often somebody would expect them who has only "
+            "How often values occur in the original, and how often a reader would expect them who has only "
             "the release and takes every value that a cell allows for equally likely. Groups have at least "
             f"{least} records each; rarer values are put together.",
         ),
@@ -152,7 +152,7 @@ def _loss_chart(lost: Loss) -> Chart:
     return Chart(
         "loss",
         f"{worst} lost most: {percent(lost.by_attribute[worst])}",
-        "Bars of the loss of each quasi-identifier: "
+        "Bar chart of the loss of each quasi-identifier: "
         + ", ".join(f"{name} {percent(share)}" for name, share in lost.by_attribute.items())
         + ".",
         {
@@ -183,7 +183,7 @@ def _width_chart(spread: dict[str, list[float]]) -> Chart:
     return Chart(
         "widths",
         "How much of its column a released value leaves open",
-        "Stacked bars, one for each quasi-identifier. Exact are "
+        "Stacked bar chart, one bar for each quasi-identifier. Exact are "
         + ", ".join(f"{percent(share)} of {name}" for name, share in exact.items())
         + ".",
         {

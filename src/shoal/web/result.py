@@ -30,7 +30,7 @@ def result_step() -> Tag:
     """Return the section that shows what a release is worth."""
     return parts.step(
         "result",
-        "What an adversary sees, and what was lost.",
+        "What an attacker learns, and what was lost.",
         ui.output_ui("comparison_shown"),
         ui.output_ui("result_shown"),
     )
