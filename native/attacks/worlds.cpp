@@ -12,8 +12,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kFew = 4;           // so few sets are looked at one by one
-constexpr std::size_t kFewBitmaps = 128;  // if they have bitmaps, so many
+constexpr std::size_t kFew = 4;           // up to this many sets are looked at one by one
+constexpr std::size_t kFewBitmaps = 128;  // the same, if they have bitmaps
 constexpr std::size_t kWords = 8;         // bitmaps of no more words than these are worth their memory
 
 Lists joined(const std::vector<std::vector<std::int32_t>>& lists) {
@@ -140,7 +140,7 @@ class WorldSearch {
   }
 
   // Words from begin to end - 1 agree in the first `depth` letters, which were dealt with, as were the first
-  // `next` of the letters that matter, with so many errors.
+  // `next` of the letters that matter, with this number of errors.
   void search(std::size_t begin, std::size_t end, std::size_t depth, std::size_t next, std::int32_t errors) {
     if (errors > most_errors_) return;
     if (dictionary_.has_bitmaps() && end - begin <= kFewBitmaps) {

@@ -1,4 +1,4 @@
-// What the compiled core offers for the adversary: which records fit which rows, in which matchings, and how
+// What the compiled core offers for the attacker: which rows cover which records, in which matchings, and how
 // likely.
 
 #include <optional>

@@ -11,7 +11,7 @@ namespace shoal {
 namespace {
 
 constexpr std::size_t kClasses = 8;  // looked at for each record
-constexpr double kPatience = 2.0;    // may cost so many times what is saved, before another record goes
+constexpr double kPatience = 2.0;    // may cost this multiple of what is saved, before another record goes
 
 }  // namespace
 

@@ -48,7 +48,7 @@ class Closeness {
     return false;
   }
 
-  // How many of the others are close to one of each value, if there are so many of each. On all cores.
+  // How many of the others are close to one of each value, given the number of each. On all cores.
   std::vector<std::int64_t> degrees(std::span<const std::int64_t> counts) const;
 
   // How many of each class are close to each of some values, those with the value included; class c has

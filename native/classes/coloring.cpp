@@ -13,14 +13,14 @@
 namespace shoal {
 namespace {
 
-constexpr double kPatience = 2.0;  // another class may grow by so many times what is saved
+constexpr double kPatience = 2.0;  // another class may grow by this multiple of what is saved
 constexpr double kNever = kUnlimited;
-constexpr std::size_t kWider = 6;      // so many times as many classes, if the first few were not enough
-constexpr std::size_t kWidest = 1024;  // no more than so many in this way
+constexpr std::size_t kWider = 6;  // factor by which more classes are tried, if the first few were not enough
+constexpr std::size_t kWidest = 1024;  // maximum number of classes tried this way
 constexpr std::int64_t kStretch = 64;  // classes on each side that are looked at
-constexpr std::int64_t kFarther = 4;   // so many times farther apart each time
+constexpr std::int64_t kFarther = 4;   // factor by which the distance grows each time
 constexpr std::size_t kWays = 3;       // in which a cycle of three goes on from the second class
-constexpr std::size_t kBatch = 64;     // one of so many classes has a record that looks at the same time
+constexpr std::size_t kBatch = 64;     // one class in this many has a record that looks at the same time
 constexpr std::int64_t kInVain = 256;  // looks at all classes in a row; where Lemma 2 holds, none is in vain
 
 }  // namespace
@@ -100,7 +100,7 @@ bool Coloring::accepts(Goal goal, const Change& change) const {
   }
 }
 
-// By how much the number of pairs of neighbours changes if two records change places; the first has so many
+// By how much the number of pairs of neighbours changes if two records change places; the first has this many
 // neighbours in the class of the other.
 std::int64_t Coloring::pairs(std::int32_t record, std::int32_t other, std::int32_t near_there) const {
   const std::int32_t here = neighbours_in(class_of(record), other);

@@ -31,7 +31,7 @@ class Coloring {
 
   // Exchanges records that have too many neighbours, first the one whose class saves most without it, each in
   // the way that loses least; at most that often. Looks at the few classes that fit a record best, at more
-  // if there is nobody, at last at all, unless that was in vain many times in a row. With `cycles`, also at
+  // if there is none, finally at all, unless that was in vain many times in a row. With `cycles`, also at
   // cycles of three. In a large table, several records look at the same time, on all cores. Returns how many
   // exchanges were made.
   std::int64_t mend(Goal goal, std::size_t few, bool cycles, std::int64_t most);

@@ -60,7 +60,7 @@ class Forest {
     std::int32_t vertex;
     std::size_t parent;   // its place here
     std::int64_t weight;  // of the link to it
-    std::int32_t below;   // so many records in it and below it
+    std::int32_t below;   // number of records in it and below it
   };
 
   std::int32_t size() const { return seen_[0].below; }

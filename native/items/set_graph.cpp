@@ -143,7 +143,7 @@ class SetGraph::Part {
     return (common_ + static_cast<std::int32_t>(items.size()) - 2 * shared) * graph_.weights_[at(record)];
   }
 
-  // What the row would pay for each record near its own that somebody gives away; the cheapest ones, after
+  // What the row would pay for each record near its own that some row gives away; the cheapest ones, after
   // the one it gives away itself.
   void offer(std::size_t i, QuickRandom& random) {
     const std::size_t begin = edges_.size(), slot = given_[i];
@@ -253,7 +253,7 @@ class SetGraph::Part {
   std::int32_t common_ = 0;                        // how many items most of a row's records have
   std::vector<Price> prices_;                      // per item
   std::vector<std::vector<std::int32_t>> givers_;  // per record: who in the part gives it away
-  std::vector<char> offered_;                      // per record: whether anybody in the part gives it away
+  std::vector<char> offered_;                      // per record: whether some row in the part gives it away
   std::vector<std::int32_t> seen_;                 // per record: the last turn in which it was seen
   std::int32_t turn_ = 0;
   std::vector<std::pair<std::size_t, std::int32_t>> taken_;  // row, record

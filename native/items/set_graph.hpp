@@ -31,9 +31,9 @@ class SetGraph {
 
   // Lets every row give away one record and take one of those that other rows gave away and that are near to
   // its own, all at once and at the least cost together; repeated `times` times. At a temperature above zero
-  // costs are blurred by so much, and the whole may cost more afterwards. Returns how many rows got another
-  // record. Parts of the rows are looked at by themselves, on all cores; the result follows from the random
-  // words.
+  // costs are blurred by as much, and the whole may cost more afterwards. Returns how many rows got
+  // another record. Parts of the rows are looked at by themselves, on all cores; the result follows from the
+  // random words.
   std::int64_t reassign(std::int32_t times, double temperature, RandomWords& random);
 
   std::int64_t cost() const;  // of all rows together

@@ -13,8 +13,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::int64_t kPartners = 2000;  // so many partners are looked at for one record
-constexpr std::size_t kMoves = 8;         // so many moves are compared
+constexpr std::int64_t kPartners = 2000;  // partners to consider for one record
+constexpr std::size_t kMoves = 8;         // moves to compare
 
 std::vector<std::int32_t> only_in(const std::vector<std::int32_t>& these,
                                   const std::vector<std::int32_t>& not_these) {
@@ -106,7 +106,7 @@ double Diversification::gain(const std::vector<std::int32_t>& types, std::int32_
   return sum;
 }
 
-// Holds the cost of a move against what it mends around everybody.
+// Compares the cost of a move with what it improves around all records.
 void Diversification::weigh(Move& move) {
   const std::int32_t carried = record_of_[at(move.row)];
   const auto before = types_in(move.row);

@@ -33,13 +33,13 @@ class Pairing {
   // Lets a record hold a box instead of the one it held. Returns the record that has to leave it, or -1.
   std::int32_t give(std::int32_t box, std::int32_t record);
 
-  // For a record at a dead end, which all free boxes have already: it takes over a box, and whoever held that
-  // one takes the cheapest free box. The box is one of `boxes`: the one with which both together cost least,
-  // or the first with which it is possible. If it is with none, more than one holder moves on. Returns the
-  // box that is no longer free.
+  // For a record at a dead end, which all free boxes have already: it takes over a box, and the record that
+  // held it takes the cheapest free box. The box is one of `boxes`: the one with which both together cost
+  // least, or the first with which it is possible. If it is with none, more than one holder moves on. Returns
+  // the box that is no longer free.
   std::int32_t exchange(std::int32_t record, std::span<const std::int32_t> boxes, Partner partner);
 
-  // Everybody's box, and who came to it by an exchange.
+  // The box of each record, and which record came to it by an exchange.
   Matching finish() &&;
 
  private:

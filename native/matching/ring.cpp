@@ -11,7 +11,7 @@
 namespace shoal {
 namespace {
 
-constexpr double kDear = 0.5;     // from so many times the mean cost on, a record looks far
+constexpr double kDear = 0.5;     // from this multiple of the mean cost on, a record looks far
 constexpr std::size_t kRuns = 6;  // in how many stretches
 
 }  // namespace
@@ -25,7 +25,7 @@ class Ring::Search {
     seen_.assign(at(largest), -1);
   }
 
-  // Reads so many places before a record and from it on (it excluded), all without `out`. Returns whether
+  // Reads this many places before a record and from it on (it excluded), all without `out`. Returns whether
   // that did not come across.
   bool read(std::int32_t start, std::int64_t before, std::int64_t after, std::int32_t out) {
     bool clean = true;
@@ -58,8 +58,8 @@ class Ring::Search {
     return windows_;
   }
 
-  // What the record adds to the cost of all windows if it goes before a place of the stretch, for each place
-  // with k - 1 places before it and from it on.
+  // What the record adds to the cost of all windows if it is put in front of a place of the stretch, for each
+  // place with k - 1 places before it and from it on.
   void price(std::int32_t record) {
     const std::size_t size = owners_.size(), k = at(ring_.k_);
     const std::size_t copies = std::min(at(ring_.copies_[at(record)]), k);

@@ -82,7 +82,7 @@ std::int32_t PatternSearch::home(std::int32_t row) const {
   return -1;
 }
 
-// Moves a row into a class, or, for ~pattern, into a new one; a class that nobody is left in is gone.
+// Moves a row into a class, or, for ~pattern, into a new one; a class without rows is removed.
 void PatternSearch::move(Move step) {
   const auto row = at(step.row);
   if (step.to < 0) {
@@ -262,8 +262,8 @@ double PatternSearch::take_all(Source& source, double saved, std::vector<Move>& 
   return 0.0;
 }
 
-// Plans to take so many rows more, from classes that do not gain: what the cheapest can spare, or one of them
-// as a whole. Returns what that costs, infinity if it cannot be done.
+// Plans to take this many more rows, from classes that do not gain: what the cheapest can spare, or one of
+// them as a whole. Returns what that costs, infinity if it cannot be done.
 double PatternSearch::fill_up(std::vector<Source>& sources, double cost, std::int64_t need) {
   constexpr double never = kUnlimited;
   std::vector<std::pair<double, std::size_t>> spare;

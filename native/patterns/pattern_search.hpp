@@ -41,7 +41,7 @@ class PatternSearch {
   struct Source {  // a class that has some of these rows
     std::int32_t of;
     std::vector<std::int32_t> rows;
-    std::size_t taken = 0;  // so many of them, the first
+    std::size_t taken = 0;  // how many of them are taken, the first ones
   };
   struct Move {
     std::int32_t row, to;

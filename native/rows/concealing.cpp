@@ -12,8 +12,8 @@
 namespace shoal {
 namespace {
 
-// For each component, those of the rows that cover its records. Within the largest, which nearly everybody
-// tends to be in, nobody is asked.
+// For each component, those of the rows that cover its records. Within the largest, which tends to
+// have nearly all records, none is asked.
 std::vector<std::vector<std::int32_t>> edges_between(const OwnRows& rows,
                                                      std::span<const std::int32_t> components) {
   const BoxTree& tree = rows.tree();
@@ -179,7 +179,7 @@ std::int64_t Concealing::vary(std::span<const std::int32_t> order,
       };
       Nearest partner = rows_.prices().nearest_partner(
           record, bonds_.has_value(), [&](std::int32_t row) { return !is_in(row) && mends(row); }, search_);
-      // No single label mends anything: more rows do, at last all of them.
+      // No single label mends anything: more rows do, finally all of them.
       if (partner.box < 0)
         partner = rows_.prices().nearest_partner(
             record, bonds_.has_value(), [&](std::int32_t row) { return !is_in(row); }, search_);

@@ -10,8 +10,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kOthers = 4;  // one of so many is drawn instead of the best
-constexpr int kTrials = 8;          // so often another box is drawn, if it is the same as before
+constexpr std::size_t kOthers = 4;  // draw one of the best few instead of the best
+constexpr int kTrials = 8;          // how often another box is drawn, if it is the same as before
 
 }  // namespace
 
@@ -174,7 +174,7 @@ std::int64_t OwnRows::cover(std::span<const std::int32_t> order, std::int64_t k)
   };
   share(order.size(), 64, [&] {
     return [&, search = BoxTree::Search{}](std::size_t i) mutable {
-      lacks[i] = rows_around(order[i], search) < k;  // rows only grow: whoever has enough will have enough
+      lacks[i] = rows_around(order[i], search) < k;  // rows only grow: a record with enough keeps enough
     };
   });
   std::int64_t grown = 0, before = -1;

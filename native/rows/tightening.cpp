@@ -99,7 +99,7 @@ double Tightening::relieve(std::span<const std::int32_t> order, std::int32_t tog
   return saved;
 }
 
-// Lets some rows give up all that they grew around, and whoever takes it for least take what lacks a row
+// Lets some rows give up all that they grew around, and the cheapest others take what lacks a row
 // then.
 double Tightening::leave_to_others(const std::vector<std::int32_t>& some, std::int64_t widest) {
   double cost = 0.0, spent = 0.0;
@@ -173,7 +173,7 @@ void Tightening::hold_together(std::span<const std::int32_t> components) {
   }
 }
 
-// Reaches everybody in the component of the root along edges, the cheapest first, and lets those that are
+// Reaches all records in the component of the root along edges, the cheapest first, and lets those that are
 // taken stay: next(one, visit) calls visit(other, row, record) for each edge on, in the order of the others,
 // which is the record in the row. What an edge costs nothing to is reached at once. Equal records reach each
 // other for nothing, so that of edges to several of them the cheapest is enough.

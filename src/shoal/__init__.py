@@ -1,4 +1,4 @@
-"""Shoal publishes a table so that nobody in it can be singled out among fewer than k records."""
+"""Shoal publishes a table so that no record can be singled out among fewer than k rows."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -53,10 +53,10 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check(frame: pl.DataFrame, folder: Path, model: Any, schema: Schema = SCHEMA) -> pl.DataFrame:
-    """Check that a release has everybody once, and keeps its promise as a whole; return it."""
+    """Check that a release has every record once, and keeps its guarantee as a whole; return it."""
     release = shoal.read_table(next(folder.glob("release.*")))
     assert "name" not in release.columns
-    # The column that is carried along tells that nobody is lost or doubled.
+    # The column that is carried along tells that no record is lost or doubled.
     assert sorted(release["row"].cast(pl.Int64)) == sorted(frame["row"])
     found = shoal.audit(frame, release, schema.completed(frame.columns), model)
     assert found.holds, found.verdict

@@ -150,7 +150,7 @@ def test_what_heuristics_do_not_find_is_found_all_the_same(effort: str) -> None:
 
 
 def test_rows_that_are_left_over_are_joined_by_others() -> None:
-    """Two rows alone would be blank, but known: whoever knows everybody knows whose they are."""
+    """Two fully suppressed rows alone are known: an attacker who knows every record knows whose they are."""
     model = Patterned(k=3, patterns=[{"suppress": []}, {"suppress": ["age"]}, {"suppress": ["zip"]}])
     release = anonymize(FRAME, SCHEMA, model, effort="fast")
     blank = next(kind for kind in release.audit.suppressions if len(kind.suppressed) == 3)

@@ -150,7 +150,7 @@ def test_no_value_of_a_single_record_is_in_any_of_the_texts(model: Any, tmp_path
 
 
 def baskets(rows: int = 120) -> pl.DataFrame:
-    """Return baskets in which items are ever rarer, one thing that nobody else buys, and a label each."""
+    """Return baskets in which items are ever rarer, one item that is in a single basket, and labels."""
     draw = np.random.default_rng(4)
     shares = np.linspace(0.8, 0.02, 30)
     bought = [[f"item{i}" for i in np.flatnonzero(draw.random(30) < shares)] for _ in range(rows)]

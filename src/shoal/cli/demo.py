@@ -53,8 +53,8 @@ def demo(
         return
     known = next(c for c in combinations(Table.encode(frame, schema)) if len(c.columns) == 3)
     out.print(
-        f"\n{patients} made-up patients. An attacker who knows {', '.join(known.columns)} identifies "
-        f"{known.unique} of them ({known.share:.0%}) in the original table.",
+        f"\n{patients:,} made-up patients. An attacker who knows {', '.join(known.columns)} identifies "
+        f"{known.unique:,} of them ({known.share:.0%}) in the original table.",
         highlight=False,
     )
     show_release(release, released)

@@ -216,7 +216,7 @@ def load(
     Raises
     ------
     InputError
-        If table or schema cannot be read, or do not fit each other.
+        If table or schema cannot be read, or do not match.
     """
     frame = read_table(table, delimiter=delimiter, encoding=encoding)
     if long is not None:

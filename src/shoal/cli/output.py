@@ -70,7 +70,7 @@ def show_facts(title: str, facts: Sequence[tuple[str, object]]) -> None:
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Report]:
-    """Yield a function that draws progress on stderr, if that is a terminal and nobody asked for quiet."""
+    """Yield a function that draws progress on stderr, if that is a terminal and output is not quiet."""
     if quiet or not err.is_terminal:
         yield silent
         return

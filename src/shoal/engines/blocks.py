@@ -31,7 +31,7 @@ BLOCK_ROWS = 50_000
 SAMPLE = 400_000
 """From how many records at most the cuts are learnt."""
 SAFE = 20
-"""A block has at least so many times as many records as a crowd."""
+"""A block has at least this many times as many records as a crowd."""
 
 
 def least_rows(model: Model) -> int:
@@ -48,7 +48,7 @@ def block_size(asked: int, model: Model) -> int:
         If not even one is asked for.
     """
     if asked < 1:
-        raise InputError(f"blocks of {asked} rows hold nobody; give 1 or more", reason=Reason.PARAMETER)
+        raise InputError(f"blocks of {asked} rows hold no record; give 1 or more", reason=Reason.PARAMETER)
     return max(asked, 3 * least_rows(model))
 
 
@@ -80,7 +80,7 @@ class Call:
 
     @property
     def kept(self) -> Schema:
-        """The columns without identifiers: nobody needs these, and so they are not kept meanwhile."""
+        """The columns without identifiers, which are not needed and not kept meanwhile."""
         return Schema(tuple(column for column in self.schema if column.role is not Role.IDENTIFIER))
 
     def tree(self, sample: pl.DataFrame, agreed: Reference, rows: int) -> CutTree:
@@ -324,7 +324,7 @@ def joined_certificate(
     Raises
     ------
     InternalError
-        If the blocks do not hold everybody.
+        If the blocks do not hold every record.
     """
     audit = judged([each.audit for each in facts], own, schema)
     if not audit.holds or audit.records != summary.rows:

@@ -27,7 +27,7 @@ from shoal.release import Format
 from shoal.schema import Column
 
 TOGETHER = 400_000
-"""So many rows are shuffled in memory at a time."""
+"""Number of rows that are shuffled in memory at a time."""
 
 
 def join(

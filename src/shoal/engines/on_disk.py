@@ -73,7 +73,7 @@ SMALL = 1 << 22
 MEMORY_SHARE = 0.05
 """So are files larger than this share of the memory that the machine has."""
 BUFFERED = 500_000
-"""So many rows are held back before they are written to their blocks."""
+"""Number of rows that are held back before they are written to their blocks."""
 PART, FACTS = "part.parquet", "facts.pickle"
 _WORKER = "from shoal.engines.on_disk import answer; answer()"
 

@@ -72,9 +72,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 SUMMARIES = 16
-"""So many summaries reach the driver, each of a part of the table."""
+"""Maximum number of summaries that reach the driver, each of a part of the table."""
 LAST_TASKS = 60.0
-"""So many seconds tasks have to end after their job was given up."""
+"""Seconds that tasks have to end after their job was given up."""
 RELEASE = "release.parquet"
 _UNIT, _PLACE, _TOLD, _POSITION, _BLOCK = "unit", "place", "told", "position", "block"
 

@@ -237,7 +237,7 @@ def _is_ours(found: os.stat_result, kind: Callable[[int], bool]) -> bool:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder, also one that somebody is still writing into; warn if it stays."""
+    """Remove a folder, also one that another process is still writing into; warn if it stays."""
     deadline = time.monotonic() + REMOVAL
     while True:
         last = time.monotonic() > deadline

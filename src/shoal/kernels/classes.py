@@ -49,7 +49,7 @@ class Classes:
     def sweep(self) -> int:
         """Let each record go to another class, or change places with a record there, if that saves anything.
 
-        Returns how many did. Each lowers the cost; only the few classes that fit a record best are looked at.
+        Returns how many did. Each lowers the cost; only the few classes that suit a record are looked at.
         """
         return self._classes.sweep()
 
@@ -313,7 +313,7 @@ class Coloring:
             many. `CAREFUL`: the same, but it may take the place of a neighbour, and the excess falls.
             `EXCESS`: the excess falls.
         few
-            At how many classes to look, those that fit a record best; at more if none is found, finally at
+            At how many classes to look, those that suit a record best; at more if none is found, finally at
             all, unless that was in vain many times in a row.
         cycles
             Whether to look also at cycles of three records, among the few classes.
@@ -333,7 +333,7 @@ class Coloring:
         Parameters
         ----------
         few
-            At how many classes to look, those that fit a record best.
+            At how many classes to look, those that suit a record best.
         cycles
             Whether to look also at cycles of three records, where no pair was found.
 
@@ -348,7 +348,7 @@ class Coloring:
         """Make each of these classes show what no other does, by the exchange that costs least.
 
         Classes that do so already stay as they are; the other one then shows what it did, or nothing that
-        others do. The excess never grows. Looks at the few classes that fit best first; returns how many were
+        others do. The excess never grows. Looks at the classes that suit best first; returns how many were
         changed.
         """
         return self._coloring.part(classes.astype(np.int32), few)

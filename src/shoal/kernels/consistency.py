@@ -1,4 +1,4 @@
-"""The adversary's view: which records fit which rows, in which matchings, and how likely."""
+"""The attacker's view: which rows cover which records, in which matchings, and how likely."""
 
 from __future__ import annotations
 

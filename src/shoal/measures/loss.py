@@ -160,7 +160,7 @@ def measure(recoding: Recoding, k: int, *, records_per_row: int | None = None) -
     k
         The size of a crowd.
     records_per_row
-        How many records each row must fit, for the bound; `k` by default.
+        How many records each row must cover, for the bound; `k` by default.
     """
     crowd = k if records_per_row is None else records_per_row
     bound = lower_bound(recoding.table, crowd, records=recoding.records if recoding.withheld else None)

@@ -1,4 +1,4 @@
-"""Count queries: how far off a release is, if its readers ask how many people have certain values."""
+"""Count queries: how far off a release is, if its readers ask how many records have certain values."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def expansion(
             rows.conceal_cheapest_first(lacking, model.k)
             rows.hold_together()
             _tighten(rows, model.k, chosen, order, circumstances)
-            _join(table, rows)  # some rows do not fit any more whom they fitted
+            _join(table, rows)  # some rows no longer cover what they covered
         if model.two_sided:
             rows.conceal_rows(order(), model.k)
         progress("making rows matches", 1.0)
@@ -150,7 +150,7 @@ def expansion(
 def subsets(
     table: Table, model: KOne, circumstances: Circumstances, /, *, measure: Measure = "gcp"
 ) -> Recoding:
-    """Return the rows of the least loss that fit k records each (Algorithm 1), for small tables.
+    """Return the rows of the least loss that cover k records each (Algorithm 1), for small tables.
 
     Looks at all sets of k - 1 other records for each of the n records.
 
@@ -250,6 +250,6 @@ def _vary(
             )
             > 0
         )
-        if not isinstance(model, Concealment | KOne):  # who is withheld may have come to fit some rows
+        if not isinstance(model, Concealment | KOne):  # a withheld record may have come to be covered
             grown = rows.cover(order, model.k) > 0 or grown
     circumstances.progress("making sensitive values varied", 1.0)

@@ -44,7 +44,7 @@ def recoded(
 ) -> Recoding:
     """Return the recoding of a regular graph that keeps the promise about sensitive values, if there is one.
 
-    An assignment is drawn. Where the rows that a record fits are not varied enough, pairs of rows that cover
+    An assignment is drawn. Where the rows that cover a record are not varied enough, pairs of rows that cover
     both their records swap these as long as that mends something, which costs nothing. Then rows grow, the
     cheapest first, around records that lack their labels. As rows only grow, every record stays covered by k
     of them; and if all of them covered every record, they would be as varied as the table. Where that is not
@@ -74,7 +74,7 @@ def recoded(
 
 
 def _make_varied(diversification: Diversification, circumstances: Circumstances) -> None:
-    """Swap records and let rows grow until the rows that each record fits are varied enough."""
+    """Swap records and let rows grow until the rows that cover each record are varied enough."""
     first = diversification.violated
     while diversification.violated:
         left = diversification.violated
@@ -89,7 +89,7 @@ def _bridges(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return rows and records around which these must grow, so that matches are varied where they are not.
 
-    A row that a record fits is no match of it if nothing leads back from the row's component to that of the
+    A row that covers a record is no match of it if nothing leads back from the row's component to that of the
     record. If the record's own row covers the record of that row, all that lies between the two components is
     a match. Nothing is returned if the matches of every record are varied enough.
     """
@@ -115,7 +115,7 @@ def _bridges(
     rows = first_row[around]
     here, there = matches.component_of_record[records], matches.component_of_row[rows]
     apart = np.flatnonzero(here != there)
-    # Of all rows between two components, one that fits few: its record is near.
+    # Of all rows between two components, one that covers few: its record is near.
     apart = apart[np.argsort(records_of_row[rows[apart]], kind="stable")]
     apart = apart[np.unique(np.column_stack((here, there))[apart], axis=0, return_index=True)[1]]
     row_of = np.argsort(assignment).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Who hides among whom, for set-valued records: rings over an order, and graphs that lose less."""
+"""Which rows cover which set-valued records: rings over an order, and graphs that lose less."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Patterned(CrowdModel):
         "Cost of a suppressed cell of each column; by default its weight in the schema.", factory=dict
     )
     leftovers: Literal["suppress", "refuse"] = parameter(
-        "Whether rows that fit no pattern may suppress all columns, or the table is then refused.",
+        "Whether rows without a possible pattern may suppress all columns, or the table is then refused.",
         default="suppress",
         choices=("suppress", "refuse"),
     )

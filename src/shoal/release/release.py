@@ -150,7 +150,7 @@ class Release:
 
     @property
     def _detail(self) -> Detail:
-        from shoal.report import Detail  # late: not everybody asks for a report
+        from shoal.report import Detail  # late: few callers ask for a report
 
         return Detail(self.recoding, self.rows, self.order)
 
@@ -176,7 +176,7 @@ class Release:
 
     @cached_property
     def _other(self) -> Any:
-        """The frame to publish in the form that was not audited yet: it is, before anybody has it."""
+        """The frame to publish in the form that was not audited yet: it is audited before it is returned."""
         frame = published(self.recoding, self.rows, self.order, typed=not self.typed)
         _audited(self.recoding, frame, self.order, self.model)
         return frame
@@ -261,7 +261,7 @@ def publish(
     Raises
     ------
     InternalError
-        If the audit finds that the promise does not hold: a method is wrong, and nothing is released.
+        If the audit finds that the guarantee does not hold: a method is wrong, and nothing is released.
     """
     rows = randomness.permutation(len(recoding.box))
     order = recoding.records[rows]

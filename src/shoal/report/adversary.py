@@ -92,7 +92,7 @@ def crowd_bins(low: int, high: int, k: int) -> list[int]:
     low, high
         The size of the smallest crowd, and one that few are larger than.
     k
-        The size that was promised.
+        The guaranteed size.
     """
     if high <= 8 * low:
         step = max(1, -(-(high - low + 1) // MOST_BINS))
@@ -117,7 +117,7 @@ def crowd_chart(bins: list[int], counts: dict[str, list[int]], k: int) -> Chart:
     counts
         How many records there are in each group.
     k
-        The size that was promised.
+        The guaranteed size.
     """
     labels = [
         f"{low:,}" if high == low else f"{low:,} to {high:,}"
@@ -201,7 +201,7 @@ def _chance_chart(chances: dict[str, list[float]], link: Distribution | None, k:
         else "How often a guess is right",
         f"A rising line: a guess is right with a probability of at most {percent(first[25])} for half of the "
         f"records, {percent(first[45])} for nine in ten, and {percent(highest)} for all. "
-        f"A dashed line marks the promised 1 in {k}, {percent(1 / k)}.",
+        f"A dashed line marks the guaranteed 1 in {k}, {percent(1 / k)}.",
         {
             "layer": [line, *promised(1 / k, f"1/k = {percent(1 / k)}", title, nearly_right=True)],
             "width": WIDTH - 60,

@@ -45,7 +45,7 @@ def answers(material: Material) -> Panel | None:
         "queries",
         "Answers from the release",
         paragraphs=(
-            f"{QUERIES} random questions of the form: how many people have values in a certain range, in "
+            f"{QUERIES} random questions of the form: how many records have values in a certain range, in "
             f"{columns} quasi-identifiers{carried}? Together the "
             f"ranges span {percent(SELECTIVITY)} of what is possible. The release answers as if every value "
             "that a cell allows were equally likely.",
@@ -59,7 +59,7 @@ def answers(material: Material) -> Panel | None:
                 "queries",
                 f"Half of the answers are off by at most {percent(found.median)}",
                 {"all": errors},
-                "off by",
+                "error",
             ),
         ),
         data={**found.as_dict(), "shares": SHARES.tolist(), "error_of_share": errors.tolist()},
@@ -95,7 +95,7 @@ def item_answers(material: Material) -> Panel | None:
                 f"{name}: nine in ten answers are off by at most "
                 f"{percent(float(max(line[-1] for line in lines.values())))} of all records",
                 lines,
-                "off by, as a share of all records",
+                "error, as a share of all records",
             )
         )
         data[name] = {
@@ -111,7 +111,7 @@ def item_answers(material: Material) -> Panel | None:
         "item_queries",
         "Answers about items",
         paragraphs=(
-            f"{item_queries.QUERIES} random questions of two sorts: how many people have all of some items, "
+            f"{item_queries.QUERIES} random questions of two sorts: how many records have all of some items, "
             "and how many have none of them? The release answers by its base items.",
         ),
         facts=tuple(facts),

@@ -20,7 +20,7 @@ MOST_DOTS = 400
 
 
 def items(material: Material) -> Panel | None:
-    """Return the panel on how often items are published; None if there are none that can be told."""
+    """Return the panel on how often items are published; None if none can be shown."""
     detail = material.detail
     if detail is None:
         return None
@@ -55,7 +55,7 @@ def items(material: Material) -> Panel | None:
         paragraphs=(
             "In how many records an item occurs, and in how many rows it is published as a base item: what "
             "a reader would count who has only the release and takes base items for true. Only items are "
-            f"told that at least {least} records have and as many have not.",
+            f"shown that at least {least} records have and as many do not have.",
         ),
         facts=tuple(facts),
         charts=tuple(charts),
@@ -71,13 +71,13 @@ def _counts(worlds: Worlds, index: NDArray[np.int32], *, sets: bool) -> NDArray[
 
 def _facts(name: str, lost: ItemsLoss, told: NDArray[np.int64], known: int) -> list[tuple[str, str]]:
     return [
-        (f"{name}: items that are told", f"{len(told):,} of {known:,}"),
+        (f"{name}: items shown", f"{len(told):,} of {known:,}"),
         (
             f"{name}: wrong in the base",
             f"{percent(lost.error_rate)} of as many items as records have (error rate)",
         ),
         (f"{name}: uncertain", plural(round(lost.uncertain), "item") + " in a row, on average"),
-        (f"{name}: bits that a row leaves open", number(lost.bits)),
+        (f"{name}: entropy of a row", f"{number(lost.bits)} bits"),
     ]
 
 
@@ -122,7 +122,7 @@ def _dots(
     ends = [{"true": end, "published": end} for end in (0.0, most)]
     return Chart(
         f"item-frequencies-{name}",
-        f"{name}: {gone:,} of {plural(len(told), 'item')} that are told are in no base"
+        f"{name}: {gone:,} of {plural(len(told), 'item')} shown are in no base"
         if gone
         else f"{name}: how often each item is published",
         f"A dot for each item: how many records have it, and how many rows publish it. On the dashed line "

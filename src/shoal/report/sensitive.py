@@ -14,7 +14,7 @@ from shoal.report.panel import Grid, Material, Panel, number, percent
 def sensitive(material: Material) -> Panel | None:
     """Return the panel on sensitive columns; None if there are none, or no crowds to look into."""
     found, model = material.audit, material.model
-    columns, crowd = found.diversity_around, "the matches of a record"
+    columns, crowd = found.diversity_around, "the rows that match a record"
     if not columns and found.k >= model.crowd:
         columns, crowd = found.diversity, "a class of identical rows"
     if not columns and not found.proximity_around:
@@ -76,7 +76,7 @@ def _chart(
     title = f"share of the most frequent {column.column}"
     layers = [_bars(of_bins, title)]
     if least is not None:
-        layers += promised(1 / least, f"promised: {percent(1 / least)}", title, nearly_right=least < 2)
+        layers += promised(1 / least, f"guaranteed: {percent(1 / least)}", title, nearly_right=least < 2)
     return Chart(
         f"diversity-{column.column}",
         f"In {crowd}, at most {percent(worst)} have the same {column.column}"

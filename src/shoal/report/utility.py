@@ -19,7 +19,7 @@ from shoal.report.panel import Grid, Material, Panel, number, percent
 
 LEAST = 5
 """No group of original values has fewer records than this, or k if that is more."""
-WIDTHS = ("exact", "up to 10%", "up to 25%", "up to 50%", "less than all", "says nothing")
+WIDTHS = ("exact", "up to 10%", "up to 25%", "up to 50%", "above 50%", "suppressed")
 _UPPER = (0.10, 0.25, 0.50)
 
 
@@ -33,10 +33,10 @@ def loss(material: Material) -> Panel:
         paragraphs=(
             f"On average, a released value leaves open {percent(lost.gcp)} of what the column could say "
             "(the global certainty penalty, GCP): 0% would be the original, 100% a table of stars. Columns "
-            "that are not quasi-identifiers are released as they were.",
+            "that are not quasi-identifiers are released unchanged.",
         ),
         facts=(
-            ("lost in all (GCP)", percent(lost.gcp)),
+            ("information loss (GCP)", percent(lost.gcp)),
             *_least(lost),
             *_other_measures(lost),
             *((f"items of {name}", _items(each)) for name, each in lost.items.items() if detail is None),
@@ -57,9 +57,9 @@ def _other_measures(lost: Loss) -> list[tuple[str, str]]:
     """Return what other measures say, as far as they are known."""
     facts = []
     if lost.lm is not None:
-        facts.append(("counted in values (LM)", percent(lost.lm)))
+        facts.append(("loss measure (LM)", percent(lost.lm)))
     if lost.em is not None:
-        facts.append(("bits that a value leaves open (EM)", number(lost.em)))
+        facts.append(("entropy measure (EM)", f"{number(lost.em)} bits for each value"))
     if lost.row_types is not None:
         often = f"each {number(lost.row_types.mean)} times on average"
         facts.append(("different rows", f"{lost.row_types.count:,}, {often}"))
@@ -74,7 +74,7 @@ def _short_grid(lost: Loss) -> Grid:
     """Return the loss of each quasi-identifier, the largest first."""
     worst = sorted(lost.by_attribute.items(), key=lambda each: -each[1])
     head = ("quasi-identifier", "lost")
-    return Grid("Loss by column", head, [[name, percent(share)] for name, share in worst])
+    return Grid("Loss by quasi-identifier", head, [[name, percent(share)] for name, share in worst])
 
 
 def distributions(material: Material) -> Panel | None:
@@ -117,8 +117,8 @@ def distributions(material: Material) -> Panel | None:
         "Columns before and after",
         paragraphs=(
             "How often values occur in the original, and how often a reader would expect them who has only "
-            "the release and takes every value that a cell allows for equally likely. Groups have at least "
-            f"{least} records each; rarer values are put together.",
+            "the release and considers every value in a cell equally likely. Groups have at least "
+            f"{least} records each; rarer values are grouped.",
         ),
         charts=tuple(charts),
         data=data,
@@ -130,10 +130,10 @@ def _least(lost: Loss) -> tuple[tuple[str, str], ...]:
         return ()
     about = "about " if lost.bound_error else ""
     return (
-        ("any release with this promise loses", f"at least {about}{percent(lost.bound)}"),
+        ("any release with this guarantee loses", f"at least {about}{percent(lost.bound)}"),
         (
-            "so this one loses",
-            f"at most {about}{np.ceil(10 * lost.ratio - 1e-6) / 10:.1f} times what it must",
+            "this release loses",
+            f"at most {about}{np.ceil(10 * lost.ratio - 1e-6) / 10:.1f} times as much",
         ),
     )
 
@@ -263,10 +263,10 @@ def _grid(lost: Loss, recoding: Recoding, spread: dict[str, list[float]]) -> Gri
         "released as",
         "lost (GCP)",
         "exact rows",
-        "rows that say nothing",
+        "suppressed rows",
         "a typical value",
     )
-    return Grid("What became of each quasi-identifier", head, rows)
+    return Grid("Loss by quasi-identifier", head, rows)
 
 
 def _typical(attribute: Attribute, generalized: Generalized, box: NDArray[np.int32]) -> str:

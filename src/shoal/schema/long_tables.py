@@ -53,7 +53,7 @@ def collect_items(frame: Any, record: str, item: str) -> Any:
     if table[record].null_count():
         row = int(table[record].is_null().arg_true()[0]) + 1
         raise InputError(
-            f"column {record!r}, row {row}: it is empty, so nobody can tell whose item that is",
+            f"column {record!r}, row {row}: it is empty, so the record of the item is unknown",
             reason=Reason.MISSING_VALUE,
             column=record,
         )

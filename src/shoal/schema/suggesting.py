@@ -16,7 +16,7 @@ from shoal.kinds.encoding import to_polars
 from shoal.schema import Kind, Role, Schema, as_frame, infer_kind, usual_role
 
 OFTEN_UNIQUE = 0.5
-"""A column looks identifying if more than this share of the records have a value that nobody else has."""
+"""A column looks identifying if more than this share of the records have a value that no other record has."""
 NEARLY_ALL = 0.95
 """Whole numbers that are unique in more than this share of the records are taken for numbers of records."""
 FEW = 12
@@ -40,7 +40,7 @@ class Suggestion:
     missing
         How many cells are null, empty or not a number.
     unique_share
-        Share of the records whose value nobody else has; "missing" is a value here.
+        Share of the records whose value no other record has; "missing" is a value here.
     """
 
     name: str
@@ -347,7 +347,7 @@ def _singled_out(
 
 
 def _alone(facts: _Facts) -> str:
-    return f"{facts.unique / facts.records:.0%} of the records have a value that nobody else has"
+    return f"{facts.unique / facts.records:.0%} of the records have a value that no other record has"
 
 
 def _decides(pair: pl.DataFrame) -> bool:

@@ -153,7 +153,9 @@ def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | 
         except ShoalError as error:
             problems[field] = str(error)
     if not problems and not any(column.role is Role.QUASI for column in columns):
-        problems["columns"] = "At least one column must be known to others: there is nothing to hide else."
+        problems["columns"] = (
+            "At least one column must be known to others: otherwise there is nothing to hide."
+        )
     return (None, problems) if problems else (Schema(tuple(columns)), {})
 
 
@@ -277,7 +279,7 @@ def _combinations(found: list[dict[str, Any]], *, suggested: bool) -> Tag | None
                 tags.li(
                     tags.span(", ".join(each["columns"]), class_="names"),
                     tags.meter(value=f"{each['share']:.4f}", min="0", max="1", aria_hidden="true"),
-                    tags.span(f"{percent(each['share'])}", tags.small(f" {each['unique']:,} people")),
+                    tags.span(f"{percent(each['share'])}", tags.small(f" {each['unique']:,} records")),
                 )
                 for each in found
             ],

@@ -228,7 +228,7 @@ def _comparison(runs: tuple[Run, ...], shown: int | None) -> Tag:
                     )
                 ),
                 tags.tbody(
-                    line("promise", [_promise_words(run) for run in runs]),
+                    line("guarantee", [_promise_words(run) for run in runs]),
                     line("method", [each["method"] for each in found]),
                     line(
                         "lost",
