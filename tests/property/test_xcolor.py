@@ -48,7 +48,7 @@ def schema_of(frame: pl.DataFrame, *sensitive: str) -> Schema:
 
 
 def crowds(frame: pl.DataFrame) -> Iterator[list[int]]:
-    """Yield the pay of each class of equal rows."""
+    """Yield the pay of each class of identical rows."""
     for _, group in frame.group_by("age", "town"):
         yield group["pay"].to_list()
 

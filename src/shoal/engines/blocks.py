@@ -311,7 +311,7 @@ def joined_certificate(
     facts
         What is known about each.
     classes
-        The classes of equal rows in the joined release, if the promise is about these.
+        The classes of identical rows in the joined release, if the promise is about these.
     own
         The values of their own in the joined release, for each column that is carried along.
     summary

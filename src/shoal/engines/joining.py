@@ -154,7 +154,7 @@ class Check:
     rows, digest
         How many rows were seen, and their digest.
     classes, sizes
-        The digests of the classes of equal rows that were seen, and how many rows each has; none if the
+        The digests of the classes of identical rows that were seen, and how many rows each has; none if the
         promise is not about these.
     own
         The values of their own that were seen in each column that is carried along.
@@ -194,7 +194,7 @@ class Check:
             self.sizes = np.bincount(which, sizes).astype(np.int64)
 
     def passed(self, rows: int, digests: Sequence[int]) -> Classes | None:
-        """Return the classes of equal rows, if the promise is about these, once all rows were seen.
+        """Return the classes of identical rows, if the promise is about these, once all rows were seen.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ def require_whole(seen: int, digest: int, rows: int, digests: Iterable[int]) -> 
 
 
 def classes_found(model: Model, sizes: NDArray[np.int64], often: NDArray[np.int64]) -> Classes:
-    """Return the classes of equal rows, if none is smaller than was promised.
+    """Return the classes of identical rows, if none is smaller than was promised.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def spark_session(
     ----------
     master
         The cluster, such as ``spark://host:7077``, ``yarn`` or ``local[2]`` for two cores of this machine. By
-        default the one that Spark is configured for, else all cores of this machine.
+        default the one that Spark is configured for, otherwise all cores of this machine.
     settings
         Settings of Spark, by name.
 

@@ -42,7 +42,7 @@ class Crew:
         self._lock = threading.Lock()
 
     def ask(self, code: str, task: bytes) -> dict[str, Any]:
-        """Run some code in a new process and return what it told; else a ``reason`` and a ``message``.
+        """Run some code in a new process and return what it told; otherwise a ``reason`` and a ``message``.
 
         Parameters
         ----------

@@ -275,7 +275,7 @@ class Kind(str, metaclass=_Kinds):
         each
             The type of a generalized value, as `Domain.released_type` has it.
         typed
-            Whether values are typed; else all are text.
+            Whether values are typed; otherwise all are text.
         """
         return {name: each if typed and each is not None else pl.String()}
 

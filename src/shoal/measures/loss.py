@@ -33,11 +33,11 @@ class Loss:
     discernibility
         Sum of squared class sizes; a fully suppressed row counts as much as the whole table.
     average_class_size
-        Mean size of a class of equal rows, in units of k.
+        Mean size of a class of identical rows, in units of k.
     usefulness
         Mean diversity of the original values in a row type (Loukides and Shao 2007), summed over attributes.
     row_types
-        Number and sizes of the classes of equal rows.
+        Number and sizes of the classes of identical rows.
     by_attribute
         `gcp` of each quasi-identifier alone.
     bound

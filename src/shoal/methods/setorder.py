@@ -60,7 +60,7 @@ def shortened(
     """Return an order with a shorter way through each segment, by a local search; ends of segments stay.
 
     The paper has a genetic algorithm in its place. Where all records have equally many items, the way is
-    never longer than before in Hamming distances; else each item counts by `error_weights`.
+    never longer than before in Hamming distances; otherwise each item counts by `error_weights`.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def diverse_freeform(
     """
     if len(table.sensitive) > 1:
         circumstances.notes.append(
-            "there are several sensitive columns, so records hide in classes of equal rows, as with "
+            "there are several sensitive columns, so records hide in classes of identical rows, as with "
             "method 'groups'; more is lost than with one"
         )
         return diverse_groups(table, model, circumstances)

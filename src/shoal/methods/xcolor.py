@@ -29,7 +29,7 @@ Start = Annotated[
 FEW = 16
 """At how many classes repairs look first."""
 MOST_ROUNDS = 30
-"""So often classes that look the same, and together break the promise, are told apart."""
+"""How often classes that look identical, and together break the guarantee, are made different."""
 
 
 @dataclass(frozen=True)
