@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from leftovers import names, start, wait_for
 
-from shoal.files.staging import private_folder, staged_file, staged_folder
+from shoal.files.private_folders import private_folder
+from shoal.files.staging import staged_file, staged_folder
 from shoal.samples import hospital
 
 
@@ -99,7 +100,7 @@ def test_a_live_run_is_left_alone(tmp_path: Path) -> None:
         with staged_folder(tmp_path / "out2"):
             assert (folder / "a").exists()
         code = (
-            "import sys; from pathlib import Path; from shoal.files.staging import sweep; "
+            "import sys; from pathlib import Path; from shoal.files.private_folders import sweep; "
             "sweep(Path(sys.argv[1]))"
         )
         subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
