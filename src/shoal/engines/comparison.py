@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from narwhals.stable.v2.typing import IntoDataFrame
+
 from shoal.engines.runs import Outcome, Run, compare_runs, options_for
 from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
 from shoal.measures import headlines
@@ -138,7 +140,7 @@ class Comparison:
 
 
 def compare(
-    frame: Any,
+    frame: IntoDataFrame,
     schema: Schema,
     *,
     k: int | Sequence[int] = DEFAULT_K,

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
 
+from narwhals.stable.v2.typing import IntoDataFrame
+
 from shoal.base.randomness import checked_seed
 from shoal.engines.local import anonymize
 from shoal.engines.workers import DIED, Crew, tell
@@ -75,7 +77,7 @@ def options_for(model: Model, method: str, wanted: Mapping[str, Any]) -> dict[st
 
 
 def compare_runs(
-    frame: Any,
+    frame: IntoDataFrame,
     schema: Schema,
     runs: Sequence[Run],
     *,

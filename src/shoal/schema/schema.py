@@ -15,6 +15,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import tomli_w
+from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.base.fresh_columns import readable
 from shoal.base.markup import table_html
@@ -253,7 +254,7 @@ class Schema:
     @classmethod
     def infer(
         cls,
-        frame: Any,
+        frame: IntoDataFrame,
         *,
         quasi: Collection[str] = (),
         sensitive: Collection[str] = (),
@@ -351,7 +352,7 @@ class Schema:
         return tomli_w.dumps({"columns": {column.name: _column_table(column) for column in self.columns}})
 
 
-def as_frame(frame: Any) -> nw.DataFrame[Any]:
+def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
     """Return any frame that narwhals supports as one of its own.
 
     Raises

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.errors import InputError, unknown_column
 from shoal.kinds.encoding import to_polars
@@ -52,7 +53,7 @@ class Suggestion:
     unique_share: float
 
 
-def suggest(frame: Any) -> tuple[Suggestion, ...]:
+def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
     """Suggest a role and a kind for each column of any eager frame that narwhals supports.
 
     Judged by names and values; O(records x columns) expected, plus O(records) for each pair of a column of no
@@ -71,7 +72,7 @@ def suggest(frame: Any) -> tuple[Suggestion, ...]:
     )
 
 
-def warnings(frame: Any, schema: Schema) -> list[str]:
+def warnings(frame: IntoDataFrame, schema: Schema) -> list[str]:
     """Return one line for each column that would be released unchanged although it looks identifying.
 
     A line says why and what to do, never with a value of the table. A column that the schema does not mention
@@ -204,7 +205,7 @@ class _Facts(NamedTuple):
     odd_one_out: bool  # numbers but for one text
 
 
-def _read(frame: Any) -> pl.DataFrame:
+def _read(frame: IntoDataFrame) -> pl.DataFrame:
     """Return a frame with null wherever a value is missing."""
     data = as_frame(frame)
     return pl.DataFrame({name: _cells(data[name]) for name in data.columns})
