@@ -7,7 +7,8 @@ from shoal.auditing import Audit, audit
 from shoal.engines import anonymize
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 from shoal.files.reading import read_table
-from shoal.kinds.hierarchy import Hierarchy, Intervals, Prefixes
+from shoal.kinds.hierarchy import Hierarchy
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.measures import Loss
 from shoal.methods.dissimilarity_limits import Advice, advise
 from shoal.models import (
@@ -23,13 +24,12 @@ from shoal.models import (
     SetDiversity,
 )
 from shoal.models.patterns import Pattern
-from shoal.release import Release
+from shoal.release import BlockedRelease, Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
     from shoal.engines import (
-        BlockedRelease,
         ComparedRun,
         Comparison,
         Scan,
@@ -89,7 +89,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load what few need when it is asked for."""
+    """Load an engine on first use."""
     if name in __all__:
         return getattr(engines, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

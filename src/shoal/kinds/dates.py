@@ -18,9 +18,10 @@ from shoal.kinds import moments
 from shoal.kinds.domain import Attribute, Domain
 from shoal.kinds.groups import round_starts, span_labels
 from shoal.kinds.hierarchy import MISSING
-from shoal.kinds.kind import Kind, refuse, refuse_years
+from shoal.kinds.kind import refuse, refuse_years
 from shoal.kinds.ranges import RangeDomain, Scale, TimesDomain, positions_between
 from shoal.kinds.trees import TreeDomain
+from shoal.kinds.value_kind import ValueKind
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -31,7 +32,7 @@ _DAY = datetime.timedelta(days=1)
 _EPOCH = datetime.date(1970, 1, 1)
 
 
-class Dates(Kind, name="date"):
+class Dates(ValueKind, name="date"):
     """Days, and times of day where an auditor must see them."""
 
     __slots__ = ()
@@ -39,6 +40,9 @@ class Dates(Kind, name="date"):
     ordered: ClassVar[bool] = True
     measured: ClassVar[bool] = True
     unit: ClassVar[str] = " days"
+    settings: ClassVar[frozenset[str]] = frozenset({"hierarchy", "date_format"})
+    often_known: ClassVar[str] = "the day of an event"
+    known_if_sensitive: ClassVar[bool] = True
 
     def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
         if texts is not None:

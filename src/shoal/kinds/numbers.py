@@ -17,9 +17,10 @@ from shoal.errors import Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Domain
 from shoal.kinds.groups import round_starts, span_labels
-from shoal.kinds.kind import Kind, refuse
+from shoal.kinds.kind import refuse
 from shoal.kinds.ranges import RangeDomain, positions_between
 from shoal.kinds.released_numbers import NumberScale
+from shoal.kinds.value_kind import ValueKind
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -31,7 +32,7 @@ _FINEST = 1e-300
 _MOST_DIGITS = 15
 
 
-class Numbers(Kind, name="numeric"):
+class Numbers(ValueKind, name="numeric"):
     """Numbers of any type, read and written exactly."""
 
     __slots__ = ()
