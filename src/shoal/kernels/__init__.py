@@ -1,7 +1,7 @@
 """The only door to native code: typed functions over the compiled core, which trusts its arguments."""
 
 from shoal.kernels.classes import (
-    Classes,
+    ClassMoves,
     Closeness,
     Coloring,
     Component,
@@ -30,8 +30,8 @@ from shoal.kernels.geometry import (
     SET,
     TREE,
     Arrays,
+    CodeIntervals,
     Geometry,
-    Intervals,
     group_rows,
 )
 from shoal.kernels.graphs import (
@@ -55,15 +55,15 @@ __all__ = [
     "TREE",
     "Arrays",
     "BoxTree",
-    "Classes",
+    "ClassMoves",
     "Closeness",
+    "CodeIntervals",
     "Coloring",
     "Component",
     "ConsistencyGraph",
     "Cover",
     "Diversification",
     "Geometry",
-    "Intervals",
     "LabelCounts",
     "Matched",
     "Matching",

@@ -13,7 +13,7 @@ from shoal.kernels import _native
 from shoal.kernels.geometry import Geometry, specs
 
 
-class Classes:
+class ClassMoves:
     """Classes of at least k records, and moves between them that lower their cost.
 
     Parameters

@@ -94,7 +94,7 @@ def expansion(
         entropies=entropies(table) if measure == "em" else (),
         withheld=np.setdiff1d(np.arange(len(table)), kept),
     )
-    growth = _Growth(table, rows, model.k, TIGHTENING[effort], randomized, circumstances)
+    growth = _RowGrowth(table, rows, model.k, TIGHTENING[effort], randomized, circumstances)
     circumstances.progress("letting rows take in records", 0.0)
     if not isinstance(model, OneK):
         growth.take_in()
@@ -109,7 +109,7 @@ def expansion(
 
 
 @dataclass(frozen=True, eq=False)
-class _Growth:
+class _RowGrowth:
     """The steps in which rows grow; see `expansion`."""
 
     table: Table

@@ -97,29 +97,29 @@ def hiding(material: Material) -> Content:
 
 
 @dataclass(frozen=True, eq=False)
-class _Links:
+class _PossiblePairs:
     """Which records a row could belong to, and which rows a record; both ascending."""
 
     records: Callable[[int], NDArray[np.int64]]
     rows: Callable[[int], NDArray[np.int64]]
 
 
-def _links(recoding: Recoding, k: int) -> tuple[str, _Links]:
+def _links(recoding: Recoding, k: int) -> tuple[str, _PossiblePairs]:
     graph, types = recoding.graph, recoding.types
     if graph is not None:
         # The order within a row of the graph may tell for which record it was made first.
-        return "graph", _Links(
+        return "graph", _PossiblePairs(
             lambda row: np.sort(graph[row]).astype(np.int64),
             lambda record: np.flatnonzero((graph == record).any(axis=1)),
         )
     if recoding.assignment is None and np.bincount(types).min() >= k:
-        return "classes", _Links(
+        return "classes", _PossiblePairs(
             lambda row: np.flatnonzero(types == types[row]),
             lambda record: np.flatnonzero(types == types[record]),
         )
     pairs = list(zip(recoding.values, recoding.table.attributes, strict=True))
     box, n = recoding.box, len(recoding.table)
-    return "consistency", _Links(
+    return "consistency", _PossiblePairs(
         lambda row: np.flatnonzero(
             np.logical_and.reduce([v.covers(np.full(n, box[row]), a.codes) for v, a in pairs])
         ),
@@ -129,7 +129,7 @@ def _links(recoding: Recoding, k: int) -> tuple[str, _Links]:
     )
 
 
-def _around(links: _Links, start: int, known: set[int], most: int) -> list[int]:
+def _around(links: _PossiblePairs, start: int, known: set[int], most: int) -> list[int]:
     """Return records that are near a row: its own, then those of their rows, and so on."""
     found: dict[int, None] = {}
     waiting, seen = [start], {start}
