@@ -9,17 +9,17 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+from benchmarks.enlarging import enlarge
 from benchmarks.harness import acs, adult, line_chart, markdown_table, remembered, timed, write_page
 from shoal import Dissimilarity, InfeasibleError, KAnonymity, Schema
 from shoal.auditing.classes import Classes
 from shoal.auditing.proximity import proximity_of_classes
 from shoal.base.randomness import Randomness
 from shoal.measures.distances import distance_over
-from shoal.measures.loss import gcp
+from shoal.measures.gcp import gcp
 from shoal.measures.queries import draw_queries, query_error
 from shoal.methods import Circumstances, method_for
 from shoal.recoding import Recoding
-from shoal.samples import enlarge
 from shoal.table import Table
 
 QUERIES = 1000

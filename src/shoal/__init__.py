@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 from shoal.files.reading import read_table
-from shoal.kinds.hierarchy import Hierarchy, Intervals, Prefixes
+from shoal.kinds.hierarchy import Hierarchy
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.models import (
     KK,
     Concealment,

@@ -21,7 +21,7 @@ CARDS = """
 import alpha_k
 import shoal
 from shoal.models import suitable
-from shoal.web.promise import parameters_of, suitable as cards
+from shoal.web.planning import parameters_of, suitable as cards
 
 schema = shoal.Schema((shoal.Column("age", shoal.Role.QUASI), shoal.Column("ill", shoal.Role.SENSITIVE)))
 assert alpha_k.AlphaK in suitable(schema)

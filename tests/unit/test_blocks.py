@@ -21,7 +21,7 @@ from shoal.engines.disk_blocks import release_unit
 from shoal.engines.on_disk import anonymize_file
 from shoal.engines.workers import tell
 from shoal.errors import InfeasibleError, Reason
-from shoal.kinds.hierarchy import Prefixes
+from shoal.kinds.hierarchy_rules import Prefixes
 
 ASKED: list[range] = []
 

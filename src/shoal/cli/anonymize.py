@@ -18,7 +18,7 @@ from shoal.engines.spark_sessions import spark_session
 from shoal.engines.workspace import left_beside
 from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
-from shoal.measures import Loss
+from shoal.measures import Loss, headlines
 from shoal.models import Model, make_model, usual_model
 from shoal.release import RELEASE_FILES, BlockedRelease, Certificate, Format, Release
 from shoal.schema import Schema
@@ -161,6 +161,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             *_suppressed(made),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
+            *_other_measures(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *_items(loss),
             *([("left out", f"{made.left_out} records with missing values")] if made.left_out else []),
@@ -169,6 +170,15 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
     )
+
+
+def _other_measures(loss: Loss) -> list[tuple[str, str]]:
+    """Return what other measures say that belong into a summary."""
+    return [
+        (each.label or each.name, each.written(loss[each.name]))
+        for each in headlines()
+        if each.name != "gcp" and loss[each.name] is not None
+    ]
 
 
 def _made_by(made: Certificate) -> str:

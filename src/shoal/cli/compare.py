@@ -17,6 +17,7 @@ from shoal.engines import comparison
 from shoal.engines.comparison import ComparedRun
 from shoal.errors import InputError, Reason, listing
 from shoal.files.staging import staged_file
+from shoal.measures import headlines
 from shoal.report.comparison import comparison_page
 from shoal.report.panel import percent
 
@@ -82,18 +83,20 @@ def _row(number: int, run: ComparedRun, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _show(rows: Sequence[dict[str, Any]], chosen: int | None, output: Path) -> None:
+    measures = headlines()
+    headings = [each.heading or "" for each in measures]
     show_table(
         f"{len(rows)} ways to publish this table",
-        ("", "model", "method", "k", "loss (GCP)", "rows left", "highest risk", "seconds"),
+        ("", "model", "method", "k", *headings, "rows left", "highest risk", "seconds"),
         [
             (
                 f"{row['run']}{' *' if row['run'] == chosen else ''}",
                 *(row[name] for name in ("model", "method", "k")),
                 *(
-                    ("no release", "", "", "")
+                    ("no release", *[""] * (len(headings) + 2))
                     if row["gcp"] is None
                     else (
-                        f"{row['gcp']:.2%}",
+                        *(each.compared(row[each.name]) for each in measures),
                         row["concealment"],
                         percent(row["risk"]),
                         f"{row['seconds']:.1f}",

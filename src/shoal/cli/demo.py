@@ -14,7 +14,7 @@ from shoal.cli.output import out, progress, show_json
 from shoal.engines.scanning import combinations
 from shoal.files.staging import staged_file
 from shoal.files.writing import write_csv
-from shoal.kinds.hierarchy import Prefixes
+from shoal.kinds.hierarchy_rules import Prefixes
 from shoal.models import Freeform
 from shoal.samples import hospital
 from shoal.schema import Schema

@@ -40,7 +40,7 @@ def kinds_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, K
         for row in plain_columns(table).mapInArrow(look, "kinds string").collect():
             for name, text in json.loads(row["kinds"]).items():
                 kind = Kind(text)
-                found[name] = kind if found.get(name, kind) is kind else Kind.CATEGORICAL
+                found[name] = found.get(name, kind).united(kind)
     return found
 
 

@@ -31,6 +31,8 @@ class Items(Kind, name="items"):
     __slots__ = ()
 
     several: ClassVar[bool] = True
+    settings: ClassVar[frozenset[str]] = frozenset({"separator"})
+    often_known: ClassVar[str] = "some of a person's items"
 
     def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
         del texts

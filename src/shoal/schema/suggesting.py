@@ -230,7 +230,7 @@ def _facts(cells: pl.Series) -> _Facts:
     values = counts["value"].drop_nulls()
     kind = _kind(values)
     written = cells.dtype == pl.String
-    texts = values if written and kind is Kind.CATEGORICAL else values.clear().cast(pl.String)
+    texts = values if written and kind.any_text else values.clear().cast(pl.String)
     some = cells.drop_nulls().gather_every(len(cells) // _ENOUGH + 1) if len(texts) else texts
     return _Facts(
         kind=kind,
@@ -239,7 +239,7 @@ def _facts(cells: pl.Series) -> _Facts:
         records=len(cells),
         unique=int((counts["records"] == 1).sum()),
         text=len(texts) > 0,
-        whole=kind is Kind.NUMERIC and not (_matches(values, "[.eE]") if written else cells.dtype.is_float()),
+        whole=kind.numeric and not (_matches(values, "[.eE]") if written else cells.dtype.is_float()),
         form=next((form for form, pattern in _IDENTIFIERS.items() if _mostly(some, pattern)), None),
         odd_dates=_mostly(some, _ODD_DATES),
         odd_one_out=_mostly(some, _NUMBERS) and 2 < len(texts) == _matches(texts, _NUMBERS) + 1,
@@ -249,7 +249,7 @@ def _facts(cells: pl.Series) -> _Facts:
 def _kind(values: pl.Series) -> Kind:
     # If some texts are neither numbers nor dates, the others need not be looked at.
     some = infer_kind(nw.from_native(values.head(_ENOUGH), series_only=True))
-    return some if some is Kind.CATEGORICAL else infer_kind(nw.from_native(values, series_only=True))
+    return some if some.any_text else infer_kind(nw.from_native(values, series_only=True))
 
 
 def _matches(texts: pl.Series, pattern: str) -> int:
@@ -265,7 +265,7 @@ def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
     kind, share = facts.kind, facts.unique / max(facts.records, 1)
     years = any(_YEAR.intersection(words) for words in _readings(name))
     codes = rule is not None and facts.distinct <= rule.codes and not years
-    if codes and kind is Kind.NUMERIC:
+    if codes and kind.numeric:
         kind = Kind.CATEGORICAL
         why += "; its numbers are codes, not quantities, so it is categorical"
     elif facts.odd_dates:
@@ -279,12 +279,14 @@ def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Rule | N
     rule = _named(name, last)
     if facts.form is not None:
         return Role.IDENTIFIER, f"its values look like {facts.form}", rule
-    if (facts.kind is Kind.DATE or facts.odd_dates) and (rule is None or rule.role not in _ADVICE):
-        return Role.QUASI, "looks identifying: others may know the day of an event", None
+    kind = Kind.DATE if facts.odd_dates else facts.kind
+    known = Role.QUASI, f"looks identifying: others may know {kind.often_known}", None
+    if kind.known_if_sensitive and (rule is None or rule.role not in _ADVICE):
+        return known
     if rule is not None:
         return rule.role, f"its name suggests {rule.meaning}", rule
-    if facts.kind is Kind.ITEMS:
-        return Role.QUASI, "looks identifying: others may know some of a person's items", None
+    if kind.often_known:
+        return known
     enough = OFTEN_UNIQUE if facts.text else NEARLY_ALL
     if (facts.text or facts.whole) and facts.unique > enough * facts.records:
         return Role.IDENTIFIER, f"looks identifying: {_alone(facts)}", None
