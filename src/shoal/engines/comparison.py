@@ -20,7 +20,7 @@ PROVERS = ("exact",)
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A model, a method and a k, and what came of them.
+    """A run with a model, a method and a k, and its outcome.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class ComparedRun:
     certificate
         The certificate of the release; None if there is none.
     seconds
-        How long the run took.
+        Time that the run took.
     reason, message
-        Why there is no release, for programs and in words.
+        Why there is no release, as a code and in words.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class ComparedRun:
 
     @property
     def concealment(self) -> int | None:
-        """Number of rows that the least hidden record may have; None if there is no release."""
+        """Number of matches of the record that has the fewest; None if there is no release."""
         return None if self.certificate is None else self.certificate["audit"]["concealment"]
 
     @property
@@ -79,7 +79,7 @@ class ComparedRun:
         return float(self.certificate["audit"]["risks"]["prosecutor"]["highest"])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all that is known of the run as plain data."""
+        """Return the run as plain data."""
         return {
             "model": self.model,
             "method": self.method,
@@ -161,12 +161,12 @@ def compare(
     k
         Minimum crowd sizes.
     model
-        Names of privacy models; the usual one for such a table if omitted, and beside ``freeform`` also
+        Names of privacy models; the default of such a table if omitted, with ``freeform`` also
         ``k-anonymity``.
     method
         Names of methods; all that keep these models if omitted, without those for small tables only.
     limit
-        Time limit of a run in seconds; None for none.
+        Time limit of a run in seconds; None for no limit.
     jobs
         Number of runs at a time; one for each core if omitted.
     seed
@@ -243,7 +243,7 @@ def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> list[tuple[str, str, int]]:
-    """Return all that is asked for: model, method, k; methods go with the models that they keep."""
+    """Return all combinations of model, method and k, with the methods that each model has."""
     known = {name: METHODS[model_named(name)] for name in models}
     every = [method for of_model in known.values() for method in of_model]
     for method in methods:
@@ -266,7 +266,7 @@ def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> l
 def _planned(
     model: str, method: str, k: int, parameters: Mapping[str, Any], choices: Mapping[str, Any]
 ) -> Run | Outcome:
-    """Return the run, or why there cannot be one."""
+    """Return the run, or the outcome of one that is not possible."""
     try:
         made = make_model(model, {"k": k, **parameters})
         return Run(made, method, options_for(made, method, choices))
