@@ -38,7 +38,7 @@ class Excerpt:
     links: tuple[tuple[int, int], ...]
 
 
-def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int, most: int = MOST) -> Excerpt:
+def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int) -> Excerpt:
     """Return an excerpt around the first released row.
 
     Parameters
@@ -49,20 +49,18 @@ def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int, most: int = 
         The row of the recoding that each released row shows. It is a random order, so its first row is one
         that chance has picked.
     k
-        Number of rows among which each record is hidden.
-    most
-        How many records and rows there are at most.
+        The minimum crowd size.
     """
     kind, links = _links(recoding, k)
     records: list[int] = []
     for start in rows:
-        if len(records) >= most:
+        if len(records) >= MOST:
             break
-        records += _around(links, int(start), set(records), most - len(records))
+        records += _around(links, int(start), set(records), MOST - len(records))
     candidates = np.concatenate([links.rows(record) for record in records])
     shown, often = np.unique(candidates, return_counts=True)
     # Of the rows around these records, those that have most of their records here.
-    shown = shown[np.argsort(-often, kind="stable")[:most]]
+    shown = shown[np.argsort(-often, kind="stable")[:MOST]]
     linked = np.array([np.isin(records, links.records(int(row))) for row in shown]).T
     across, down = _orders(linked)
     pairs = np.argwhere(linked[across][:, down])
