@@ -25,9 +25,9 @@ def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any], k: int 
     schema
         What the columns are.
     weighed
-        What the table allows, as the task `weigh` tells it.
+        What the table allows, as the task `weigh` returns it.
     k
-        What is entered for k; None for the usual one.
+        The current k; None for the default.
     """
     entries: list[TagChild] = []
     for parameter, declared in fields_of(name, schema):
@@ -48,7 +48,9 @@ def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any], k: int 
         tags.div(entries, class_="fields"),
         ui.output_ui("delta_shown") if advised else None,
         tags.details(
-            tags.summary("How it is done"), tags.div(method, *_options(name), class_="fields"), class_="more"
+            tags.summary("Method and options"),
+            tags.div(method, *_options(name), class_="fields"),
+            class_="more",
         ),
         class_="parameters",
     )
@@ -58,7 +60,7 @@ def _options(model: str) -> list[TagChild]:
     """Return the fields for options of the model's methods."""
     fields: list[TagChild] = []
     for name, option in options_for(model).items():
-        hint = f"{option.help} Used by the methods that have it."
+        hint = f"{option.help} Not all methods use it."
         label = name.replace("_", " ").capitalize()
         if option.choices:
             fields.append(
@@ -77,8 +79,8 @@ def _crowd(declared: Parameter, k: int | None, records: int) -> Tag:
         "k",
         declared.label,
         k if k is not None and 2 <= k <= records else usual_k(records),
-        f"2 to {records:,}. {usual_k(records)} is a good start for tables that are published; a larger k "
-        "hides better, and loses more information.",
+        f"2 to {records:,}. {usual_k(records)} is a good start for public tables. A larger k protects "
+        "better and loses more information.",
         least=2,
         most=records,
         whole=True,
@@ -86,7 +88,7 @@ def _crowd(declared: Parameter, k: int | None, records: int) -> Tag:
 
 
 def usual_k(records: int) -> int:
-    """Return the k to begin with: 10, and less for few records, so that something is left to see."""
+    """Return the default k: 10, and less for few records, so that the release keeps some information."""
     return max(2, min(10, records // 10))
 
 
@@ -108,7 +110,7 @@ def _diversity(parameter: str, declared: Parameter, model: type[Model], weighed:
 
 
 def _field(name: str, declared: Parameter, model: type[Model], schema: Schema) -> TagChild:
-    """Return the field of a parameter, as it is declared."""
+    """Return the field of a parameter by its declaration."""
     assert declared.label is not None
     own = next(own for each, _, own in declarations(model) if each == name)
     if declared.widget == "tick":
