@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import adult, adult_schema, markdown_table, remembered, timed
 from shoal.kernels import RANGE, SET, Geometry
+from shoal.measures.gcp import gcp
 from shoal.measures.geometry import geometry
-from shoal.measures.loss import gcp
 from shoal.methods.greedy import lexicographic_order
 from shoal.methods.method import Circumstances
 from shoal.methods.sort_greedy import sort_greedy

@@ -18,7 +18,8 @@ from benchmarks.harness import (
     write_page,
 )
 from shoal import KAnonymity, Patterned, Schema, anonymize, kernels, read_table
-from shoal.measures.loss import row_types, usefulness
+from shoal.measures.row_types import row_types
+from shoal.measures.usefulness import usefulness
 from shoal.methods.suppression import Patterns, heuristic, improved
 from shoal.recoding import Recoding
 from shoal.table import Table

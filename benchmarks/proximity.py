@@ -15,7 +15,7 @@ from shoal.auditing.classes import Classes
 from shoal.auditing.proximity import proximity_of_classes
 from shoal.base.randomness import Randomness
 from shoal.measures.distances import distance_over
-from shoal.measures.loss import gcp
+from shoal.measures.gcp import gcp
 from shoal.measures.queries import draw_queries, query_error
 from shoal.methods import Circumstances, method_for
 from shoal.recoding import Recoding

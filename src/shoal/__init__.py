@@ -24,13 +24,12 @@ from shoal.models import (
     SetDiversity,
 )
 from shoal.models.patterns import Pattern
-from shoal.release import Release
+from shoal.release import BlockedRelease, Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
     from shoal.engines import (
-        BlockedRelease,
         ComparedRun,
         Comparison,
         Scan,
@@ -90,7 +89,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load what few need when it is asked for."""
+    """Load an engine on first use."""
     if name in __all__:
         return getattr(engines, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,10 +20,11 @@ from blockwise import PEOPLE, people
 
 import shoal
 from shoal import Freeform, InfeasibleError, InputError, InternalError, KAnonymity
-from shoal.engines import on_disk as large
+from shoal.engines import disk_blocks, disk_run
 from shoal.engines.on_disk import anonymize_file
 from shoal.errors import Reason
-from shoal.files.staging import private_folder, staged_file, staged_folder
+from shoal.files.private_folders import private_folder
+from shoal.files.staging import staged_file, staged_folder
 from shoal.samples import hospital
 
 ROLES = ("--quasi", "age,sex,zip", "--sensitive", "diagnosis", "--drop", "patient,name")
@@ -103,7 +104,7 @@ def test_an_impossible_seed_is_a_wrong_call(engine: str, seed: str, tmp_path: Pa
 def test_nothing_stays_after_a_final_refusal_of_a_worker(
     told: dict[str, str], error: type[Exception], table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large.Crew, "ask", lambda *_: told)
+    monkeypatch.setattr(disk_blocks.Crew, "ask", lambda *_: told)
     with pytest.raises(error):
         anonymize_file(table, PEOPLE, Freeform(k=2), table.parent / "out", block_rows=120)
     assert names(table.parent) == ["in.parquet"]
@@ -159,7 +160,7 @@ def test_what_stays_is_private_and_told_of(table: Path, error: BaseException) ->
 
 
 def test_a_worker_that_died_tells_what_stays(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large.Crew, "ask", lambda *_: {"reason": "died", "message": "signal 9"})
+    monkeypatch.setattr(disk_blocks.Crew, "ask", lambda *_: {"reason": "died", "message": "signal 9"})
     with pytest.raises(InputError, match="signal 9") as caught:
         anonymize_file(table, PEOPLE, Freeform(k=2), table.parent / "out")
     assert caught.value.reason is Reason.TOO_LARGE
@@ -175,14 +176,14 @@ def test_a_full_disk_is_no_bug(table: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     # While the table is spilled: nothing could go on from that, so nothing stays.
     with monkeypatch.context() as patched:
-        patched.setattr(large, "_append", full)
+        patched.setattr(disk_blocks.DiskBlocks, "append", full)
         with pytest.raises(InputError, match="no space left") as caught:
             anonymize_file(table, PEOPLE, Freeform(k=2), table.parent / "out")
         assert caught.value.reason is Reason.OUTPUT_UNWRITABLE
         assert names(table.parent) == ["in.parquet"]
     # While blocks are joined: what is finished is kept, and the message says so.
     with monkeypatch.context() as patched:
-        patched.setattr(large, "join", full)
+        patched.setattr(disk_run, "join", full)
         with pytest.raises(InputError, match="no space left") as caught:
             anonymize_file(table, PEOPLE, Freeform(k=2), table.parent / "out")
         assert str(table.parent / ".out.work") in str(caught.value)
@@ -333,7 +334,7 @@ def test_a_live_run_is_left_alone(tmp_path: Path) -> None:
         with staged_folder(tmp_path / "out2"):
             assert (folder / "a").exists()
         code = (
-            "import sys; from pathlib import Path; from shoal.files.staging import sweep; "
+            "import sys; from pathlib import Path; from shoal.files.private_folders import sweep; "
             "sweep(Path(sys.argv[1]))"
         )
         subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)

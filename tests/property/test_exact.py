@@ -19,8 +19,8 @@ from strategies import tables
 
 from shoal import Freeform, InputError, KAnonymity, Schema, anonymize
 from shoal.errors import Reason
+from shoal.measures.gcp import gcp
 from shoal.measures.geometry import geometry
-from shoal.measures.loss import gcp
 from shoal.methods import METHODS, Circumstances
 from shoal.table import Table
 

@@ -24,8 +24,8 @@ from strategies import tables
 
 from benchmarks.literal_sort_greedy import extra_costs, literal_sort_greedy
 from shoal import Freeform, Schema, read_table
+from shoal.measures.gcp import gcp
 from shoal.measures.geometry import geometry
-from shoal.measures.loss import gcp
 from shoal.methods.greedy import choosing_in, greedy, lexicographic_order
 from shoal.methods.growth import Growth, grow
 from shoal.methods.matching import CANDIDATES, TOGETHER, cheapest_together, matching

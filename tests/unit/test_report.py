@@ -29,8 +29,9 @@ from shoal import (
 )
 from shoal.kinds.generalized import Generalized
 from shoal.recoding import Recoding
-from shoal.report import excerpt, grouping
+from shoal.report import grouping
 from shoal.report.panel import percent
+from shoal.report.panels import hiding as excerpt
 from shoal.samples import hospital
 from shoal.table import Table
 

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.auditing.reading import ReleasedColumn
-from shoal.base.fresh_columns import rebuilt
+from shoal.base.fresh_columns import plain_type, rebuilt
 from shoal.errors import InputError
 from shoal.kinds import moments
 from shoal.kinds.domain import Attribute
@@ -367,7 +367,8 @@ def _cells(series: nw.Series[Any]) -> pl.Series:
     if cells.dtype == pl.Object:
         pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
         cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
-    cells = rebuilt(cells)  # of an extension type, the values that it is stored as
+    if plain_type(cells.dtype) != cells.dtype:
+        cells = rebuilt(cells)  # of an extension type, the values that it is stored as
     if isinstance(cells.dtype, pl.Categorical | pl.Enum) or cells.dtype == pl.Null:
         cells = cells.cast(pl.String)
     if cells.dtype == pl.String:

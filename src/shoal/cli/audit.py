@@ -9,8 +9,8 @@ import typer
 
 from shoal import Audit
 from shoal import audit as auditor
-from shoal.cli import options
-from shoal.cli.declared import FILES, MODEL, model_parameters, takes
+from shoal.cli import loading, options
+from shoal.cli.declared import model_parameters, takes
 from shoal.cli.output import out, show_facts, show_json, verdict
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
@@ -19,44 +19,16 @@ from shoal.release import read_key
 from shoal.schema import Schema
 
 
-@takes(load=options.TABLE, parameters=model_parameters())
+@takes(load=loading.TABLE, parameters=model_parameters())
 def audit(
-    load: options.Loading,
+    load: loading.Loading,
     parameters: dict[str, Any],
     released: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released table.")],
     model: options.ModelName = None,
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            "--key", help="key.csv: also check each row against its own record.", rich_help_panel=FILES
-        ),
-    ] = None,
-    may_leave_out: Annotated[
-        bool,
-        typer.Option(
-            "--may-leave-out",
-            help="The release may have fewer rows than the original has records.",
-            rich_help_panel=MODEL,
-        ),
-    ] = False,
-    posterior: Annotated[
-        float | None,
-        typer.Option(
-            "--posterior",
-            metavar="SECONDS",
-            help="Also estimate, for this long, how likely the strongest attacker guesses right.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    population: Annotated[
-        Path | None,
-        typer.Option(
-            "--population",
-            help="Table of everyone who could be in the original, for the risk from an attacker who does not "
-            "know who is.",
-            rich_help_panel=FILES,
-        ),
-    ] = None,
+    key: options.Key = None,
+    may_leave_out: options.MayLeaveOut = False,
+    posterior: options.Posterior = None,
+    population: options.Population = None,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,

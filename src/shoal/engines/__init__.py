@@ -1,4 +1,4 @@
-"""Engines: who runs a method on a table."""
+"""Engines: they run a method on a table in memory, in blocks on disk, or with Spark."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from shoal.engines.local import anonymize
 
 if TYPE_CHECKING:
     from shoal.engines.comparison import ComparedRun, Comparison, compare
-    from shoal.engines.on_disk import BlockedRelease, anonymize_file
+    from shoal.engines.on_disk import anonymize_file
     from shoal.engines.scanning import Scan, scan
     from shoal.engines.spark import SparkRelease, anonymize_spark
     from shoal.engines.spark_sessions import spark_session
 
 __all__ = [
-    "BlockedRelease",
     "ComparedRun",
     "Comparison",
     "Scan",
@@ -29,7 +28,6 @@ __all__ = [
 ]
 
 _LATE = {
-    "BlockedRelease": "on_disk",
     "ComparedRun": "comparison",
     "Comparison": "comparison",
     "Scan": "scanning",
@@ -40,7 +38,7 @@ _LATE = {
     "scan": "scanning",
     "spark_session": "spark_sessions",
 }
-"""In which module each name is that is loaded when it is asked for: most tables need one engine only."""
+"""The module of each name that is loaded on first use, because most tables need one engine only."""
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal.engines.runs import Outcome, Run, compare_runs, options_for
 from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
+from shoal.measures import headlines
 from shoal.methods import METHODS, Progress, options_of, silent
 from shoal.models import Freeform, KAnonymity, declarations, in_order, make_model, model_named, usual_model
 from shoal.schema import Schema
@@ -57,8 +58,13 @@ class ComparedRun:
 
     @property
     def gcp(self) -> float | None:
-        """Information loss; None if there is no release."""
-        return None if self.certificate is None else float(self.certificate["loss"]["gcp"])
+        """Information loss by GCP; None if there is no release."""
+        figure: float | None = self.figure("gcp")
+        return figure
+
+    def figure(self, measure: str) -> Any:
+        """Return the figure of a measure of information loss, by its name; None if there is none."""
+        return None if self.certificate is None else self.certificate["loss"].get(measure)
 
     @property
     def concealment(self) -> int | None:
@@ -79,7 +85,7 @@ class ComparedRun:
             "method": self.method,
             "k": self.k,
             "way": f"{self.model}, {self.method}",
-            "gcp": self.gcp,
+            **{each.name: self.figure(each.name) for each in headlines()},
             "concealment": self.concealment,
             "risk": self.risk,
             "seconds": self.seconds,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, Reason, listing
-from shoal.files import staging
+from shoal.files import private_folders, staging
 from shoal.files.binary import PARQUET
 from shoal.files.formats import format_of
 from shoal.files.streams import open_source
@@ -117,7 +117,7 @@ def private_folder(session: SparkSession, beside: str | os.PathLike[str]) -> Ite
     if not is_remote(beside):
         target = Path(os.path.realpath(beside))
         target.parent.mkdir(parents=True, exist_ok=True)
-        with staging.private_folder(target) as folder:
+        with private_folders.private_folder(target) as folder:
             yield address_of(folder)
         return
     parent, _, name = str(beside).rstrip("/").rpartition("/")

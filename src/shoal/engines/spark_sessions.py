@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from shoal.engines.workers import PARALLEL, failure
 from shoal.errors import InputError, Reason
-from shoal.files.staging import private_folder
+from shoal.files.private_folders import private_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

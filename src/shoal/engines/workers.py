@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, Reason, ShoalError
+from shoal.measures.measure import added_modules
 
 DIED = "died"
 """The reason why there is no answer if a process came to an end without one."""
@@ -51,12 +52,19 @@ class Crew:
         task
             What stdin holds.
         """
+        # Measures that were added are loaded there, too, and left out where their module is not found.
+        load = "".join(f"with suppress(ImportError): import {name}\n" for name in added_modules())
         # Not multiprocessing, which runs the caller's script again and so needs it to be written for that.
         with self._lock:
             if self._stopped:
                 return {"reason": "stopped", "message": "was not begun"}
             process = subprocess.Popen(
-                [sys.executable, "-P", "-c", code],  # modules in the user's folder are none of ours
+                [
+                    sys.executable,
+                    "-P",
+                    "-c",
+                    f"from contextlib import suppress\n{load}{code}",
+                ],  # modules in the user's folder are none of ours
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

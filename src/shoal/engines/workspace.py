@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shoal.errors import InputError, Reason
-from shoal.files.staging import remove_folder
+from shoal.files.private_folders import is_at, lock_file, remove_folder
 from shoal.methods import Progress
 
 MANIFEST, PLAN = "manifest.json", "plan.pickle"
@@ -217,20 +217,17 @@ def _empty(folder: Path) -> None:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Keep other processes from working in the same folder; a process that dies lets go of it."""
-    import fcntl  # late: not every system has it, and only this engine needs it
-
-    taken = _exists(f"another process is at work in {folder}; wait for it, or name another folder", "work")
     path = folder / _LOCK
     with _errors_named(folder):
         lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise taken from None
-        # A run that ended meanwhile has removed the folder with the lock in it.
-        if not os.path.lexists(path) or not os.path.samestat(os.fstat(lock), path.lstat()):
-            raise taken
+        with _errors_named(folder):
+            # A run that ended meanwhile has removed the folder with the lock in it.
+            ours = lock_file(lock) and is_at(lock, path)
+        if not ours:
+            raise _exists(
+                f"another process is at work in {folder}; wait for it, or name another folder", "work"
+            )
         yield
     finally:
         os.close(lock)

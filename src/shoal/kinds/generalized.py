@@ -17,6 +17,7 @@ from shoal.kinds.domain import Codes, Domain
 if TYPE_CHECKING:
     from shoal.base.ragged import Subsets
     from shoal.kernels import Intervals
+    from shoal.kinds.items import Worlds
 
 
 class Generalized(ABC):
@@ -101,6 +102,10 @@ class Generalized(ABC):
     def mean_width(self, shown: NDArray[np.integer[Any]]) -> float | None:
         """Return how wide those shown are on average, in units of the values; None if they have no width."""
         del shown
+        return None
+
+    def of_items(self) -> Worlds | None:
+        """Return these if they generalize sets of items, for figures about items; None otherwise."""
         return None
 
     def is_exact(self) -> NDArray[np.bool_]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import narwhals.stable.v2 as nw
@@ -279,6 +280,46 @@ class Kind(str, metaclass=_Kinds):
     def up_to(self, values: pl.Series, bound: Any) -> int:
         """Return how many ascending values are not above a bound, without the missing one."""
         return int((values <= bound).sum())
+
+    def group_starts(
+        self, domain: Domain, counts: NDArray[np.int64], least: int, most: int
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the codes at which groups of neighbours may begin, and how the value there is written.
+
+        Parameters
+        ----------
+        domain
+            Values that are in an order.
+        counts
+            How many records have each code.
+        least
+            The minimum number of records of a group: no fewer records may decide where groups begin.
+        most
+            About how many groups there may be.
+        """
+        del counts, least
+        step = max(1, -(-domain.known // most))
+        yield from ((code, domain.labels[code]) for code in range(step, domain.known, step))
+
+    def group_labels(self, domain: Domain, starts: Sequence[int], names: Sequence[str]) -> list[str]:
+        """Return what groups of neighbours are called.
+
+        Parameters
+        ----------
+        domain
+            Values that are in an order.
+        starts
+            The code at which each group begins, 0 for the first.
+        names
+            How the values are written at which all but the first begin.
+        """
+        del names
+        return [
+            domain.labels[begin]
+            if end - begin == 1
+            else f"{domain.labels[begin]} to {domain.labels[end - 1]}"
+            for begin, end in pairwise([*starts, domain.known])
+        ]
 
     def read_released(
         self, frame: nw.DataFrame[Any], attribute: Attribute

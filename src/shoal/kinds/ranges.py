@@ -86,6 +86,13 @@ class RangeDomain(Domain):
     def geometry(self, weight: float) -> Geometry:
         return Geometry(RANGE, weight, len(self), self.positions)
 
+    def lm_geometry(self, weight: float) -> Geometry:
+        """Return costs by how many values an interval contains, wherever these lie."""
+        ranks = np.arange(len(self)) / max(len(self) - 1, 1)
+        if self.missing is not None:
+            ranks[self.missing] = 2.0
+        return Geometry(RANGE, weight, len(self), ranks)
+
     def expected_costs(self, counts: NDArray[np.int64], k: int) -> NDArray[np.float64]:
         # A gap between two values counts when all records lie beyond it.
         gaps, below = np.diff(self.positions), np.cumsum(counts / counts.sum())[:-1]

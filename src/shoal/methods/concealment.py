@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason
 from shoal.kernels import OwnRows
+from shoal.measures import MEASURES
 from shoal.measures.geometry import costs, entropies, geometry, refuse_items
-from shoal.measures.loss import em_of_rows, lm_of_rows, ncp
 from shoal.methods.diversity import WIDEST
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Effort, Option, keeps
@@ -25,12 +25,6 @@ from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
 
 Measure = Annotated[Literal["gcp", "lm", "em"], Option("Information loss to keep small.")]
-MEASURES: dict[str, Callable[[Recoding], NDArray[np.float64]]] = {
-    "gcp": ncp,
-    "lm": lm_of_rows,
-    "em": em_of_rows,
-}
-"""What rows are kept small by: the loss of each row, by the name of the measure."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +160,8 @@ def subsets(
     InputError
         If there are too many sets, or anything is promised about sensitive values.
     """
-    loss = MEASURES[measure]
+    loss = MEASURES[measure].of_rows
+    assert loss is not None
     kept = _kept(table, model, circumstances)
     require_feasible(table, model, kept)
     refuse_items(table)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InputError, InternalError, Reason
+from shoal.measures.gcp import ncp
 from shoal.measures.geometry import refuse_items
-from shoal.measures.loss import ncp
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Seconds, keeps
 from shoal.models import Freeform

@@ -7,6 +7,7 @@ from typing import Any
 from htmltools import HTML, Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
+from shoal.measures import headlines
 from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
 from shoal.web import parts
@@ -140,6 +141,11 @@ def _comparison_lines(runs: tuple[Run, ...]) -> list[Tag]:
         "privacy model": [_promise_words(run) for run in runs],
         "method": [each["method"] for each in found],
         "information loss": [_bar(loss / worst, percent(loss)) for loss in losses],
+        **{
+            each.heading or "": [each.compared(e["loss"].get(each.name)) for e in found]
+            for each in headlines()
+            if each.name != "gcp"
+        },
         "fewest matches of a record": [f"{each['audit']['concealment']:,}" for each in found],
         "highest risk": [percent(each["audit"]["risks"]["prosecutor"]["highest"]) for each in found],
         "time": [f"{each['seconds']:.1f} s" for each in found],

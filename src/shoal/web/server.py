@@ -21,10 +21,10 @@ import uvicorn
 from shiny import App
 
 from shoal.errors import InputError, Reason
+from shoal.files.private_folders import private_folder
 from shoal.web import LOOPBACK
 from shoal.web.app import application, inline_scripts
 from shoal.web.guard import Guard
-from shoal.web.leftovers import private_folder, sweep
 from shoal.web.messages import Conversation
 
 
@@ -55,13 +55,11 @@ def serve(
         If it is not possible to listen there.
     """
     token = secrets.token_urlsafe(32)
-    parent = Path(tempfile.gettempdir())
-    sweep(parent)
     with (
         closing(_listening(host, port)) as listening,
         _ending_by_hangup(),
         _for_us_alone(),
-        private_folder(parent) as folder,
+        private_folder(Path(tempfile.gettempdir(), "shoal-page")) as folder,
         _temporary_files_in(folder),
     ):
         taken = listening.getsockname()[1]

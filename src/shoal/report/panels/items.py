@@ -9,29 +9,26 @@ from numpy.typing import NDArray
 
 from shoal.kinds.domain import Attribute
 from shoal.kinds.items import Worlds
-from shoal.measures import ItemsLoss
-from shoal.report.chart import WIDTH, Chart, axis, values
-from shoal.report.panel import Material, Panel, number, percent, plural
-from shoal.report.utility import LEAST, before_and_after
+from shoal.measures.items import ItemsLoss, columns_of_items
+from shoal.report.chart import WIDTH, Chart, axis, before_and_after, values
+from shoal.report.grouping import LEAST
+from shoal.report.panel import Content, Material, in_memory, number, percent, plural, report_panel
 
 MOST_BARS = 12
 MOST_DOTS = 400
 """So many items are drawn, the most frequent ones."""
 
 
-def items(material: Material) -> Panel | None:
+@report_panel("items", "Items before and after", applies=in_memory, place=80)
+def items(material: Material) -> Content | None:
     """Return the panel on how often items are published; None if there are none that can be told."""
-    detail = material.detail
-    if detail is None:
-        return None
+    detail = material.held
     recoding = detail.recoding
     least = max(LEAST, material.model.crowd)
     charts: list[Chart] = []
     facts: list[tuple[str, str]] = []
     data: dict[str, Any] = {}
-    for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
-        if not isinstance(generalized, Worlds):
-            continue
+    for attribute, generalized in columns_of_items(recoding):
         name, names = attribute.column.name, generalized.domain.names
         before = _counts(generalized, attribute.codes, sets=True)
         after = _counts(generalized, recoding.box, sets=False)
@@ -49,9 +46,7 @@ def items(material: Material) -> Panel | None:
         }
     if not data:
         return None
-    return Panel(
-        "items",
-        "Items before and after",
+    return Content(
         paragraphs=(
             "In how many records an item occurs, and in how many rows it is published as a base item: what "
             "somebody would count who has only the release and takes base items for true. Only items are "

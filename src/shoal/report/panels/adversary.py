@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.auditing.posterior import Distribution
 from shoal.base.tally import Often, tally
 from shoal.report.chart import WIDTH, Chart, Spec, axis, promised, values
-from shoal.report.panel import Grid, Material, Panel, number, percent
+from shoal.report.panel import Content, Grid, Material, number, percent, report_panel
 
 KNOWS_ONE = "knows one person"
 KNOWS_ALL = "knows everybody"
@@ -18,7 +18,8 @@ MOST_BINS = 12
 SHARES = np.linspace(0.0, 1.0, 51)
 
 
-def adversary(material: Material) -> Panel:
+@report_panel("adversary", "The adversary's view", place=20)
+def adversary(material: Material) -> Content:
     """Return the panel on how well people are hidden."""
     found, k = material.audit, material.model.crowd
     one = _some(found.consistency.rows_of_record, found.consistency.records_often)
@@ -36,9 +37,7 @@ def adversary(material: Material) -> Panel:
         who: _quantiles(1.0 / sizes, people, SHARES).tolist() for who, (sizes, people) in crowds.items()
     }
     link = None if found.posterior is None else found.posterior.link
-    return Panel(
-        "adversary",
-        "The adversary's view",
+    return Content(
         paragraphs=(
             "Imagine somebody who knows all quasi-identifiers of a person in this table and looks for the "
             "person's row. Every released row that fits could be it."

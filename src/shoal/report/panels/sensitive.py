@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from shoal.auditing.classes import BINS, Diversity
 from shoal.auditing.proximity import Proximity
 from shoal.report.chart import WIDTH, Chart, axis, promised, values
-from shoal.report.panel import Grid, Material, Panel, number, percent
+from shoal.report.panel import Content, Grid, Material, number, percent, report_panel
 
 
-def sensitive(material: Material) -> Panel | None:
+@report_panel("sensitive", "Sensitive values", place=30)
+def sensitive(material: Material) -> Content | None:
     """Return the panel on sensitive columns; None if there are none, or no crowds to look into."""
     found, model = material.audit, material.model
     columns, crowd = found.diversity_around, "the rows that a person fits"
@@ -23,9 +24,7 @@ def sensitive(material: Material) -> Panel | None:
     near = [_shares(each.crowds_by_risk()) for each in found.proximity_around]
     table = () if material.detail is None else material.detail.recoding.table.sensitive
     overall = {each.name: float(np.bincount(each.codes).max() / len(each.codes)) for each in table}
-    return Panel(
-        "sensitive",
-        "Sensitive values",
+    return Content(
         paragraphs=(
             "Nobody has to find a row to learn something: if most rows that could be a person's carry the "
             "same sensitive value, the person probably has it."

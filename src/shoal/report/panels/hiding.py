@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.recoding import Recoding
 from shoal.report.chart import WIDTH, Chart, axis, values
-from shoal.report.panel import Material, Panel, plural
+from shoal.report.panel import Content, Material, in_memory, plural, report_panel
 
 MOST = 30
 """How many records and rows an excerpt has at most."""
@@ -69,11 +69,10 @@ def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int, most: int = 
     return Excerpt(kind, len(across), len(down), tuple((int(a), int(b)) for a, b in pairs))
 
 
-def hiding(material: Material) -> Panel | None:
-    """Return the panel with a picture of who hides among whom; None without detail."""
-    detail = material.detail
-    if detail is None:
-        return None
+@report_panel("hiding", "Who hides among whom", applies=in_memory, place=40)
+def hiding(material: Material) -> Content:
+    """Return the panel with a picture of who hides among whom."""
+    detail = material.held
     excerpt = excerpt_of(detail.recoding, detail.rows, material.model.crowd)
     words = {
         "classes": "Rows of one class look the same, so each could belong to each record of the class.",
@@ -81,9 +80,7 @@ def hiding(material: Material) -> Panel | None:
         "Which of its rows is a record's own was drawn at random.",
         "consistency": "A line leads to each row that fits the record in all quasi-identifiers.",
     }[excerpt.kind]
-    return Panel(
-        "hiding",
-        "Who hides among whom",
+    return Content(
         paragraphs=(
             f"An excerpt that chance has picked: {plural(excerpt.records, 'record')} and "
             f"{plural(excerpt.rows, 'row')}. "
