@@ -233,7 +233,7 @@ def _column_card(place: int, column: dict[str, Any]) -> Tag:
         tags.div(
             tags.h3(column["name"]),
             tags.p(f"{column['distinct']:,} values{missing}", class_="hint"),
-            tags.p(column["reason"], class_="reason"),
+            tags.p(f"{column['reason'][:1].upper()}{column['reason'][1:]}.", class_="reason"),
             class_="about",
         ),
         tags.div(
