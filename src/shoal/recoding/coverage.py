@@ -1,4 +1,4 @@
-"""Who could be whose: the graph of records and the rows around them, and which pairs are matches."""
+"""The consistency graph of records and the rows that cover them, and which pairs are matches."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ class MatchCounts:
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data; the worst are the least numbers of matches that records have."""
         counts, records = tally(self.matches_of_record, self.records_often)
-        everybody = int(records.sum())
+        total = int(records.sum())
         return {
             "perfect": self.perfect,
             "unmatched_records": self.unmatched_records,
             "unmatched_rows": self.unmatched_rows,
             "concealment": self.concealment,
-            "matches_per_row": int(self.matches_of_row.min(initial=everybody)),
+            "matches_per_row": int(self.matches_of_row.min(initial=total)),
             **({} if self.components is None else {"components": self.components}),
             "worst": [
                 {"matches": int(m), "records": int(r)} for m, r in zip(counts[:5], records[:5], strict=True)
@@ -86,7 +86,7 @@ class MatchCounts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Matches(MatchCounts):
-    """Which rows could be whose, to an adversary who knows every record (Tassa et al. 2012, Definition 6).
+    """The matches of each record, for an attacker who knows every record (Tassa et al. 2012, Definition 6).
 
     A row is a match of a record if some perfect matching of records and consistent rows pairs the two; where
     there is no perfect one, if some maximum matching does.

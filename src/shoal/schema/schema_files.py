@@ -108,6 +108,6 @@ def _hierarchy_from(value: Any, path: Path, wrong: Callable[[str], InputError]) 
             case {"levels": list(rows), **rest} if not rest:
                 return Hierarchy.from_levels([[str(label) for label in row] for row in rows])
     raise wrong(
-        f"hierarchy {value!r} is unknown; give the name of a file or one of "
+        f"hierarchy {value!r} is not understood; give the name of a file or one of "
         "{intervals = [5, 10]}, {prefixes = [3, 2]}, {levels = [[value, level 1, ..., top], ...]}"
     )

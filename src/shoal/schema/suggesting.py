@@ -125,8 +125,9 @@ _RULES = (
         apellido"""),
     _Rule(_I, "a number that identifies a person", 0, """ssn social-security passport license mrn
         medical-record record-number case-number insurance-number account iban credit-card card-number
-        patient-id person-id user-id customer-id client-id subject-id member-id record-id employee-id student-id
-        case-id tax-id dni nif nie nir ausweis steuernummer versichertennummer patientennummer fallnummer konto pasaporte"""),
+        patient-id person-id user-id customer-id client-id subject-id member-id record-id employee-id
+        student-id case-id tax-id dni nif nie nir ausweis steuernummer versichertennummer patientennummer
+        fallnummer konto pasaporte"""),
     _Rule(_I, "a way to reach a person", 0, """email e-mail mail phone telephone tel mobile fax address street
         ip mac-address imei url website uuid guid photo lat latitude lon longitude gps strasse hausnummer
         anschrift adresse telefon handy kennzeichen rue courriel direccion calle telefono correo"""),
