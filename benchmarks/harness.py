@@ -16,8 +16,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from benchmarks.enlarging import enlarge
 from shoal import Schema, read_table
-from shoal.samples import enlarge
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"

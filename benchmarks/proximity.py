@@ -9,6 +9,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+from benchmarks.enlarging import enlarge
 from benchmarks.harness import acs, adult, line_chart, markdown_table, remembered, timed, write_page
 from shoal import Dissimilarity, InfeasibleError, KAnonymity, Schema
 from shoal.auditing.classes import Classes
@@ -19,7 +20,6 @@ from shoal.measures.gcp import gcp
 from shoal.measures.queries import draw_queries, query_error
 from shoal.methods import Circumstances, method_for
 from shoal.recoding import Recoding
-from shoal.samples import enlarge
 from shoal.table import Table
 
 QUERIES = 1000

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct Variety {
   bool any() const { return frequency_l > 0 || distinct > 0 || entropy > 0; }
   // With half of the rounding that the audit accepts.
   Variety eased() const;
+};
+
+// The labels of all records in one sensitive column.
+struct Sensitive {
+  std::span<const std::int32_t> codes;
+  std::int32_t size;  // codes are 0 .. size - 1
 };
 
 using Crowd = std::vector<std::pair<std::int32_t, std::int32_t>>;  // label, how often; ascending

@@ -5,6 +5,7 @@
 
 namespace shoal {
 
+void bind_baselines(nanobind::module_& module);
 void bind_classes(nanobind::module_& module);
 void bind_consistency(nanobind::module_& module);
 void bind_graphs(nanobind::module_& module);

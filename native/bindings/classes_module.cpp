@@ -8,14 +8,11 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/specs.hpp"
-#include "classes/agglomeration.hpp"
 #include "classes/classes.hpp"
 #include "classes/closeness.hpp"
 #include "classes/coloring.hpp"
 #include "classes/cut.hpp"
-#include "classes/forest.hpp"
 #include "classes/mondrian.hpp"
-#include "classes/unification.hpp"
 #include "patterns/pattern_cover.hpp"
 #include "patterns/pattern_search.hpp"
 
@@ -37,8 +34,7 @@ auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
                  const std::vector<SensitiveSpec>& sensitive, std::int64_t k, double frequency_l,
                  std::int64_t distinct, double entropy, bool relaxed) {
   const auto attributes = attributes_of(specs);
-  std::vector<Sensitive> columns;
-  for (const auto& [values, size] : sensitive) columns.push_back({view(values), size});
+  const auto columns = columns_of(sensitive);
   const std::int64_t rows = count_rows(codes);
   return give(without_lock([&] {
     return mondrian(view(codes), rows, attributes, columns, k, {frequency_l, distinct, entropy}, relaxed);
@@ -76,57 +72,6 @@ class ClassesPy {
   std::vector<Attribute> attributes_;
   std::optional<Classes> classes_;
 };
-
-// An agglomeration together with all that it refers to.
-class AgglomerationPy {
- public:
-  AgglomerationPy(Matrix codes, Array<std::int32_t> copies, std::vector<AttributeSpec> specs,
-                  const std::vector<Array<double>>& counts, std::int32_t k)
-      : codes_(std::move(codes)), copies_(std::move(copies)), specs_(std::move(specs)) {
-    count_rows(codes_);
-    nb::gil_scoped_release release;
-    attributes_ = attributes_of(specs_);
-    costs_.emplace(attributes_, views(counts));
-    agglomeration_.emplace(view(codes_), view(copies_), *costs_, k);
-  }
-
-  std::int64_t advance(std::int64_t pairs) {
-    nb::gil_scoped_release release;
-    return agglomeration_->advance(pairs);
-  }
-  auto classes() const { return give(agglomeration_->classes()); }
-
- private:
-  Matrix codes_;
-  Array<std::int32_t> copies_;
-  std::vector<AttributeSpec> specs_;
-  std::vector<Attribute> attributes_;
-  std::optional<ClosureCosts> costs_;
-  std::optional<Agglomeration> agglomeration_;
-};
-
-auto forest_py(const Matrix& codes, const Array<std::int32_t>& copies,
-               const std::vector<AttributeSpec>& specs, const std::vector<Array<double>>& counts,
-               std::int32_t k) {
-  count_rows(codes);
-  return give(without_lock([&] {
-    const auto attributes = attributes_of(specs);
-    return forest(view(codes), view(copies), ClosureCosts(attributes, views(counts)), k);
-  }));
-}
-
-auto unify_py(const Matrix& codes, const Array<std::int32_t>& class_of,
-              const std::vector<AttributeSpec>& specs, const std::vector<Array<double>>& counts,
-              const std::vector<SensitiveSpec>& sensitive, double diversity, double weight) {
-  count_rows(codes);
-  return give(without_lock([&] {
-    const auto attributes = attributes_of(specs);
-    std::vector<Sensitive> columns;
-    for (const auto& [values, size] : sensitive) columns.push_back({view(values), size});
-    return unify(view(codes), view(class_of), ClosureCosts(attributes, views(counts)), columns, diversity,
-                 weight);
-  }));
-}
 
 using RankedSpec = std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>>;
 // kind, weight, diameter, numbers, steps: see closeness.hpp
@@ -249,15 +194,6 @@ void bind_classes(nb::module_& module) {
       .def("cost", &PatternSearchPy::cost)
       .def("pattern_of", &PatternSearchPy::pattern_of);
   module.def("cut", &cut_py, "codes"_a, "attributes"_a, "k"_a);
-  nb::class_<AgglomerationPy>(module, "Agglomeration")
-      .def(nb::init<Matrix, Array<std::int32_t>, std::vector<AttributeSpec>,
-                    const std::vector<Array<double>>&, std::int32_t>(),
-           "codes"_a, "copies"_a, "attributes"_a, "counts"_a, "k"_a)
-      .def("advance", &AgglomerationPy::advance, "pairs"_a)
-      .def("classes", &AgglomerationPy::classes);
-  module.def("forest", &forest_py, "codes"_a, "copies"_a, "attributes"_a, "counts"_a, "k"_a);
-  module.def("unify", &unify_py, "codes"_a, "class_of"_a, "attributes"_a, "counts"_a, "sensitive"_a,
-             "diversity"_a, "weight"_a);
   nb::class_<ClassesPy>(module, "Classes")
       .def(nb::init<Matrix, std::vector<AttributeSpec>, const Array<std::int32_t>&, std::int32_t>(),
            "codes"_a, "attributes"_a, "class_of"_a, "k"_a)

@@ -294,22 +294,18 @@ class RingPy {
   std::optional<Ring> ring_;
 };
 
-auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key, bool backtracking,
-             double seconds) {
-  auto walked = without_lock([&] {
+auto walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key) {
+  return give(without_lock([&] {
     RandomWords random(view(key));
-    const auto degree = static_cast<std::int32_t>(members.shape(1));
-    return backtracking ? backtracking_assignment(view(members), degree, which, random, seconds)
-                        : random_assignment(view(members), degree, which, random);
-  });
-  return std::tuple(give(std::move(walked.assignment)), walked.steps, walked.assigned);
+    return random_assignment(view(members), static_cast<std::int32_t>(members.shape(1)), which, random);
+  }));
 }
 
 }  // namespace
 
 void bind_graphs(nb::module_& module) {
   module.def("cheapest_assignment", &cheapest_assignment_py, "starts"_a, "columns"_a, "costs"_a, "count"_a);
-  module.def("walk", &walk_py, "members"_a, "which"_a, "key"_a, "backtracking"_a, "seconds"_a);
+  module.def("walk", &walk_py, "members"_a, "which"_a, "key"_a);
   module.def("chain", &chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
   nb::class_<BoxTreePy>(module, "BoxTree")
       .def(nb::init<Matrix, std::vector<AttributeSpec>, std::int32_t>(), "codes"_a, "attributes"_a, "room"_a)

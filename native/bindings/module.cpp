@@ -7,6 +7,7 @@
 
 NB_MODULE(_native, module) {
   module.attr("ROUNDING") = shoal::kRounding;
+  shoal::bind_baselines(module);
   shoal::bind_classes(module);
   shoal::bind_consistency(module);
   shoal::bind_graphs(module);

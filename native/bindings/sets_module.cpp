@@ -1,17 +1,14 @@
 // What the compiled core offers for sets of items.
 
-#include <nanobind/stl/tuple.h>
-
 #include <algorithm>
 #include <tuple>
 
 #include "base/random_words.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
+#include "bindings/sets_spec.hpp"
 #include "items/bit_voting.hpp"
-#include "items/cahd.hpp"
 #include "items/gray_order.hpp"
-#include "items/greedy_extraction.hpp"
 #include "items/item_sets.hpp"
 #include "items/label_mixing.hpp"
 #include "items/near_sets.hpp"
@@ -22,13 +19,6 @@ using namespace nanobind::literals;
 
 namespace shoal {
 namespace {
-
-// starts, items, width: see item_sets.hpp
-using SetsSpec = std::tuple<Array<std::int64_t>, Array<std::int32_t>, std::int32_t>;
-
-ItemSets sets_of(const SetsSpec& spec) {
-  return {view(std::get<0>(spec)), view(std::get<1>(spec)), std::get<2>(spec)};
-}
 
 auto gray_order_py(const SetsSpec& sets) {
   return give(without_lock([&] { return gray_order(sets_of(sets)); }));
@@ -94,21 +84,6 @@ class SetGraphPy {
   SetGraph graph_;
 };
 
-auto greedy_extraction_py(const SetsSpec& sets, const Array<std::int32_t>& order,
-                          const Array<std::int32_t>& labels, const Matrix& starts, std::int64_t most) {
-  return give(without_lock([&] {
-    const PackedSets packed(sets_of(sets), {});
-    return greedy_extraction(packed, view(order), view(labels), view(starts), most);
-  }));
-}
-
-auto cahd_py(const SetsSpec& sets, const Array<std::int32_t>& order, const Array<std::int32_t>& labels,
-             std::int32_t different, std::size_t size, std::size_t reach) {
-  return give(without_lock([&] {
-    return cahd(PackedSets(sets_of(sets), {}), view(order), view(labels), different, size, reach);
-  }));
-}
-
 auto mix_py(const Matrix& graph, const Array<std::int32_t>& assignment, const Array<std::int32_t>& labels,
             std::int64_t steps, const Array<std::uint64_t>& key) {
   std::vector<std::int32_t> mixed(assignment.data(), assignment.data() + assignment.shape(0));
@@ -128,9 +103,6 @@ void bind_sets(nb::module_& module) {
   module.def("shorten", &shorten_py, "sets"_a, "weights"_a, "order"_a, "starts"_a, "kicks"_a);
   module.def("vote", &vote_py, "sets"_a, "row_starts"_a, "records"_a);
   module.def("near_sets", &near_sets_py, "sets"_a, "weights"_a, "orders"_a, "count"_a, "rounds"_a);
-  module.def("greedy_extraction", &greedy_extraction_py, "sets"_a, "order"_a, "labels"_a, "starts"_a,
-             "most"_a);
-  module.def("cahd", &cahd_py, "sets"_a, "order"_a, "labels"_a, "different"_a, "size"_a, "reach"_a);
   module.def("mix", &mix_py, "graph"_a, "assignment"_a, "labels"_a, "steps"_a, "key"_a);
   nb::class_<SetGraphPy>(module, "SetGraph")
       .def(nb::init<SetsSpec, Array<std::int32_t>, const Matrix&, Matrix, Array<std::int32_t>,

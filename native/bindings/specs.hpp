@@ -15,8 +15,10 @@
 
 #include "base/numbers.hpp"
 #include "base/space.hpp"
+#include "base/variety.hpp"
 #include "base/workers.hpp"
 #include "bindings/arrays.hpp"
+#include "matching/assignment.hpp"
 
 namespace shoal {
 
@@ -37,6 +39,17 @@ inline std::vector<Attribute> attributes_of(const std::vector<AttributeSpec>& sp
 }
 
 using SensitiveSpec = std::pair<Array<std::int32_t>, std::int32_t>;
+
+inline std::vector<Sensitive> columns_of(const std::vector<SensitiveSpec>& specs) {
+  std::vector<Sensitive> columns;
+  for (const auto& [values, size] : specs) columns.push_back({view(values), size});
+  return columns;
+}
+
+// The result of walks.
+inline auto give(Walked walked) {
+  return std::tuple(give(std::move(walked.assignment)), walked.steps, walked.assigned);
+}
 
 // What is found for each of some places: where each list begins, and all of them in a row.
 template <typename Search, typename Find>

@@ -10,11 +10,6 @@
 
 namespace shoal {
 
-struct Sensitive {
-  std::span<const std::int32_t> codes;
-  std::int32_t size;  // codes are 0 .. size - 1
-};
-
 // Returns the class of each record, numbered 0, 1, 2, ... Each class has at least k records, and the
 // sensitive values in it are as varied as asked. `codes` is row-major, rows x attributes. Strict cuts keep
 // equal values together; relaxed ones may also divide the records of one value.

@@ -22,11 +22,4 @@ struct Walked {
 Walked random_assignment(std::span<const std::int32_t> members, std::int32_t degree, std::int32_t which,
                          RandomWords& random);
 
-// The same by walks that never come twice to a record: each goes on until it is back where it began, and
-// takes its last step back where it cannot go on (Wong, Mamoulis and Cheung 2010, as Xue et al. 2012 describe
-// it in Section 4.2). O(degree n^2) at worst for each assignment; for comparison only. Gives up after so many
-// seconds; 0 is never.
-Walked backtracking_assignment(std::span<const std::int32_t> members, std::int32_t degree, std::int32_t which,
-                               RandomWords& random, double seconds);
-
 }  // namespace shoal

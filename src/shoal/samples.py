@@ -1,4 +1,4 @@
-"""Made-up data for demos, documentation and tests, and real tables enlarged for benchmarks."""
+"""Made-up data for demos, documentation and tests."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.base.randomness import checked_seed
-from shoal.errors import InputError, Reason, unknown_column
+from shoal.errors import InputError, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _Integers: TypeAlias = NDArray[np.int64]
 _Floats: TypeAlias = NDArray[np.float64]
-
-REDRAWN = 0.02
-"""Share of the cells that `enlarge` replaces in each column that is not perturbed."""
 
 MISSING = {"occupation": 0.015, "marital": 0.010}
 """Share of the cells of `hospital` that are null."""
@@ -159,7 +156,7 @@ def hospital(patients: int = 5_000, seed: int = 2026) -> pl.DataFrame:
     InputError
         If `patients` is negative.
     """
-    _check_count("patients", patients)
+    check_count("patients", patients)
     rng = np.random.default_rng(checked_seed(seed))
     age = _pick(rng, np.interp(range(_AGE_POINTS[-1] + 1), _AGE_POINTS, _AGE_WEIGHTS), patients)
     sex = _pick_by_age(rng, age, list(_SEX_BY_AGE), list(_SEX_BY_AGE.values()))
@@ -184,58 +181,8 @@ def hospital(patients: int = 5_000, seed: int = 2026) -> pl.DataFrame:
     )
 
 
-def enlarge(frame: pl.DataFrame, rows: int, *, numeric: Mapping[str, int], seed: int) -> pl.DataFrame:
-    """Return a table of any size that has the shape of a given one.
-
-    Rows are drawn with replacement. So that they are not mere copies, numbers are perturbed, and in each
-    other column a small share of the cells (`REDRAWN`) is drawn anew from that column.
-
-    Parameters
-    ----------
-    frame
-        The table to draw from.
-    rows
-        Number of rows to return.
-    numeric
-        Columns to perturb, integers or strings of integers, each with its largest perturbation ``w``: a
-        uniform integer from ``-w`` to ``w`` is added, and the sum kept within the column's own range.
-        Nulls stay null.
-    seed
-        The same number gives the same table.
-
-    Returns
-    -------
-    polars.DataFrame
-        The same columns, with the same data types.
-
-    Raises
-    ------
-    InputError
-        If `rows` or a perturbation is negative, if `frame` has no rows to draw from, or if a column of
-        `numeric` is not in it or does not hold integers.
-    """
-    _check_count("rows", rows)
-    for name, width in numeric.items():
-        if name not in frame.columns:
-            raise unknown_column(name, frame.columns)
-        _check_count(f"numeric[{name!r}]", width)
-    if rows and frame.is_empty():
-        raise InputError(
-            "cannot enlarge a table without rows; give one with at least one", reason=Reason.NO_ROWS
-        )
-    rng = np.random.default_rng(checked_seed(seed))
-    drawn = rng.integers(frame.height, size=rows) if rows else np.empty(0, dtype=np.int64)
-    return pl.DataFrame(
-        [
-            _perturbed(rng, column, drawn, numeric[column.name])
-            if column.name in numeric
-            else _redrawn(rng, column, drawn)
-            for column in frame.get_columns()
-        ]
-    )
-
-
-def _check_count(name: str, value: int) -> None:
+def check_count(name: str, value: int) -> None:
+    """Refuse a negative count."""
     if value < 0:
         raise InputError(f"{name} is {value}; give 0 or more", reason=Reason.PARAMETER)
 
@@ -319,32 +266,3 @@ def _stays(rng: np.random.Generator, age: _Integers, diagnosis: _Integers) -> pl
     typical = np.array([days for _, _, days, _ in _DIAGNOSES.values()])
     mean = typical[diagnosis] * np.where(age == 0, 1.0, 0.8 + age / 250)
     return pl.Series(rng.gamma(1.6, mean / 1.6).round().astype(np.int64))
-
-
-def _redrawn(rng: np.random.Generator, column: pl.Series, drawn: _Integers) -> pl.Series:
-    changed = np.flatnonzero(rng.random(len(drawn)) < REDRAWN)
-    rows = drawn.copy()
-    if len(changed):
-        rows[changed] = rng.integers(len(column), size=len(changed))
-    return column.gather(rows)
-
-
-def _perturbed(rng: np.random.Generator, column: pl.Series, drawn: _Integers, width: int) -> pl.Series:
-    is_text = column.dtype == pl.String
-    numbers = column.cast(pl.Int64, strict=False) if is_text or column.dtype.is_integer() else None
-    if numbers is None or numbers.null_count() > column.null_count():
-        raise InputError(
-            f"column {column.name!r} does not hold integers only; leave it out of numeric",
-            reason=Reason.BAD_VALUE,
-            column=column.name,
-        )
-    moved = numbers.gather(drawn) + pl.Series(rng.integers(-width, width + 1, size=len(drawn)))
-    present = numbers.drop_nulls().to_numpy()
-    if len(present):
-        moved = moved.clip(present.min(), present.max())
-    if not is_text:
-        return moved.cast(column.dtype)
-    # Codes such as 02139 keep their leading zeros.
-    padded = column.str.contains("^0[0-9]").any()
-    digits = column.str.len_chars().drop_nulls().to_numpy().min() if padded else 0
-    return moved.cast(pl.String).str.zfill(int(digits))

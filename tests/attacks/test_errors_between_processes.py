@@ -15,13 +15,14 @@ import pytest
 from blockwise import PEOPLE, people
 
 import shoal
+from benchmarks.enlarging import enlarge
 from shoal import Freeform, InfeasibleError, InputError, InternalError, KAnonymity, PromiseError, ShoalError
 from shoal.base.randomness import Randomness
 from shoal.engines.on_disk import anonymize_file
 from shoal.engines.runs import Run, compare_runs
 from shoal.engines.workers import Crew, failure
 from shoal.errors import Reason
-from shoal.samples import enlarge, hospital
+from shoal.samples import hospital
 
 
 class OwnError(InputError):

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from spaces import records
 from twins import Row
 
-from shoal.kernels import RANGE, SET, TREE, Agglomeration, Geometry, forest, unify
+from shoal.kernels import RANGE, SET, TREE, Geometry
+from shoal.kernels.baselines import Agglomeration, forest, unify
 
 Cost = Callable[[Sequence[Row]], float]
 

@@ -13,7 +13,7 @@ from itemset_strategies import Items, check_regular, packed, records, weighted
 from numpy.typing import NDArray
 
 from shoal.base.randomness import Randomness
-from shoal.kernels import differences, itemsets
+from shoal.kernels import baselines, differences, itemsets
 
 KEY = Randomness(1).words(4)
 
@@ -209,7 +209,7 @@ def test_greedy_extraction(drawn: Any, different: int, data: st.DataObject) -> N
     labels = data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n))
     order = data.draw(st.permutations(range(n)))
     starts = [data.draw(st.permutations(range(n))) for _ in range(different)]
-    found = itemsets.greedy_extraction(
+    found = baselines.greedy_extraction(
         arrays, np.array(order), np.array(labels), [np.array(s) for s in starts], 10_000
     )
     expected = greedy_extraction(sets, order, labels, starts)
@@ -225,8 +225,8 @@ def test_greedy_extraction(drawn: Any, different: int, data: st.DataObject) -> N
 def test_greedy_extraction_can_be_given_up() -> None:
     sets = packed([{i} for i in range(50)], 50)
     order = np.arange(50)
-    assert itemsets.greedy_extraction(sets, order, order, [order] * 3, 0) is None
-    assert itemsets.greedy_extraction(sets, order, order, [order] * 3, 10_000) is not None
+    assert baselines.greedy_extraction(sets, order, order, [order] * 3, 0) is None
+    assert baselines.greedy_extraction(sets, order, order, [order] * 3, 10_000) is not None
 
 
 def cahd(sets: list[Items], order: list[int], labels: list[int], size: int, reach: int) -> list[int]:
@@ -261,7 +261,7 @@ def test_cahd(drawn: Any, size: int, reach: int, data: st.DataObject) -> None:
     n = len(sets)
     labels = data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n))
     order = data.draw(st.permutations(range(n)))
-    found = itemsets.cahd(arrays, np.array(order), np.array(labels), size, reach).tolist()
+    found = baselines.cahd(arrays, np.array(order), np.array(labels), size, reach).tolist()
     assert found == cahd(sets, order, labels, size, reach)
     if max(Counter(labels).values()) * size <= n:
         for group in set(found):

@@ -17,17 +17,10 @@ from shoal.base.ragged import Subsets
 from shoal.base.randomness import Randomness
 from shoal.errors import InfeasibleError, InputError
 from shoal.kernels import itemsets
+from shoal.methods.baselines.sets import broken, cahd, gray_ring, literal
 from shoal.methods.method import Circumstances, method_for, require_options
-from shoal.methods.setdiversity import (
-    Diverse,
-    broken,
-    cahd,
-    diverse,
-    diverse_groups,
-    literal,
-    require_eligible,
-)
-from shoal.methods.setgraphs import error_rate, freeform, gray_ring, ring
+from shoal.methods.setdiversity import Diverse, diverse, diverse_groups, require_eligible
+from shoal.methods.setgraphs import error_rate, freeform, ring
 from shoal.methods.setorder import gray_order, segments_of
 from shoal.models import SetAnonymity, SetDiversity
 

@@ -20,8 +20,9 @@ import pytest
 from browser import Browser, chromium
 from visitor import PATIENCE, SHOAL, Server, Visitor, running, until
 
+from benchmarks.enlarging import enlarge
 from shoal.files.reading import read_table
-from shoal.samples import enlarge, hospital
+from shoal.samples import hospital
 
 LIMIT = 4  # megabytes
 

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.base.randomness import Randomness
-from shoal.recoding.assignment import backtracking_assignment, random_assignment
+from shoal.kernels.baselines import backtracking_walk
+from shoal.methods.baselines.walks import backtracking_assignment
+from shoal.recoding.assignment import random_assignment
 
 Draw = Callable[[NDArray[np.int32], Randomness], NDArray[np.int32]]
 
@@ -28,7 +30,8 @@ def test_the_assignments_make_up_the_graph(n: int, k: int, seed: int, backtracki
     rng = np.random.default_rng(seed)
     graph = rng.permutation(n).astype(np.int32)[ring(n, k)][rng.permutation(n)]
     key = Randomness(seed).words(4)
-    walks = [kernels.walk(graph, which, key, backtracking=backtracking) for which in range(k)]
+    walk_once = backtracking_walk if backtracking else kernels.walk
+    walks = [walk_once(graph, which, key) for which in range(k)]
     drawn = [walk.assignment for walk in walks]
     for which, (assignment, walk) in enumerate(zip(drawn, walks, strict=True)):
         assert sorted(assignment) == list(range(n))
@@ -60,7 +63,7 @@ def test_without_a_seed_it_differs() -> None:
 
 
 def test_backtracking_can_be_given_up() -> None:
-    walk = kernels.walk(ring(20_000, 8), 7, Randomness(1).words(4), backtracking=True, seconds=1e-9)
+    walk = backtracking_walk(ring(20_000, 8), 7, Randomness(1).words(4), seconds=1e-9)
     assert len(walk.assignment) == 0
     assert walk.assigned < 20_000
 

@@ -1,7 +1,6 @@
 """The only door to native code: typed functions over the compiled core, which trusts its arguments."""
 
 from shoal.kernels.classes import (
-    Agglomeration,
     Classes,
     Closeness,
     Coloring,
@@ -10,9 +9,7 @@ from shoal.kernels.classes import (
     PatternSearch,
     cover,
     cut,
-    forest,
     mondrian,
-    unify,
 )
 from shoal.kernels.consistency import (
     ConsistencyGraph,
@@ -56,7 +53,6 @@ __all__ = [
     "ROUNDING",
     "SET",
     "TREE",
-    "Agglomeration",
     "Arrays",
     "BoxTree",
     "Classes",
@@ -88,10 +84,8 @@ __all__ = [
     "cut",
     "differences",
     "exact_links",
-    "forest",
     "group_rows",
     "mondrian",
     "sets_among_worlds",
-    "unify",
     "walk",
 ]

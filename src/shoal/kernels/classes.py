@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import _native
-from shoal.kernels.geometry import Geometry, floats, specs
+from shoal.kernels.geometry import Geometry, specs
 
 
 class Classes:
@@ -52,108 +52,6 @@ class Classes:
         Returns how many did. Each lowers the cost; only the few classes that fit a record best are looked at.
         """
         return self._classes.sweep()
-
-
-class Agglomeration:
-    """Clusters of records, the two closest of which become one, again and again; with k records, a class.
-
-    Parameters
-    ----------
-    codes
-        One row for each distinct record.
-    copies
-        How many records each stands for.
-    attributes
-        What it costs to cover several codes.
-    k
-        How many records a class has; there are as many. A cluster with more expels the farthest.
-    counts
-        For each attribute, how many records have each code, to measure cost by entropy and not by what
-        `attributes` say; empty for these.
-    """
-
-    def __init__(
-        self,
-        codes: NDArray[np.int32],
-        copies: NDArray[np.integer[Any]],
-        attributes: Sequence[Geometry],
-        k: int,
-        counts: Sequence[NDArray[np.integer[Any]]] = (),
-    ) -> None:
-        self._agglomeration = _native.Agglomeration(
-            codes, copies.astype(np.int32), specs(attributes), floats(counts), k
-        )
-
-    def advance(self, pairs: int) -> int:
-        """Unite up to a number of pairs; return how many records are in classes then, in the end all.
-
-        What is left at the end, fewer than k records, goes to the classes where it costs least.
-        """
-        return self._agglomeration.advance(pairs)
-
-    @property
-    def classes(self) -> NDArray[np.int32]:
-        """The class of each copy of the first record, then of the second, ...; once all are in classes."""
-        return self._agglomeration.classes()
-
-
-def forest(
-    codes: NDArray[np.int32],
-    copies: NDArray[np.integer[Any]],
-    attributes: Sequence[Geometry],
-    k: int,
-    counts: Sequence[NDArray[np.integer[Any]]] = (),
-) -> NDArray[np.int32]:
-    """Link each tree of fewer than k records to the nearest one outside; cut trees into classes.
-
-    Parameters
-    ----------
-    codes, copies, attributes, k, counts
-        As for `Agglomeration`.
-
-    Returns
-    -------
-    NDArray
-        The class of each copy of the first record, then of the second, ... Classes have k to
-        max(2k - 1, 3k - 5) records, or rarely up to 3k - 3.
-    """
-    return _native.forest(codes, copies.astype(np.int32), specs(attributes), floats(counts), k)
-
-
-def unify(
-    codes: NDArray[np.int32],
-    class_of: NDArray[np.int32],
-    attributes: Sequence[Geometry],
-    sensitive: Sequence[tuple[NDArray[np.int32], int]],
-    *,
-    diversity: float,
-    weight: float,
-    counts: Sequence[NDArray[np.integer[Any]]] = (),
-) -> NDArray[np.int32]:
-    """Unite classes, the least diverse first, until in each no label has a share above 1 / `diversity`.
-
-    Parameters
-    ----------
-    codes
-        One row for each record.
-    class_of
-        The class of each, numbered 0, 1, 2, ...
-    attributes, counts
-        As for `Agglomeration`.
-    sensitive
-        Codes and number of different values of each sensitive column.
-    diversity
-        Records per record of the most frequent label, in each class and column.
-    weight
-        How much the loss of uniting two classes counts, from 0 to 1; the rest is for what diversity the
-        united class lacks.
-
-    Returns
-    -------
-    NDArray
-        The class of each record, numbered 0, 1, 2, ...; all are one class if nothing less is diverse.
-    """
-    return _native.unify(codes, class_of, specs(attributes), floats(counts), sensitive, diversity, weight)
 
 
 class Closeness:

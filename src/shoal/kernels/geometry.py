@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +73,3 @@ Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
 def specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:
     """Return attributes as native code takes them."""
     return [(a.kind, a.weight, a.size, a.table) for a in attributes]
-
-
-def floats(arrays: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.float64]]:
-    """Return counts as native code takes them."""
-    return [np.ascontiguousarray(array, dtype=np.float64) for array in arrays]

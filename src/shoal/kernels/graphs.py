@@ -473,14 +473,7 @@ class Walked:
     assigned: int
 
 
-def walk(
-    members: NDArray[np.int32],
-    which: int,
-    key: NDArray[np.uint64],
-    *,
-    backtracking: bool = False,
-    seconds: float = 0.0,
-) -> Walked:
+def walk(members: NDArray[np.int32], which: int, key: NDArray[np.uint64]) -> Walked:
     """Return one of the disjoint assignments that random walks decompose a regular graph into.
 
     O(n log n) expected for each assignment.
@@ -493,9 +486,5 @@ def walk(
         The number of the assignment, from 0.
     key
         Four random words that all random choices follow from.
-    backtracking
-        Whether a walk must not come twice to a record and takes steps back instead, O(k n^2) at worst.
-    seconds
-        After how long to give up, if backtracking; 0 is never.
     """
-    return Walked(*_native.walk(members, which, key, backtracking, seconds))
+    return Walked(*_native.walk(members, which, key))

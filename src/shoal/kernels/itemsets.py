@@ -19,7 +19,7 @@ def gray_order(sets: Subsets) -> NDArray[np.int32]:
 
     Equal sets stand together, by their numbers. O(n log n) comparisons.
     """
-    return _native.gray_order(_spec(sets))
+    return _native.gray_order(spec_of(sets))
 
 
 def breakpoints(steps: NDArray[np.int32], shortest: int, longest: int) -> NDArray[np.int32]:
@@ -61,7 +61,7 @@ def shorten(
     kicks
         How often, for each record, a piece of the way is put in disorder and improved again.
     """
-    return _native.shorten(_spec(sets), weights, order.astype(np.int32), starts, kicks)
+    return _native.shorten(spec_of(sets), weights, order.astype(np.int32), starts, kicks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def vote(sets: Subsets, starts: NDArray[np.int64], records: NDArray[np.int32]) -
     starts, records
         The records of row i are ``records[starts[i]:starts[i + 1]]``, at least one.
     """
-    base_starts, base, uncertain_starts, uncertain, distances = _native.vote(_spec(sets), starts, records)
+    base_starts, base, uncertain_starts, uncertain, distances = _native.vote(spec_of(sets), starts, records)
     return Voted(
         Subsets(base_starts, base, sets.size), Subsets(uncertain_starts, uncertain, sets.size), distances
     )
@@ -122,7 +122,7 @@ def near_sets(
         instead, and the result is exact.
     """
     stacked = np.stack([order.astype(np.int32) for order in orders])
-    return _native.near_sets(_spec(sets), weights, stacked, count, rounds).reshape(-1, count)
+    return _native.near_sets(spec_of(sets), weights, stacked, count, rounds).reshape(-1, count)
 
 
 class SetGraph(Reassignable):
@@ -154,64 +154,7 @@ class SetGraph(Reassignable):
     ) -> None:
         carried = np.empty(0, np.int32) if labels is None else labels.astype(np.int32)
         rows, near = graph, neighbours
-        super().__init__(_native.SetGraph(_spec(sets), weights, rows, near, carried, key), graph.shape)
-
-
-def greedy_extraction(
-    sets: Subsets,
-    order: NDArray[np.integer[Any]],
-    labels: NDArray[np.integer[Any]],
-    starts: Sequence[NDArray[np.integer[Any]]],
-    most: int,
-) -> NDArray[np.int32] | None:
-    """Extract disjoint assignments from the complete graph greedily, as Xue et al. 2012 do in Section 4.4.
-
-    Parameters
-    ----------
-    sets, labels
-        The records and the label of each.
-    order
-        In which near records stand together.
-    starts
-        For each assignment all records, in the order in which walks begin at them. No record is matched twice
-        with a row of a record that has the same label.
-    most
-        After how many steps of walks to give up.
-
-    Returns
-    -------
-    NDArray or None
-        The records of each row. None if a walk found no way on, or was given up.
-    """
-    stacked = np.stack([records.astype(np.int32) for records in starts])
-    members = _native.greedy_extraction(
-        _spec(sets), order.astype(np.int32), labels.astype(np.int32), stacked, most
-    )
-    return members.reshape(-1, len(stacked)) if len(members) else None
-
-
-def cahd(
-    sets: Subsets,
-    order: NDArray[np.integer[Any]],
-    labels: NDArray[np.integer[Any]],
-    size: int,
-    reach: int,
-) -> NDArray[np.int32]:
-    """Return the group of each record, made as CAHD does it (Ghinita, Kalnis and Tao 2011).
-
-    Parameters
-    ----------
-    sets, labels
-        The records and the label of each.
-    order
-        In which near records stand together.
-    size
-        Records of a group, and different labels in it; the last group takes in all that are left.
-    reach
-        How many free records with other labels are looked at on either side.
-    """
-    different = int(labels.max()) + 1
-    return _native.cahd(_spec(sets), order.astype(np.int32), labels.astype(np.int32), different, size, reach)
+        super().__init__(_native.SetGraph(spec_of(sets), weights, rows, near, carried, key), graph.shape)
 
 
 def mix(
@@ -240,5 +183,6 @@ def mix(
     return _native.mix(graph, assignment, labels.astype(np.int32), steps, key)
 
 
-def _spec(sets: Subsets) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+def spec_of(sets: Subsets) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+    """Return sets of items as native code takes them."""
     return sets.starts, sets.values, sets.size

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, Literal
@@ -29,14 +28,15 @@ Measure = Annotated[Literal["gcp", "lm", "em"], Option("Information loss to keep
 
 @dataclass(frozen=True)
 class Tightening:
-    """What is done beyond the paper's algorithms.
+    """What is done beyond the algorithms of the paper.
 
     Parameters
     ----------
     starts
-        The number of nearest records that a row tries as its first; the cheapest result is kept.
+        The number of nearest records that each row tries as its first one; the cheapest result is kept.
     sweeps
-        In each sweep all rows leave records to others that take them for less: how many rows try it at once.
+        One number for each sweep in which rows leave records to other rows that take them at a lower cost:
+        how many rows try this at once.
     """
 
     starts: int
@@ -50,7 +50,7 @@ TIGHTENING: dict[str, Tightening | None] = {
 }
 
 MOST_SUBSETS = 2_000_000
-"""The maximum number of sets of records that the exact search looks at."""
+"""The maximum number of sets of records that the exact search tries."""
 
 
 @keeps(OneK, KOne, KK, Concealment, default=True)
@@ -64,101 +64,165 @@ def expansion(
     randomized: Annotated[bool, Option("Draw rows at random. Required for publication.")] = True,
     effort: Effort = "balanced",
 ) -> Recoding:
-    """Return rows that grow around other records, step by step, until the promise is kept.
+    """Return rows that grow around other records, step by step, until the guarantee holds.
 
-    First each row takes in records until it covers k of them (Algorithm 2; not for (1,k)), then rows grow
+    First each row takes in records until it covers k of them (Algorithm 2; not for (1,k)). Then rows grow
     around records that fewer than k of them cover (Algorithm 3; not for (k,1)), then until each record has k
-    matches (Algorithm 5; for concealment), then until sensitive values are varied (Algorithm 7 and Section
-    8.2). About O(k n log n) for the first two by a measure that never falls as rows grow (GCP, LM), as long
-    as the tree can leave out most of the others; by EM O(k n^2).
+    matches (Algorithm 5; for concealment), then until sensitive values are diverse (Algorithm 7 and Section
+    8.2). The first two steps take about O(k n log n) by GCP and LM, which never fall as rows grow, if the
+    tree skips most records; by EM they take O(k n^2).
 
     Parameters
     ----------
     table, model, circumstances
         As for every method.
     measure
-        What is kept small: ``gcp``, ``lm`` or ``em``.
+        Information loss to keep small: ``gcp``, ``lm`` or ``em``.
     randomized
-        Whether rows and the order in which records have their turns are drawn at random (Algorithm 6).
-        Without that, an attacker who knows all records and the method can tell which row was made for which:
-        it is for experiments only.
+        Whether rows, and the order in which records have their turns, are drawn at random (Algorithm 6).
+        Otherwise an attacker who knows all records and the method can tell which row was made for which
+        record: for experiments only.
     effort
-        ``fast`` (the paper's algorithms), ``balanced`` or ``best``.
+        ``fast`` (the algorithms of the paper), ``balanced`` or ``best``.
     """
-    chosen = TIGHTENING[effort]
-    n = len(table)
     kept = _kept(table, model, circumstances)
     require_feasible(table, model, kept)
-    progress, randomness = circumstances.progress, circumstances.randomness
     rows = OwnRows(
         table.codes,
         costs(table, "lm").attributes if measure == "lm" else geometry(table),
         model.k,
         entropies=entropies(table) if measure == "em" else (),
-        withheld=np.setdiff1d(np.arange(n), kept),
+        withheld=np.setdiff1d(np.arange(len(table)), kept),
     )
-
-    def order() -> NDArray[np.int64]:
-        return randomness.permutation(n) if randomized else np.arange(n)
-
-    progress("letting rows take in records", 0.0)
+    growth = _Growth(table, rows, model.k, TIGHTENING[effort], randomized, circumstances)
+    circumstances.progress("letting rows take in records", 0.0)
     if not isinstance(model, OneK):
-        keys = randomness.words(4 * n) if randomized else None
-        if chosen is not None:
-            rows.expand_from_several(model.k, chosen.starts, keys)
-        elif keys is not None:
-            rows.expand_at_random(model.k, keys)
-        else:
-            rows.expand(model.k)
-    progress("letting rows take in records", 1.0)
+        growth.take_in()
+    circumstances.progress("letting rows take in records", 1.0)
     if not isinstance(model, KOne):
-        if chosen is None or isinstance(model, OneK):
-            rows.cover(order(), model.k)
-        else:
-            progress("covering records", 0.0)
-            rows.begin_tightening(model.k, keep_cores=randomized)
-            rows.cover_dearest_first(WIDEST * model.k)
-            progress("covering records", 1.0)
-            _tighten(rows, model.k, chosen, order, circumstances)
+        growth.cover(tighten=not isinstance(model, OneK))
     if isinstance(model, Concealment):
-        progress("making rows matches", 0.0)
-        found = _join(table, rows)
-        turns = order()
-        lacking = turns[found.matches_of_record[turns] < model.k]
-        if chosen is None:
-            rows.conceal_records(lacking, model.k)
-        else:
-            rows.conceal_cheapest_first(lacking, model.k)
-            rows.hold_together()
-            _tighten(rows, model.k, chosen, order, circumstances)
-            _join(table, rows)  # some rows do not fit any more whom they fitted
-        if model.two_sided:
-            rows.conceal_rows(order(), model.k)
-        progress("making rows matches", 1.0)
+        growth.conceal(model.two_sided)
     if model.diversity is not None:
-        _vary(table, model, rows, order(), circumstances)
+        growth.diversify(model)
     return Recoding.of_rows(table, *rows.members, kept)
+
+
+@dataclass(frozen=True, eq=False)
+class _Growth:
+    """The steps in which rows grow; see `expansion`."""
+
+    table: Table
+    rows: OwnRows
+    k: int
+    effort: Tightening | None
+    randomized: bool
+    circumstances: Circumstances
+
+    def take_in(self) -> None:
+        """Let each row take in records until it covers k."""
+        keys = self.circumstances.randomness.words(4 * len(self.table)) if self.randomized else None
+        if self.effort is not None:
+            self.rows.expand_from_several(self.k, self.effort.starts, keys)
+        elif keys is not None:
+            self.rows.expand_at_random(self.k, keys)
+        else:
+            self.rows.expand(self.k)
+
+    def cover(self, *, tighten: bool) -> None:
+        """Let rows grow until k of them cover each record."""
+        if self.effort is None or not tighten:
+            self.rows.cover(self._order(), self.k)
+            return
+        self.circumstances.progress("covering records", 0.0)
+        self.rows.begin_tightening(self.k, keep_cores=self.randomized)
+        self.rows.cover_dearest_first(WIDEST * self.k)
+        self.circumstances.progress("covering records", 1.0)
+        self._tighten(self.effort)
+
+    def conceal(self, two_sided: bool) -> None:
+        """Let rows grow until each record has k matches; if two-sided, also each row."""
+        self.circumstances.progress("making rows matches", 0.0)
+        found = self._join()
+        turns = self._order()
+        lacking = turns[found.matches_of_record[turns] < self.k]
+        if self.effort is None:
+            self.rows.conceal_records(lacking, self.k)
+        else:
+            self.rows.conceal_cheapest_first(lacking, self.k)
+            self.rows.hold_together()
+            self._tighten(self.effort)
+            self._join()  # tightened rows no longer cover all the records that they covered before
+        if two_sided:
+            self.rows.conceal_rows(self._order(), self.k)
+        self.circumstances.progress("making rows matches", 1.0)
+
+    def diversify(self, model: DiverseModel) -> None:
+        """Let rows grow until sensitive values are as diverse as the model asks.
+
+        A row that grows for one record comes to cover others as well, and may make their crowds less
+        diverse. So every record has further turns until nothing changes; the paper gives each one turn.
+        """
+        order = self._order()
+        if not isinstance(model, Concealment):
+            self.rows.join(None)
+        self.circumstances.progress("making sensitive values diverse", 0.0)
+        asked = model.diversity or NO_DIVERSITY
+        labels = [column.codes for column in self.table.sensitive]
+        grown = True
+        while grown:
+            found = self.rows.vary(
+                order,
+                labels,
+                frequency_l=asked.frequency_l,
+                distinct=asked.distinct,
+                entropy=asked.entropy,
+            )
+            grown = found > 0
+            if not isinstance(model, Concealment | KOne):  # rows may have come to cover withheld records
+                grown = self.rows.cover(order, self.k) > 0 or grown
+        self.circumstances.progress("making sensitive values diverse", 1.0)
+
+    def _order(self) -> NDArray[np.int64]:
+        """Return the records in the order in which they have their turns."""
+        n = len(self.table)
+        return self.circumstances.randomness.permutation(n) if self.randomized else np.arange(n)
+
+    def _tighten(self, effort: Tightening) -> None:
+        """Let rows leave records to other rows that take them at a lower cost."""
+        for sweep, together in enumerate(effort.sweeps):
+            self.circumstances.progress("tightening rows", sweep / len(effort.sweeps))
+            self.rows.relieve(self._order()[:: max(1, together // 2)], together, WIDEST * self.k)
+        self.circumstances.progress("tightening rows", 1.0)
+
+    def _join(self) -> Matches:
+        """Find all matches, and tell the rows which components they form."""
+        everybody = np.arange(len(self.table))
+        graph = Graph.of_recoding(Recoding.of_rows(self.table, *self.rows.members, everybody))
+        found = graph.matches(everybody)
+        self.rows.join(found.component_of_record)
+        return found
 
 
 @keeps(KOne)
 def subsets(
     table: Table, model: KOne, circumstances: Circumstances, /, *, measure: Measure = "gcp"
 ) -> Recoding:
-    """Return the rows of the least loss that fit k records each (Algorithm 1), for small tables.
+    """Return rows with the smallest possible loss that cover k records each (Algorithm 1), for small tables.
 
-    Looks at all sets of k - 1 other records for each of the n records.
+    Tries all sets of k - 1 other records for each of the n records: O(n^k / (k - 1)!).
 
     Parameters
     ----------
     table, model, circumstances
         As for every method.
     measure
-        What is as small as possible: ``gcp``, ``lm`` or ``em``.
+        Information loss to minimize: ``gcp``, ``lm`` or ``em``.
 
     Raises
     ------
     InputError
-        If there are too many sets, or anything is promised about sensitive values.
+        If there are too many sets, or the model says anything about sensitive values.
     """
     loss = MEASURES[measure].of_rows
     assert loss is not None
@@ -167,38 +231,26 @@ def subsets(
     refuse_items(table)
     if model.diversity is not None:
         raise InputError(
-            "subsets keeps no promise about sensitive values; take another method", reason=Reason.PARAMETER
+            "method 'subsets' guarantees nothing about sensitive values; choose 'expansion'",
+            reason=Reason.PARAMETER,
         )
     n, k = len(table), model.k
     if n * math.comb(n - 1, k - 1) > MOST_SUBSETS:
         raise InputError(
-            f"{n} records have too many sets of k = {k}; take another method", reason=Reason.PARAMETER
+            f"{n} records have too many sets of k = {k}; choose the method 'expansion'",
+            reason=Reason.PARAMETER,
         )
     others = np.array(list(combinations(range(1, n), k - 1)), dtype=np.int64).reshape(-1, k - 1)
     members = np.empty((n, k), dtype=np.int32)
     starts = np.arange(0, len(others) * k + 1, k)
     box = np.arange(len(others), dtype=np.int32)
     for record in range(n):
-        circumstances.progress("looking at sets of records", record / n)
+        circumstances.progress("trying sets of records", record / n)
         sets = np.column_stack((np.full(len(others), record), (others + record) % n))
         values = tuple(a.domain.closure(a.codes[sets.ravel()], starts) for a in table.attributes)
         members[record] = sets[loss(Recoding(table, values, box)).argmin()]
-    circumstances.progress("looking at sets of records", 1.0)
+    circumstances.progress("trying sets of records", 1.0)
     return Recoding.of_rows(table, np.arange(0, n * k + 1, k), members.ravel(), kept)
-
-
-def _tighten(
-    rows: OwnRows,
-    k: int,
-    effort: Tightening,
-    order: Callable[[], NDArray[np.int64]],
-    circumstances: Circumstances,
-) -> None:
-    """Let rows leave to others what these take for less, as long as that pays."""
-    for sweep, together in enumerate(effort.sweeps):
-        circumstances.progress("tightening rows", sweep / len(effort.sweeps))
-        rows.relieve(order()[:: max(1, together // 2)], together, WIDEST * k)
-    circumstances.progress("tightening rows", 1.0)
 
 
 def _kept(
@@ -210,41 +262,3 @@ def _kept(
     if withheld == 0:
         return np.arange(n)
     return np.sort(circumstances.randomness.permutation(n)[withheld:])
-
-
-def _join(table: Table, rows: OwnRows) -> Matches:
-    """Find all matches, and let rows know which components these make."""
-    everybody = np.arange(len(table))
-    graph = Graph.of_recoding(Recoding.of_rows(table, *rows.members, everybody))
-    found = graph.matches(everybody)
-    rows.join(found.component_of_record)
-    return found
-
-
-def _vary(
-    table: Table, model: DiverseModel, rows: OwnRows, order: NDArray[np.int64], circumstances: Circumstances
-) -> None:
-    """Let rows grow until sensitive values are as varied as is promised.
-
-    Rows that grow for one record come to cover others, too, and may spoil their variety: so every record has
-    another turn, until nothing changes. The paper gives each one turn.
-    """
-    if not isinstance(model, Concealment):
-        rows.join(None)
-    circumstances.progress("making sensitive values varied", 0.0)
-    asked = model.diversity or NO_DIVERSITY
-    grown = True
-    while grown:
-        grown = (
-            rows.vary(
-                order,
-                [column.codes for column in table.sensitive],
-                frequency_l=asked.frequency_l,
-                distinct=asked.distinct,
-                entropy=asked.entropy,
-            )
-            > 0
-        )
-        if not isinstance(model, Concealment | KOne):  # who is withheld may have come to fit some rows
-            grown = rows.cover(order, model.k) > 0 or grown
-    circumstances.progress("making sensitive values varied", 1.0)

@@ -1,4 +1,4 @@
-"""Mondrian (LeFevre, DeWitt and Ramakrishnan 2006): classes by cutting the table in two, again and again."""
+"""Mondrian (LeFevre, DeWitt and Ramakrishnan 2006): classes by cutting the table in two, repeatedly."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def mondrian(
     circumstances: Circumstances,
     /,
     *,
-    relaxed: Annotated[bool, Option("Allow a cut between records that have the same value.")] = False,
+    relaxed: Relaxed = False,
 ) -> Recoding:
     """Return classes of neighbouring records, found by recursive cuts.
 
-    At each step the cut is taken that loses least in all attributes together, among the best and the most
-    even cut of each attribute; sides must have at least k records and keep the promise about sensitive
-    values. Each class then shows its closure, not the region it was cut from. Deterministic, and
-    O(attributes^2 x n log n) as long as the cuts are not all lopsided.
+    The top-down algorithm of Section 4, but with the cut that loses least in all attributes together, among
+    the best and the most even cut of each attribute. Both sides must have at least k records and be as
+    diverse as the model asks. Each class shows its closure, not the region it was cut from. Deterministic.
+    O(attributes^2 x n log n) unless most cuts are lopsided.
 
     Parameters
     ----------

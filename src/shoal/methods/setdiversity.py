@@ -1,4 +1,4 @@
-"""Different labels around set-valued records: as they are published, as the paper does it, and as CAHD does.
+"""Different labels around set-valued records, as they are published.
 
 The paper's procedure (Xue et al. 2012, Section 4.4) matches each record with rows of records whose own
 labels differ, and draws afterwards who gets which row. What is published are the labels of those that were
@@ -15,23 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.base.ragged import Subsets
-from shoal.base.randomness import Randomness
 from shoal.errors import InfeasibleError
 from shoal.kernels import itemsets
 from shoal.methods.method import Circumstances, Effort
 from shoal.methods.ring import ring_graph
 from shoal.methods.setgraphs import EXCHANGES, near_records
-from shoal.methods.setorder import error_weights, gray_order, short_order
+from shoal.methods.setorder import error_weights, short_order
 from shoal.recoding.assignment import random_assignment
 
 MIXED, MIXED_AT_LAST = 20, 200
 """How often, for each row, it is tried to pass labels on, each time between exchanges and at the end."""
-REACH = 3
-"""CAHD looks at this many times l candidates on either side (its parameter alpha)."""
 WINDOW = 50
 """A group with several sorts of labels looks at this many records for each it needs before it gives up."""
-PATIENCE = 2_000
-"""The maximum number of steps of walks for each record in the literal procedure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,73 +205,6 @@ def varied_groups(sets: Subsets, labels: NDArray[np.integer[Any]], different: in
         group_of[place] = chosen
     groups[order] = group_of
     return groups
-
-
-def literal(
-    sets: Subsets,
-    labels: NDArray[np.integer[Any]],
-    different: int,
-    randomness: Randomness,
-) -> Diverse | None:
-    """Return what the paper's procedure makes, which need not keep the promise; for comparison.
-
-    Greedy assignment extraction (Algorithm 2) along the short order, then a random assignment of the graph.
-
-    Parameters
-    ----------
-    sets, labels, different
-        As for `diverse`.
-    randomness
-        The source of random choices.
-
-    Returns
-    -------
-    Diverse or None
-        None if a walk found no way on, or went on for too long.
-
-    Raises
-    ------
-    InfeasibleError
-        If some label is more frequent than 1 / l.
-    """
-    require_eligible(labels, different)
-    n = len(labels)
-    starts = [randomness.permutation(n) for _ in range(different)]
-    graph = itemsets.greedy_extraction(sets, short_order(sets), labels, starts, PATIENCE * n)
-    return None if graph is None else Diverse(graph, random_assignment(graph, randomness))
-
-
-def broken(found: Diverse, labels: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-    """Return for each record whether two of the rows that cover it are published with the same label.
-
-    Parameters
-    ----------
-    found
-        The graph and the assignment.
-    labels
-        The label of each record.
-    """
-    rows, each = found.graph.shape
-    covering = np.argsort(found.graph.ravel(), kind="stable").reshape(rows, each) // each
-    around = np.sort(labels[found.assignment][covering], axis=1)
-    return np.asarray((around[:, 1:] == around[:, :-1]).any(axis=1))
-
-
-def cahd(sets: Subsets, labels: NDArray[np.integer[Any]], different: int) -> NDArray[np.int32]:
-    """Return the group of each record as CAHD makes them, in the Gray order (Ghinita et al. 2011); a rival.
-
-    Parameters
-    ----------
-    sets, labels, different
-        As for `diverse`. No label has a share above 1 / l in any group.
-
-    Raises
-    ------
-    InfeasibleError
-        If some label is more frequent than 1 / l.
-    """
-    require_eligible(labels, different)
-    return itemsets.cahd(sets, gray_order(sets), labels, different, REACH * different)
 
 
 def _own_first(graph: NDArray[np.int32], assignment: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -44,16 +44,11 @@ PER_CUT = 5
 """The number of reassignments before the rows are cut into other parts."""
 
 
-def gray_ring(sets: Subsets, k: int) -> NDArray[np.int32]:
-    """Return the graph in which each row covers k neighbours in the Gray order; for comparison."""
-    return _ring(gray_order(sets), k)
-
-
 def ring(sets: Subsets, k: int) -> NDArray[np.int32]:
     """Return the graph in which each row covers k neighbours in an order that was improved for it.
 
     The Gray order, and within each segment the shorter way, unless the rows that begin there err more along
-    it. So the graph never errs more than `gray_ring`.
+    it. So the graph never errs more than along the Gray order.
 
     Parameters
     ----------
@@ -70,7 +65,7 @@ def ring(sets: Subsets, k: int) -> NDArray[np.int32]:
     chosen = np.where(np.repeat(better, np.diff(np.append(starts, len(order)))), shorter, order)
     candidates = (chosen, shorter, order)
     errors = [_errors_along(sets, way, k).sum() for way in candidates]
-    return _ring(candidates[int(np.argmin(errors))], k)
+    return ring_along(candidates[int(np.argmin(errors))], k)
 
 
 def freeform(
@@ -152,13 +147,14 @@ def error_rate(
     return float(rates.mean())
 
 
-def _ring(order: NDArray[np.integer[Any]], k: int) -> NDArray[np.int32]:
+def ring_along(order: NDArray[np.integer[Any]], k: int) -> NDArray[np.int32]:
+    """Return the graph in which each row covers k neighbours in an order."""
     return ring_graph(order.astype(np.int64), np.zeros(len(order), np.int32), k)
 
 
 def _errors_along(sets: Subsets, order: NDArray[np.int32], k: int) -> NDArray[np.float64]:
     """Return what the rows of a ring err, relative to the sizes of records, as they stand in the order."""
-    return np.asarray(_rates(sets, _ring(order, k)[order]).sum(axis=1))
+    return np.asarray(_rates(sets, ring_along(order, k)[order]).sum(axis=1))
 
 
 def _rates(sets: Subsets, graph: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -1,10 +1,10 @@
-"""XColor: classes as colours, exchanged until close sensitive values lie apart."""
+"""XColor: classes as colours; records change places until close sensitive values are in different classes."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from shoal.errors import InfeasibleError
 from shoal.kernels import Closeness, Coloring
 from shoal.measures.distances import Distance, distance_over
 from shoal.measures.geometry import geometry
-from shoal.methods.chain import cheap_order, improve
+from shoal.methods.chain import ClassExchanges, cheap_order, improve
 from shoal.methods.dissimilarity_limits import Advice, advice_of, allowed_neighbours
 from shoal.methods.feasibility import require_rows
 from shoal.methods.method import Circumstances, Effort, Option, keeps
@@ -27,21 +27,21 @@ Start = Annotated[
     Option("First classes: of similar records, or by degree as in the paper."),
 ]
 FEW = 16
-"""At how many classes repairs look first."""
+"""The number of classes that repairs try first."""
 MOST_ROUNDS = 30
-"""So often classes that look the same, and together break the promise, are told apart."""
+"""The maximum number of rounds in which identical classes that break the guarantee together are changed."""
 
 
 @dataclass(frozen=True)
 class Sweeps:
-    """What is done once the promise is kept, to lose less.
+    """What is done once the guarantee holds, to lose less.
 
     Parameters
     ----------
     pairs
-        At how many classes a record looks for one to change places with; 0 for none.
+        The number of classes in which a record looks for another to change places with; 0 for none.
     cycles
-        At how many it looks for cycles of three; 0 for none.
+        The number of classes in which it looks for cycles of three; 0 for none.
     """
 
     pairs: int
@@ -58,37 +58,36 @@ def xcolor(
     circumstances: Circumstances,
     /,
     *,
-    start: Annotated[
-        Start, Option("First classes: of similar records, or by degree as in the paper.")
-    ] = "locality",
+    start: Start = "locality",
     effort: Effort = "balanced",
 ) -> Recoding:
     """Return classes of k records or a few more in which few sensitive values are close to any one.
 
-    Records with too many neighbours in their class, whose values are close to theirs, change places with
-    others, each time so that there are fewer pairs of neighbours within classes, and at the least loss. That
-    is sure to end well if no record has too many neighbours in the table (see `Advice.guarantees`), and often
-    does if not; where it does not, exchanges go on that leave fewer neighbours too many. If that does not
-    help either, and the table as one class would keep the promise, classes become larger. Only different
-    values are compared, and no graph over records is ever made.
+    Two records are neighbours if their sensitive values are close. A record with too many neighbours in its
+    class changes places with another record, so that fewer pairs of neighbours share a class, and at the
+    smallest loss. This succeeds if no record has too many neighbours in the table (Lemma 2 and Theorem 3; see
+    `Advice.guarantees`), and often otherwise. Where it does not, exchanges follow that reduce the number of
+    neighbours above the limit. If these do not help either, and the table as one class would keep the
+    guarantee, classes become larger. Only different values are compared, and no graph over records is built:
+    an exchange takes about O(k) for each class it tries.
 
     Parameters
     ----------
     table, model, circumstances
         As for every method.
     start
-        ``locality``: classes of records that are alike in the quasi-identifiers; what is exchanged is as near
-        as possible, and afterwards exchanges go on as long as classes lose less and nothing is broken.
-        ``degree``: the paper's algorithm, whose classes have the same number of neighbours in all, whatever
-        the quasi-identifiers are; it ends when the promise is kept.
+        ``locality``: classes of records that are similar in the quasi-identifiers; records change places
+        with similar ones, and afterwards exchanges continue as long as they reduce the loss and keep the
+        guarantee. ``degree``: the algorithm of the paper, whose first classes have equal sums of degrees,
+        whatever the quasi-identifiers are; it ends when the guarantee holds.
     effort
-        ``fast``, ``balanced`` or ``best``: how hard to look for less loss, with the locality start.
+        ``fast``, ``balanced`` or ``best``: how long to search for less loss, with the start ``locality``.
 
     Raises
     ------
     InfeasibleError
-        If no partition can keep the promise, or none was found; the message says what is left and which delta
-        was reached.
+        If no partition can keep the guarantee, or none was found; the message names the delta that was
+        reached.
     """
     require_rows(table, model)
     values, distance = distance_over(table.sensitive, table.schema.sensitive, model.distance)
@@ -97,36 +96,92 @@ def xcolor(
     guaranteed = advice.guarantees(model.k, model.delta)
     if not guaranteed:
         circumstances.notes.append(_no_guarantee(advice, model))
-    closeness = distance.closeness(model.epsilon)
-    failed: list[tuple[int, int, str]] = []
+    task = _Task(table, model, values, distance, distance.closeness(model.epsilon), circumstances)
     for least in _least_sizes(advice, model):
-        for class_of in _starts(start, table, values, distance, least, model.epsilon, circumstances):
-            allowed = allowed_neighbours(np.bincount(class_of), model.delta)
-            coloring = Coloring(table.codes, geometry(table), class_of, closeness, values, allowed)
-            _mend(coloring, circumstances)
-            if not coloring.excess:
-                break
-            failed.append((coloring.excess, len(failed), _failure(coloring, allowed, model)))
-        else:
+        coloring = task.mended(start, least)
+        if coloring is None:
             assert not guaranteed or least > model.k, "Lemma 2 says that there is another exchange"
             continue
         if start == "locality":
             _refine(coloring, SWEEPS[effort], circumstances)
-        recoding, left = _told_apart(table, model, coloring, closeness, values, circumstances)
-        if not left:
+        recoding = task.told_apart(coloring)
+        if recoding is not None:
             if least > model.k:
                 circumstances.notes.append(
-                    f"with classes of k = {model.k} the promise could not be kept; they have at least {least}"
+                    f"classes of k = {model.k} records cannot keep the guarantee; they have at least {least}"
                 )
             return recoding
-        failed.append((0, len(failed), _same_looking(left)))
-    raise InfeasibleError(min(failed)[2])
+    raise InfeasibleError(min(task.failures)[2])
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """A table, the guarantee, and the attempts to keep it that failed.
+
+    Parameters
+    ----------
+    values, distance, closeness
+        The sensitive value of each record, distances between values, and which of them are close.
+    failures
+        For each failed attempt how many neighbours above the limit were left, its number, and a message.
+    """
+
+    table: Table
+    model: Dissimilarity
+    values: NDArray[np.int32]
+    distance: Distance
+    closeness: Closeness
+    circumstances: Circumstances
+    failures: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def mended(self, start: str, least: int) -> Coloring | None:
+        """Return classes of at least this size that each keep the guarantee, or None."""
+        table, model = self.table, self.model
+        for class_of in self._starts(start, least):
+            allowed = allowed_neighbours(np.bincount(class_of), model.delta)
+            coloring = Coloring(table.codes, geometry(table), class_of, self.closeness, self.values, allowed)
+            _mend(coloring, self.circumstances)
+            if not coloring.excess:
+                return coloring
+            self.failures.append((coloring.excess, len(self.failures), _failure(coloring, allowed, model)))
+        return None
+
+    def told_apart(self, coloring: Coloring) -> Recoding | None:
+        """Return the recoding after identical classes were made to differ where necessary, or None.
+
+        A reader of the release sees classes that look identical as one class. Together they may break a
+        guarantee that each of them keeps: a record may have few neighbours in its own class and many in the
+        others.
+        """
+        for round_ in range(MOST_ROUNDS):
+            self.circumstances.progress("telling classes apart", round_ / MOST_ROUNDS)
+            class_of = coloring.class_of
+            recoding = Recoding.of_classes(self.table, class_of)
+            leaving = _leaving(recoding.types, class_of, self.closeness, self.values, self.model.delta)
+            if not len(leaving) or not coloring.part(leaving, FEW):
+                break
+        self.circumstances.progress("telling classes apart", 1.0)
+        if not len(leaving):
+            return recoding
+        self.failures.append((0, len(self.failures), _same_looking(len(leaving))))
+        return None
+
+    def _starts(self, start: str, least: int) -> Iterator[NDArray[np.int32]]:
+        """Yield first classes of this size, and others in case the first cannot be mended."""
+        sizes = equal_sizes(len(self.table), least)
+        if start == "locality":
+            order = cheap_order(self.table, least, self.circumstances)
+            # The order is a ring, so it can also be cut in the middle of the first classes.
+            for shift in (0, least // 2):
+                yield near_classes(self.table, self.values, np.roll(order, -shift), sizes)
+        degrees = self.distance.degrees(np.bincount(self.values), self.model.epsilon)
+        yield balanced_classes(degrees[self.values], sizes)
 
 
 def _least_sizes(advice: Advice, model: Dissimilarity) -> Iterator[int]:
-    """Yield k; and, where the table as one class would do, half as much more each time until it is one.
+    """Yield k; and, if the table as one class keeps the guarantee, sizes that grow by half each time.
 
-    In a larger class, more than none may be close to a value.
+    A larger class allows more neighbours.
     """
     yield model.k
     if advice.degree <= int(allowed_neighbours(np.array([advice.records]), model.delta)[0]):
@@ -137,7 +192,7 @@ def _least_sizes(advice: Advice, model: Dissimilarity) -> Iterator[int]:
 
 
 def equal_sizes(records: int, k: int) -> NDArray[np.int64]:
-    """Return the sizes of as many classes of at least k as there can be; they differ by 1 at most."""
+    """Return the sizes of as many classes of at least k as possible; they differ by 1 at most."""
     classes = records // k
     sizes = np.full(classes, records // classes)
     sizes[: records % classes] += 1
@@ -145,14 +200,14 @@ def equal_sizes(records: int, k: int) -> NDArray[np.int64]:
 
 
 def balanced_classes(degrees: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return classes of these sizes whose records have about the same degrees in all (Algorithm 1).
+    """Return classes of these sizes with about equal sums of degrees (Algorithm 1).
 
     Parameters
     ----------
     degrees
-        How many others are close to each record.
+        The number of neighbours of each record.
     sizes
-        How many records the classes have; they differ by 1 at most, and which has which is found here.
+        The numbers of records in the classes, in any order; they differ by 1 at most.
 
     Returns
     -------
@@ -167,7 +222,7 @@ def balanced_classes(degrees: NDArray[np.int64], sizes: NDArray[np.int64]) -> ND
     full: list[tuple[int, int, int]] = []
     for place, record in enumerate(order):
         if place == filled:
-            # Each class has the same number now; what is left goes to those with the least sum, one each.
+            # All classes have the same size now; the other records go to those with the smallest sums.
             open_classes = [(total, number, 1) for total, number, _ in full]
             heapq.heapify(open_classes)
         total, number, room = heapq.heappop(open_classes)
@@ -180,31 +235,12 @@ def balanced_classes(degrees: NDArray[np.int64], sizes: NDArray[np.int64]) -> ND
     return class_of
 
 
-def _starts(
-    start: str,
-    table: Table,
-    values: NDArray[np.int32],
-    distance: Distance,
-    least: int,
-    epsilon: float,
-    circumstances: Circumstances,
-) -> Iterator[NDArray[np.int32]]:
-    """Yield first classes of this size, others if the first cannot be mended."""
-    sizes = equal_sizes(len(table), least)
-    if start == "locality":
-        order = cheap_order(table, least, circumstances)
-        # The order is a ring: it can be cut in the middle of what would be classes, too.
-        for shift in (0, least // 2):
-            yield near_classes(table, values, np.roll(order, -shift), sizes)
-    yield balanced_classes(distance.degrees(np.bincount(values), epsilon)[values], sizes)
-
-
 def near_classes(
     table: Table, values: NDArray[np.int32], order: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """Return classes of these sizes along an order in which neighbours are alike.
+    """Return classes of these sizes along an order in which neighbours are similar.
 
-    Of records that are wholly alike, each class gets a share of all values: that costs nothing.
+    Identical records are spread over their classes by sensitive value, which costs nothing.
     """
     codes = table.codes[order]
     run = np.cumsum(np.append(0, (codes[1:] != codes[:-1]).any(axis=1)))
@@ -217,7 +253,7 @@ def near_classes(
 
 
 def _mend(coloring: Coloring, circumstances: Circumstances) -> None:
-    """Exchange records until none has too many neighbours, or nothing helps any more."""
+    """Exchange records until none has too many neighbours, or no exchange helps."""
     first = coloring.excess
     before = first + 1
     while 0 < coloring.excess < before:
@@ -228,65 +264,23 @@ def _mend(coloring: Coloring, circumstances: Circumstances) -> None:
             (Coloring.POTENTIAL, True),
             (Coloring.EXCESS, True),
         ):
-            circumstances.progress("taking close values apart", 1 - coloring.excess / first)
+            circumstances.progress("separating close values", 1 - coloring.excess / first)
             if coloring.excess:
                 coloring.mend(goal, FEW, cycles=cycles)
-    circumstances.progress("taking close values apart", 1.0)
-
-
-@dataclass(frozen=True)
-class _Sweeping:
-    """Exchanges that make classes cheaper, with their options."""
-
-    coloring: Coloring
-    few: int
-    cycles: bool
-
-    @property
-    def cost(self) -> float:
-        return self.coloring.cost
-
-    def sweep(self) -> int:
-        return self.coloring.sweep(self.few, cycles=self.cycles)
+    circumstances.progress("separating close values", 1.0)
 
 
 def _refine(coloring: Coloring, effort: Sweeps, circumstances: Circumstances) -> None:
     if effort.pairs:
-        improve(_Sweeping(coloring, effort.pairs, False), "exchanging records", circumstances)
+        improve(ClassExchanges(coloring, effort.pairs, False), "exchanging records", circumstances)
     if effort.cycles:
-        improve(_Sweeping(coloring, effort.cycles, True), "exchanging records in cycles", circumstances)
-
-
-def _told_apart(
-    table: Table,
-    model: Dissimilarity,
-    coloring: Coloring,
-    closeness: Closeness,
-    values: NDArray[np.int32],
-    circumstances: Circumstances,
-) -> tuple[Recoding, int]:
-    """Return the recoding, after classes that show the same were made to differ where they have to.
-
-    Also returns how many classes still break the promise together with others.
-
-    A reader of the release sees classes that look identical as one. What each keeps all of them together may
-    break: a record may have few neighbours in its own class and many in the others.
-    """
-    for round_ in range(MOST_ROUNDS):
-        circumstances.progress("telling classes apart", round_ / MOST_ROUNDS)
-        class_of = coloring.class_of
-        recoding = Recoding.of_classes(table, class_of)
-        leaving = _leaving(recoding.types, class_of, closeness, values, model.delta)
-        if not len(leaving) or not coloring.part(leaving, FEW):
-            break
-    circumstances.progress("telling classes apart", 1.0)
-    return recoding, len(leaving)
+        improve(ClassExchanges(coloring, effort.cycles, True), "exchanging records in cycles", circumstances)
 
 
 def _same_looking(classes: int) -> str:
     return (
-        f"{classes} classes show the same as others in all quasi-identifiers and break the promise together "
-        "with them, and nothing was found to tell them apart; choose a smaller delta or epsilon, or more "
+        f"{classes} classes are identical to others in all quasi-identifiers and break the guarantee "
+        "together with them, and no exchange makes them differ; choose a smaller delta or epsilon, or more "
         "quasi-identifiers"
     )
 
@@ -298,7 +292,7 @@ def _leaving(
     values: NDArray[np.int32],
     delta: float,
 ) -> NDArray[np.int64]:
-    """Return classes without which those that are left of each type keep the promise together."""
+    """Return classes without which the other classes of each type keep the guarantee together."""
     type_of = np.empty(int(class_of.max()) + 1, dtype=np.int64)
     type_of[class_of] = types
     shared = np.bincount(type_of)[types] > 1
@@ -317,7 +311,7 @@ def _leaving(
             worst = int(neighbours.argmax())
             if neighbours[worst] <= allowed_neighbours(there.sum(), delta):
                 break
-            # The class goes in which the worst value has most neighbours.
+            # The class in which the worst value has most neighbours leaves.
             goes = int(np.where(stays, near[:, worst], -1).argmax())
             stays[goes] = False
             there, around = there - counts[goes], around - near[goes]
@@ -326,7 +320,7 @@ def _leaving(
 
 
 def _require_possible(advice: Advice, model: Dissimilarity) -> None:
-    """Refuse a delta that no partition can have."""
+    """Refuse a delta that no partition reaches."""
     most = advice.possible(model.k)
     if model.delta > most * (1 + 1e-9):
         raise InfeasibleError(
@@ -339,8 +333,8 @@ def _require_possible(advice: Advice, model: Dissimilarity) -> None:
 def _no_guarantee(advice: Advice, model: Dissimilarity) -> str:
     best = advice.guaranteed(model.k)
     return (
-        f"nothing guaranteed beforehand that this promise can be kept: one record has {advice.degree} others "
-        f"within epsilon = {model.epsilon:g}; "
+        f"it was not certain beforehand that this guarantee is achievable: one record has "
+        f"{advice.degree} others within epsilon = {model.epsilon:g}; "
         + (
             f"with k = {model.k}, delta = {best:.4g} is guaranteed"
             if best is not None
@@ -357,7 +351,7 @@ def _failure(coloring: Coloring, allowed: NDArray[np.int32], model: Dissimilarit
     return (
         f"no partition was found that keeps delta = {model.delta:g} with k = {model.k} and epsilon = "
         f"{model.epsilon:g}: {int(violating.sum())} records in {len(np.unique(class_of[violating]))} of "
-        f"{len(sizes)} classes still have too many close to them, and the best delta reached in all classes "
-        f"is {max(reached, 0.0):.4g}; no guarantee existed beforehand (`shoal advise` tells what is "
-        "guaranteed)"
+        f"{len(sizes)} classes still have too many neighbours, and the delta reached in all classes "
+        f"is {max(reached, 0.0):.4g}; it was not certain beforehand that this delta is achievable "
+        "(`shoal.advise` tells which ones are)"
     )

@@ -28,21 +28,3 @@ def random_assignment(graph: NDArray[np.int32], randomness: Randomness) -> NDArr
     degree = graph.shape[1]
     which = randomness.below(degree)
     return kernels.walk(graph, which, randomness.words(4)).assignment
-
-
-def backtracking_assignment(graph: NDArray[np.int32], randomness: Randomness) -> NDArray[np.int32]:
-    """Draw an assignment as `random_assignment` does, by walks that backtrack; for comparison only.
-
-    Parameters
-    ----------
-    graph, randomness
-        As for `random_assignment`.
-
-    Returns
-    -------
-    NDArray
-        The record of each row, with the same probabilities. A walk may not come twice to a record and takes
-        its last step back where it cannot go on (Wong, Mamoulis and Cheung 2010): O(k^2 n^2) at worst.
-    """
-    which = randomness.below(graph.shape[1])
-    return kernels.walk(graph, which, randomness.words(4), backtracking=True).assignment

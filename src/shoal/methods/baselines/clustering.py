@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InputError, Reason
+from shoal.kernels import baselines
 from shoal.measures.geometry import Costs, costs
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Option, keeps
@@ -57,7 +58,7 @@ def agglomerative(
     def classes(codes: NDArray[np.int32], copies: NDArray[np.int64], by: Costs) -> NDArray[np.int32]:
         stage = "uniting clusters"
         circumstances.progress(stage, 0.0)
-        agglomeration = kernels.Agglomeration(codes, copies, by.attributes, model.k, by.counts)
+        agglomeration = baselines.Agglomeration(codes, copies, by.attributes, model.k, by.counts)
         while (settled := agglomeration.advance(PAIRS)) < len(table):
             circumstances.progress(stage, settled / len(table))
         circumstances.progress(stage, 1.0)
@@ -86,7 +87,7 @@ def forest(
 
     def classes(codes: NDArray[np.int32], copies: NDArray[np.int64], by: Costs) -> NDArray[np.int32]:
         circumstances.progress("linking records", 0.0)
-        found = kernels.forest(codes, copies, by.attributes, model.k, by.counts)
+        found = baselines.forest(codes, copies, by.attributes, model.k, by.counts)
         circumstances.progress("linking records", 1.0)
         return found
 
@@ -111,7 +112,7 @@ def _clustered(table: Table, model: KAnonymity, measure: str, clustering: Cluste
     classes = np.empty(len(table), dtype=np.int32)
     classes[order] = clustering(table.codes[first], np.bincount(group)[group[first]], by)
     if model.l is not None:
-        classes = kernels.unify(
+        classes = baselines.unify(
             table.codes,
             classes,
             by.attributes,

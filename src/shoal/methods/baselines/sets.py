@@ -1,33 +1,51 @@
-"""Methods for sets of items that are there to compare with: the plain Gray order, and CAHD."""
+"""Baselines for sets of items: the plain Gray order, CAHD, and the diversity of Xue et al. as printed."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.base.ragged import Subsets
+from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason
-from shoal.methods import setdiversity, setgraphs
+from shoal.kernels import baselines
 from shoal.methods.method import Circumstances, keeps
+from shoal.methods.setdiversity import Diverse, require_eligible
+from shoal.methods.setgraphs import ring_along
+from shoal.methods.setorder import gray_order, short_order
 from shoal.methods.sets import labelled, records_of
 from shoal.models import SetAnonymity, SetDiversity
 from shoal.recoding import Recoding
+from shoal.recoding.assignment import random_assignment
 from shoal.table import Table
+
+REACH = 3
+"""CAHD looks at this many times l candidates on either side (its parameter alpha)."""
+PATIENCE = 2_000
+"""The maximum number of steps of walks for each record in the literal procedure."""
 
 
 @keeps(SetAnonymity, name="gray")
 def set_gray(table: Table, model: SetAnonymity, circumstances: Circumstances, /) -> Recoding:
-    """Return rows that cover k neighbours each, on one ring in the plain Gray order; for comparison.
+    """Return rows that cover k neighbours each, on one ring in the plain Gray order; a baseline.
 
-    O(n log n) comparisons, O(k n) memory.
+    The order of Xue et al. (2012, Section 4.1) before it is improved. O(n log n) comparisons, O(k n) memory.
 
     Parameters
     ----------
     table, model, circumstances
         As for every method.
     """
-    return Recoding.of_graph(table, setgraphs.gray_ring(records_of(table, model, circumstances), model.k))
+    return Recoding.of_graph(table, gray_ring(records_of(table, model, circumstances), model.k))
 
 
 @keeps(SetDiversity, name="cahd")
 def diverse_cahd(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
-    """Return classes as CAHD makes them (Ghinita, Kalnis and Tao 2011), for one sensitive column.
+    """Return classes as CAHD makes them, for one sensitive column; a baseline.
+
+    Ghinita, Kalnis and Tao (2011), along the Gray order. O(l n) comparisons of sets.
 
     Parameters
     ----------
@@ -45,4 +63,79 @@ def diverse_cahd(table: Table, model: SetDiversity, circumstances: Circumstances
             reason=Reason.PARAMETER,
         )
     sets = labelled(table, circumstances)
-    return Recoding.of_classes(table, setdiversity.cahd(sets, table.sensitive[0].codes, model.l))
+    return Recoding.of_classes(table, cahd(sets, table.sensitive[0].codes, model.l))
+
+
+def gray_ring(sets: Subsets, k: int) -> NDArray[np.int32]:
+    """Return the graph in which each row covers k neighbours in the Gray order."""
+    return ring_along(gray_order(sets), k)
+
+
+def cahd(sets: Subsets, labels: NDArray[np.integer[Any]], different: int) -> NDArray[np.int32]:
+    """Return the group of each record as CAHD makes them, in the Gray order.
+
+    Parameters
+    ----------
+    sets
+        The items of each record.
+    labels
+        The label of each, numbered from 0.
+    different
+        The value of l: no label has a share above 1 / l in any group.
+
+    Raises
+    ------
+    InfeasibleError
+        If some label is more frequent than 1 / l.
+    """
+    require_eligible(labels, different)
+    return baselines.cahd(sets, gray_order(sets), labels, different, REACH * different)
+
+
+def literal(
+    sets: Subsets, labels: NDArray[np.integer[Any]], different: int, randomness: Randomness
+) -> Diverse | None:
+    """Return what the procedure of Xue et al. (2012, Section 4.4) makes; it may break its guarantee.
+
+    Greedy assignment extraction (Algorithm 2) along the short order, then a random assignment of the graph.
+    The own labels of the rows around a record differ; the published ones need not. Because of that it is no
+    method, only a baseline for benchmarks.
+
+    Parameters
+    ----------
+    sets, labels, different
+        As for `cahd`; each record is in l rows.
+    randomness
+        The source of random choices.
+
+    Returns
+    -------
+    Diverse or None
+        None if a walk could not go on, or took too many steps.
+
+    Raises
+    ------
+    InfeasibleError
+        If some label is more frequent than 1 / l.
+    """
+    require_eligible(labels, different)
+    n = len(labels)
+    starts = [randomness.permutation(n) for _ in range(different)]
+    graph = baselines.greedy_extraction(sets, short_order(sets), labels, starts, PATIENCE * n)
+    return None if graph is None else Diverse(graph, random_assignment(graph, randomness))
+
+
+def broken(found: Diverse, labels: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    """Return for each record whether two of the rows that cover it are published with the same label.
+
+    Parameters
+    ----------
+    found
+        The graph and the assignment.
+    labels
+        The label of each record.
+    """
+    rows, each = found.graph.shape
+    covering = np.argsort(found.graph.ravel(), kind="stable").reshape(rows, each) // each
+    around = np.sort(labels[found.assignment][covering], axis=1)
+    return np.asarray((around[:, 1:] == around[:, :-1]).any(axis=1))

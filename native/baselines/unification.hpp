@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "classes/mondrian.hpp"
-#include "trees/closure_tree.hpp"
+#include "base/variety.hpp"
+#include "baselines/closure_tree.hpp"
 
 namespace shoal {
 

@@ -1,4 +1,4 @@
-#include "trees/closure_cost.hpp"
+#include "baselines/closure_cost.hpp"
 
 #include <algorithm>
 #include <bit>

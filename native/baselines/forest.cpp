@@ -1,4 +1,4 @@
-#include "classes/forest.hpp"
+#include "baselines/forest.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -19,8 +19,8 @@
 
 #include "base/numbers.hpp"
 #include "base/space.hpp"
+#include "baselines/closure_cost.hpp"
 #include "trees/box_tree.hpp"
-#include "trees/closure_cost.hpp"
 
 namespace shoal {
 

@@ -1,4 +1,4 @@
-#include "classes/unification.hpp"
+#include "baselines/unification.hpp"
 
 #include <algorithm>
 #include <limits>

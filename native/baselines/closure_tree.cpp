@@ -1,4 +1,4 @@
-#include "trees/closure_tree.hpp"
+#include "baselines/closure_tree.hpp"
 
 #include <algorithm>
 #include <cmath>

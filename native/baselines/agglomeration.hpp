@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "trees/closure_tree.hpp"
+#include "baselines/closure_tree.hpp"
 
 namespace shoal {
 

@@ -1,4 +1,4 @@
-#include "items/greedy_extraction.hpp"
+#include "baselines/greedy_extraction.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "trees/closure_tree.hpp"
+#include "baselines/closure_tree.hpp"
 
 namespace shoal {
 

@@ -1,4 +1,4 @@
-#include "items/cahd.hpp"
+#include "baselines/cahd.hpp"
 
 #include <algorithm>
 #include <utility>

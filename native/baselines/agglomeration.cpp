@@ -1,4 +1,4 @@
-#include "classes/agglomeration.hpp"
+#include "baselines/agglomeration.hpp"
 
 #include <algorithm>
 #include <limits>
