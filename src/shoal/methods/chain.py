@@ -36,7 +36,7 @@ def chain(
     """Return classes of similar records, most of them with k records or a few more.
 
     The records are linked to a ring in which any k neighbours cost little together, and the ring is cut into
-    classes at the least cost (Hansen and Mukherjee 2003, Section 3). The result is the same for every order
+    classes at the least cost (Hansen and Mukherjee 2003). The result is the same for every order
     of the rows. About O(n log n + k n) if the searches skip most records, O(n) memory.
 
     Parameters
