@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal import commands
+from shoal.base import commands
 from shoal.cli import options
 from shoal.cli.declared import ENGINE, FILES, METHOD, baselines, method_options, model_parameters, takes
 from shoal.cli.output import out, progress, show_json, show_table

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 import typer
 
+from shoal.base.commands import option
 from shoal.cli.declared import COLUMNS, ENGINE, FILES, MODEL, Bundle, takes
 from shoal.cli.output import warn
-from shoal.commands import option
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, kinds_in
