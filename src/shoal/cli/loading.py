@@ -14,7 +14,7 @@ import polars as pl
 from shoal.cli import options
 from shoal.cli.declared import Bundle
 from shoal.cli.output import warn
-from shoal.commands import option
+from shoal.base.commands import option
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, kinds_in

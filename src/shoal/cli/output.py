@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
-from shoal.commands import option
+from shoal.base.commands import option
 from shoal.errors import ShoalError
 from shoal.methods import Progress as Report
 from shoal.methods import silent

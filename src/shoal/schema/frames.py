@@ -15,7 +15,7 @@ from shoal.kinds.kind import Kind
 from shoal.schema.column import Role
 
 
-def as_frame(frame: Any) -> nw.DataFrame[Any]:
+def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
     """Return a frame of any supported library as a narwhals frame.
 
     Raises

@@ -124,12 +124,12 @@ _RULES = (
     _Hint(_I, "a person's name", 0, """surname firstname lastname fullname username first-name last-name
         full-name given-name family-name maiden-name user-name vorname nachname geburtsname prenom
         apellido"""),
-    _Rule(_I, "a number that identifies a person", 0, """ssn social-security passport license mrn
+    _Hint(_I, "a number that identifies a person", 0, """ssn social-security passport license mrn
         medical-record record-number case-number insurance-number account iban credit-card card-number
         patient-id person-id user-id customer-id client-id subject-id member-id record-id employee-id
         student-id case-id tax-id dni nif nie nir ausweis steuernummer versichertennummer patientennummer
         fallnummer konto pasaporte"""),
-    _Rule(_I, "a way to reach a person", 0, """email e-mail mail phone telephone tel mobile fax address street
+    _Hint(_I, "a way to reach a person", 0, """email e-mail mail phone telephone tel mobile fax address street
         ip mac-address imei url website uuid guid photo lat latitude lon longitude gps strasse hausnummer
         anschrift adresse telefon handy kennzeichen rue courriel direccion calle telefono correo"""),
     _Hint(_I, "free text", 0, """comment remark note narrative free-text freitext kommentar bemerkung
@@ -156,8 +156,8 @@ _RULES = (
     _Hint(_Q, "housing", FEW, "housing tenure own-rent dwelling wohnung logement vivienda"),
     _Hint(_Q, "a stay or a visit", 0, """admission admitted admit discharge discharged visit appointment
         hospital clinic ward death died deceased aufnahme entlassung sortie admision alta fecha-ingreso"""),
-    _Rule(_Q, "body measurements", 0, "height weight bmi grosse gewicht taille poids altura peso"),
-    _Rule(_S, "health", FEW, """diagnosis diagnoses diagnostic dx icd disease illness condition symptom health
+    _Hint(_Q, "body measurements", 0, "height weight bmi grosse gewicht taille poids altura peso"),
+    _Hint(_S, "health", FEW, """diagnosis diagnoses diagnostic dx icd disease illness condition symptom health
         medical drug medication medicine prescription dose therapy treatment surgery procedure allergy hiv
         cancer pregnant pregnancy contraceptive disability dvet drem dphy deye dear smoker smoking alcohol
         blood result outcome diagnose krankheit medikament therapie befund behandlung ergebnis maladie
