@@ -7,10 +7,10 @@ from shoal.schema import Role
 
 _ROLES = {
     Role.PERSON: "says whose record it is: left out",
-    Role.IDENTIFIER: "names people: left out",
-    Role.QUASI: "others may know it: generalized",
-    Role.SENSITIVE: "nobody must learn it: released as it is",
-    Role.OTHER: "released as it is",
+    Role.IDENTIFIER: "identifies a person: left out",
+    Role.QUASI: "an attacker may know it: generalized",
+    Role.SENSITIVE: "an attacker must not learn it: released unchanged",
+    Role.OTHER: "released unchanged",
 }
 
 
