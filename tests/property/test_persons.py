@@ -175,3 +175,60 @@ def test_bad_person_columns_are_refused() -> None:
         Schema.infer(frame, quasi=[*QUASI, "person"], person="person")
     with pytest.raises(InputError, match="both have the role person"):
         schema_of(frame).changed("town", role="person")
+
+
+@given(st.sampled_from(LAWS), st.integers(8, 40), st.integers(2, 4), st.booleans(), st.integers(0, 2**32))
+@settings(deadline=None)
+def test_the_auditor_finds_what_the_recount_finds(
+    law: str, records: int, k: int, alike: bool, seed: int
+) -> None:
+    """A release made for records, and one for fewer persons, held against a guarantee of k persons."""
+    frame = visits(law, records, k, alike=alike, seed=seed)
+    dropped = Schema.infer(frame, quasi=QUASI, drop=["person"])
+    model: Any
+    for model in (Freeform(k=k), KAnonymity(k=k)):
+        release = shoal.anonymize(frame, dropped, model, seed=seed)
+        broken = recounted(frame, release, k)
+        found = shoal.audit(frame, release.table, schema_of(frame), model, key=release.key.tolist())
+        if found.persons is None:
+            continue
+        assert int((found.persons.persons_of_row < k).sum()) == len(broken.rows)
+        exposed = found.persons.rows_of_person < k * found.persons.records_of_person
+        assert int(exposed.sum()) == len(broken.exposed)
+        told = found.persons.covering_share * k > 1 + 1e-9
+        assert set(np.flatnonzero(told)) == broken.told
+        crowds = broken.owned if model.crowd_kind == "classes" else broken.told
+        if model.crowd_kind == "rows" or not broken.owned:
+            assert found.holds == (not broken.rows and not broken.exposed and not crowds)
+
+
+def test_the_auditor_refuses_a_release_that_hides_visits_behind_each_other() -> None:
+    """Twelve visits of one patient were published exactly: they are rows of one person."""
+    rng = np.random.default_rng(1)
+    patients = [(patient, 12 if patient == 0 else int(rng.integers(1, 8))) for patient in range(120)]
+    rows = [
+        (
+            f"p{patient}",
+            47 if patient == 0 else 20 + patient % 50,
+            "F" if patient % 2 else "M",
+            f"z{patient % 7}",
+        )
+        for patient, many in patients
+        for _ in range(many)
+    ]
+    frame = pl.DataFrame(rows, schema=["person", "age", "sex", "town"], orient="row")
+    without = shoal.anonymize(frame, Schema.infer(frame, quasi=QUASI, drop=["person"]), Freeform(k=5))
+    assert "name it as the person column" in without.certificate["notes"][0]
+    found = shoal.audit(frame, without.table, schema_of(frame), Freeform(k=5))
+    assert not found.holds
+    assert "cover records of fewer than 5 persons" in found.verdict
+    assert " persons: the rows that cover any of their records" in found.verdict
+    release = shoal.anonymize(frame, schema_of(frame), Freeform(k=5))
+    assert release.audit.holds
+    broken = recounted(frame, release, 5)
+    assert not broken.rows
+    assert not broken.exposed
+    assert not broken.told
+    again = shoal.audit(frame, release.table, schema_of(frame), Freeform(k=5))
+    assert again.holds
+    assert again.as_dict()["persons"]["records_not_seen"] > 0

@@ -17,12 +17,12 @@ from shoal.auditing.posterior import Posterior, labels_of, posterior
 from shoal.auditing.proximity import proximity_of_classes, proximity_of_records
 from shoal.auditing.released import ReleasedTable
 from shoal.auditing.risks import consistency_with_population, risks_of
-from shoal.auditing.rules import rule_for
+from shoal.auditing.rules import few_persons, rule_for
 from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
 from shoal.measures.distances import has_distance
 from shoal.models import Dissimilarity, Model, Patterned
-from shoal.schema import Role, Schema, as_frame
+from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
 WORST_COMBINATIONS = 5
@@ -147,6 +147,7 @@ def _audited(
         suppressions=release.suppressions if isinstance(model, Patterned) else (),
         carried=carried,
         warnings=tuple(each.warning for each in carried),
+        persons=release.persons,
     )
     if thorough:
         found = replace(found, **_details(release, model))
@@ -160,8 +161,9 @@ def _findings(release: ReleasedTable, model: Model | None, may_leave_out: bool) 
     check = None if model is None else rule_for(model)
     yield from _leaks(release)
     yield from _strangers(release, may_leave_out or (model is not None and model.may_leave_out))
-    if check is not None:
+    if model is not None and check is not None:
         yield from check(model, release)
+        yield from few_persons(model, release)
 
 
 def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
@@ -245,8 +247,8 @@ def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) ->
 
 def _leaks(release: ReleasedTable) -> Iterator[str]:
     """Yield what must not be in a release, whatever was promised."""
-    identifiers = release.table.schema.having(Role.IDENTIFIER)
-    names = [column.name for column in identifiers if column.name in release.frame.columns]
+    hidden = [column for column in release.table.schema if not column.role.released]
+    names = [column.name for column in hidden if column.name in release.frame.columns]
     if names:
         yield f"the release still has the identifying columns {listing(names)}"
 

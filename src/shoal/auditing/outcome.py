@@ -10,6 +10,7 @@ from shoal.auditing.carried import Carried, worded
 from shoal.auditing.classes import Classes, Diversity
 from shoal.auditing.consistency import Consistency
 from shoal.auditing.contribution import Contribution
+from shoal.auditing.persons import Persons
 from shoal.auditing.posterior import Posterior
 from shoal.auditing.principles import Principles
 from shoal.auditing.proximity import Proximity
@@ -76,6 +77,8 @@ class Audit:
         Columns beside the quasi-identifiers that could identify records.
     warnings
         The same in plain words: no part of the guarantee is broken, but its reader should know.
+    persons
+        How well persons are hidden, if some have several records; None otherwise.
     not_checked
         What was not checked because the release was made block by block; None if it was not.
 
@@ -110,6 +113,7 @@ class Audit:
     principles: tuple[Principles, ...] = ()
     carried: tuple[Carried, ...] = ()
     warnings: tuple[str, ...] = ()
+    persons: Persons | None = None
     not_checked: tuple[str, ...] | None = None
 
     @classmethod
@@ -167,6 +171,8 @@ class Audit:
             but = f", but {worded(self.warnings)}" if self.warnings else ""
             return f"Each record matches at least {_rows(self.concealment)}{but}; no guarantee was checked."
         promise = self.promise.sentence()
+        if self.persons is not None:
+            promise += f"; k = {self.promise.crowd} counts persons, of whom there are {self.persons.count:,}"
         if not self.warnings:
             return f"The guarantee holds: {promise}."
         said = worded(self.warnings)
@@ -191,6 +197,8 @@ class Audit:
             ),
             ("a random guess is right", f"{self.risks.marketer:.1%} of the time on average"),
         ]
+        if self.persons is not None:
+            facts += self.persons.facts()
         if self.consistency.strayed is not None:
             facts.append(("rows that miss their own record", f"{self.consistency.strayed:,}"))
         crowds = [("in each class", d) for d in self.diversity if self.k > 1]
@@ -266,6 +274,7 @@ class Audit:
             "suppressions": [each.as_dict() for each in self.suppressions],
             "principles": [each.as_dict() for each in self.principles],
             "carried": [each.as_dict() for each in self.carried],
+            **({} if self.persons is None else {"persons": self.persons.as_dict()}),
             **({} if self.not_checked is None else {"not_checked": list(self.not_checked)}),
         }
 

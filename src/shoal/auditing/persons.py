@@ -57,6 +57,26 @@ class Persons:
         """For each person, the chance that a row picked among those that cover any record of hers is hers."""
         return np.minimum(1.0, self.records_of_person / np.maximum(self.rows_of_person, 1))
 
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what was found, as pairs of a name and its value in words."""
+        figures = self.as_dict()
+        facts = [
+            ("persons", f"{self.count:,}; the most records of one are {figures['most_records']:,}"),
+            ("each row covers records of", f"at least {figures['persons_per_row']:,} persons"),
+            (
+                "a row picked among a person's",
+                f"is hers with a chance of {figures['highest_chance']:.1%} at most",
+            ),
+        ]
+        if figures["records_not_seen"]:
+            facts.append(
+                (
+                    "not visible without the key",
+                    f"for {figures['records_not_seen']:,} records, which rows carry the person's records",
+                )
+            )
+        return facts
+
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
         known = self.covering_share[~np.isnan(self.covering_share)]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.auditing.classes import Classes, Diversity, classes_of, diversity_of
 from shoal.auditing.consistency import Consistency, consistency_of, diversity_around, graph_of
+from shoal.auditing.persons import Persons, persons_of
 from shoal.auditing.principles import Principles, principles_of
 from shoal.auditing.proximity import Proximity, proximity_of_classes
 from shoal.auditing.reading import ReleasedColumn, read_release
@@ -79,6 +80,13 @@ class ReleasedTable:
     def matches(self) -> Matches:
         """Which of the covering rows can be a record's own when every record needs a row."""
         return self.graph.matches(self.key)
+
+    @cached_property
+    def persons(self) -> Persons | None:
+        """How well persons with several records are hidden; None if no person has several."""
+        if self.table.owners is None:
+            return None
+        return persons_of(self.columns, self.table, self.graph, self.matches, self.key)
 
     @cached_property
     def diversity(self) -> tuple[Diversity, ...]:

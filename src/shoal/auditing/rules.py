@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from shoal.auditing.classes import Diversity
+from shoal.auditing.persons import uncounted
 from shoal.auditing.released import ReleasedTable
 from shoal.errors import InputError, Reason, listing
 from shoal.kernels import ROUNDING
@@ -180,6 +181,14 @@ def dissimilarity(model: Dissimilarity, release: ReleasedTable) -> Iterator[str]
             f"in {near.vulnerability:.1%} of the classes, more than {1 - model.delta:.1%} of the other "
             f"values of {near.column} are within {model.epsilon:g} of one; in the worst, {near.risk:.1%} are"
         )
+
+
+def few_persons(model: Model, release: ReleasedTable) -> Iterator[str]:
+    """Yield for whom the guarantee does not hold if persons are counted, where they have several records."""
+    if release.persons is not None:
+        matching = not isinstance(model, CoverageModel)
+        classes = model.crowd_kind == "classes"
+        yield from uncounted(release.persons, model.crowd, classes=classes, matching=matching)
 
 
 def small_classes(release: ReleasedTable, k: int) -> Iterator[str]:
