@@ -13,7 +13,8 @@ import polars as pl
 
 from benchmarks.harness import cmc, data_folder
 from shoal import Schema, read_table
-from shoal.kinds.hierarchy import Hierarchy, HierarchySource, Intervals
+from shoal.kinds.hierarchy import Hierarchy, HierarchySource
+from shoal.kinds.hierarchy_rules import Intervals
 
 Groups = Sequence["str | Groups"]
 """A hierarchy as nested lists: a text is a value, a list the group of all below it."""

@@ -9,7 +9,7 @@ import polars as pl
 from benchmarks.harness import ADULT_QUASI, adult, markdown_table, timed, write_page
 from shoal import Freeform, KAnonymity, Schema, anonymize
 from shoal.base.randomness import Randomness
-from shoal.measures.loss import gcp
+from shoal.measures.gcp import gcp
 from shoal.methods import Circumstances, method_for
 from shoal.methods.diversity import diversification_of, recoded
 from shoal.recoding import Recoding

@@ -16,7 +16,7 @@ from benchmarks.harness import (
 )
 from benchmarks.textbook import textbook_mondrian
 from shoal import KAnonymity, anonymize
-from shoal.measures.loss import gcp
+from shoal.measures.gcp import gcp
 from shoal.recoding import Recoding
 from shoal.table import Table
 

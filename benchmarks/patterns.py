@@ -18,7 +18,8 @@ from benchmarks.harness import (
     write_page,
 )
 from shoal import KAnonymity, Patterned, Schema, anonymize, kernels, read_table
-from shoal.measures.loss import row_types, usefulness
+from shoal.measures.row_types import row_types
+from shoal.measures.usefulness import usefulness
 from shoal.methods.suppression import Patterns, heuristic, improved
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -133,7 +134,7 @@ def mondrian(k: int) -> dict[str, Any]:
 
 
 def exact(table: str, count: int, seed: int, k: int) -> dict[str, Any]:
-    """Return what heuristic, local search and integer program suppress, and what anybody must."""
+    """Return what heuristic, local search and integer program suppress, and what every solution must."""
     codes = table_of(table).codes
     patterns = like_a_user(codes.shape[1], count, seed)
     fast, fast_seconds = timed(heuristic, codes, patterns, k, search=False)

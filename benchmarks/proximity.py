@@ -16,7 +16,7 @@ from shoal.auditing.classes import Classes
 from shoal.auditing.proximity import proximity_of_classes
 from shoal.base.randomness import Randomness
 from shoal.measures.distances import distance_over
-from shoal.measures.loss import gcp
+from shoal.measures.gcp import gcp
 from shoal.measures.queries import draw_queries, query_error
 from shoal.methods import Circumstances, method_for
 from shoal.recoding import Recoding
@@ -24,7 +24,7 @@ from shoal.table import Table
 
 QUERIES = 1000
 LEVELS = 50
-"""Income has so many levels, as in SAL."""
+"""Number of levels of income, as in SAL."""
 DATA = ("acs", "adult")
 DEFAULTS = {
     "acs": {"epsilon": 0.1, "delta": 0.8, "k": 10, "s": 0.1},

@@ -18,8 +18,8 @@ from benchmarks.harness import (
     write_page,
 )
 from shoal import Freeform, KAnonymity, anonymize, kernels
+from shoal.measures.gcp import gcp
 from shoal.measures.geometry import geometry
-from shoal.measures.loss import gcp
 from shoal.methods import Circumstances
 from shoal.methods.chain import cheap_order
 from shoal.methods.ring import ring_graph

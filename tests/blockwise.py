@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from shoal.base.randomness import Randomness
-from shoal.engines.blocks import BlockFacts, Task, anonymize_block
+from shoal.engines.blocks import BlockFacts, Call, Task, anonymize_block
 from shoal.engines.cutting import CutTree, cut_tree
 from shoal.engines.domains import Reference, Summary, reference, summarize
 from shoal.errors import InfeasibleError
@@ -82,7 +82,7 @@ def released(
     known, tree, table, blocks = blocks_of(frame, schema, model, block_rows=block_rows, least=least)
     kept = pl.DataFrame(table.frame.to_native())
     counts = [blocks.count(block) for block in range(len(tree))]
-    task = Task(known, model, method, {}, 1, form)
+    task = Task(Call(known.schema, model, method, {}, 1, block_rows), known, form)
     units = tree.units(counts, least)
     made: dict[range, tuple[pl.DataFrame, BlockFacts]] = {}
     while len(made) < len(units):

@@ -11,7 +11,8 @@ import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from shoal.kinds.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
+from shoal.kinds.hierarchy import Hierarchy, HierarchySource
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.schema import Column, Kind, Role, Schema
 
 FLAVOURS = ("pandas", "polars", "pyarrow")

@@ -76,7 +76,7 @@ class Tail {
   struct Hull {
     std::int32_t low, high;
     double cost;
-    std::int64_t times;  // so many in a row of the k - 1 hulls
+    std::int64_t times;  // how many of the k - 1 hulls in a row
   };
 
   const Attribute* attribute_;

@@ -13,7 +13,7 @@ import pytest
 
 from shoal import Freeform, InputError, KAnonymity, OneK, audit
 from shoal.errors import Reason
-from shoal.kinds.hierarchy import Prefixes
+from shoal.kinds.hierarchy_rules import Prefixes
 from shoal.schema import Column, Kind, Role, Schema
 
 AGES = [20, 30, 40, 50, 60, 70]

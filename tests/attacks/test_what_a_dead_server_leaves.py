@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from visitor import Forger, Server, running
 
+from shoal.files import private_folders
+from shoal.files.private_folders import private_folder, sweep
 from shoal.samples import hospital
-from shoal.web.leftovers import MARKER, PREFIX, private_folder, sweep
 
 
 @pytest.fixture
@@ -44,6 +45,10 @@ def files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
+def folders(parent: Path) -> list[Path]:
+    return [path for path in parent.iterdir() if path.is_dir()]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_every_signal_that_can_be_handled_cleans_up(folder: Path, temporary: Path, number: int) -> None:
     with running(folder, temporary, signal_number=number) as server, with_a_table(server):
@@ -63,48 +68,56 @@ def test_the_next_start_removes_what_a_killed_server_left(folder: Path, temporar
         with running(folder, temporary, signal_number=signal.SIGKILL) as server:
             forger = with_a_table(server)
         forger.__exit__()
-        assert len(list(temporary.iterdir())) == 2
+        assert len(folders(temporary)) == 2
         left = files(temporary)
         assert any("ann" in path.read_text(errors="replace") for path in left)
         with with_a_table(live), running(folder, temporary) as another:
-            assert len(list(temporary.iterdir())) == 2  # of the two that live
+            assert len(folders(temporary)) == 2  # of the two that live
+            assert len(list(temporary.iterdir())) == 4  # each has a mark
             assert any("ann" in path.read_text(errors="replace") for path in files(temporary))
             assert another.ask("/")[0] == live.ask("/")[0] == 200
 
 
-def abandoned(parent: Path, name: str = "x", **owner: object) -> Path:
+def mark_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.lock")
+
+
+def abandoned(parent: Path, name: str = "dead0000", **told: object) -> Path:
     """Return a folder as a dead server leaves it."""
-    folder = parent / f"{PREFIX}{name}"
+    folder = parent / f".shoal-page.shoal-{name}"
     folder.mkdir(mode=0o700)
-    marker = folder / MARKER
-    marker.write_text(json.dumps({"process": 2**22 + 7, "start": 1, "machine": "other", **owner}))
-    marker.chmod(0o600)
     (folder / "table.csv").write_text("name\nann\n")
+    host, boot = private_folders._machine()
+    content = {"shoal": private_folders._MARK, "name": folder.name, "host": host, "boot": boot}
+    mark = mark_of(folder)
+    mark.touch(mode=0o600)
+    mark.write_text(json.dumps({**content, "process": 2**22 + 7, **told}))
     return folder
 
 
 def test_what_is_dead_goes(tmp_path: Path) -> None:
-    folder = abandoned(tmp_path)
-    assert sweep(tmp_path) == [folder]
+    abandoned(tmp_path)
+    sweep(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_process_with_the_same_number_is_not_the_owner(tmp_path: Path) -> None:
-    folder = abandoned(tmp_path, process=os.getpid(), start=1)
-    assert sweep(tmp_path) == [folder]
+    abandoned(tmp_path, process=os.getpid())
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_lives_stays(tmp_path: Path) -> None:
-    with private_folder(tmp_path) as folder:
+    with private_folder(tmp_path / "shoal-page") as folder:
+        mark = mark_of(folder)
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        assert stat.S_IMODE((folder / MARKER).stat().st_mode) == 0o600
-        assert sweep(tmp_path) == []
+        assert stat.S_IMODE(mark.stat().st_mode) == 0o600
+        sweep(tmp_path)
+        assert folder.exists()
         # Nor does another process remove it, not even if it cannot see the owner among its processes.
-        marker = folder / MARKER
-        marker.write_text(json.dumps({"process": 2**22 + 7, "start": 1, "machine": "other"}))
-        code = "import sys, pathlib, shoal.web.leftovers as l; print(l.sweep(pathlib.Path(sys.argv[1])))"
-        done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
-        assert done.stdout.strip() == "[]", done.stderr
+        mark.write_text(json.dumps({**json.loads(mark.read_text()), "process": 2**22 + 7}))
+        code = "import sys, shoal.files.private_folders as p; p.sweep(p.Path(sys.argv[1]))"
+        subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
         assert folder.exists()
     assert list(tmp_path.iterdir()) == []
 
@@ -113,27 +126,31 @@ def test_what_is_not_ours_stays(tmp_path: Path) -> None:
     parent, elsewhere = tmp_path / "parent", tmp_path / "elsewhere"
     parent.mkdir()
     elsewhere.mkdir()
-    (parent / "shoal-other").mkdir()
-    (parent / f"{PREFIX}file").write_text("x")
-    (parent / f"{PREFIX}empty").mkdir(mode=0o700)
-    (parent / f"{PREFIX}link").symlink_to(abandoned(elsewhere))
-    abandoned(parent, "open").chmod(0o755)
+    mark_of(abandoned(parent, "open0000")).chmod(0o644)
     for name, content in {
-        "torn": '{"process": 7',
-        "list": "[]",
-        "odd": '{"process": "x", "start": 1}',
+        "torn0000": '{"shoal": "A run',
+        "list0000": "[]",
+        "odd00000": '{"process": "x", "start": 1}',
     }.items():
-        (abandoned(parent, name) / MARKER).write_text(content)
-    outside = tmp_path / "marker"
-    outside.write_text(json.dumps({"process": 2**22 + 7, "start": 1, "machine": "other"}))
-    linked = abandoned(parent, "linked")
-    (linked / MARKER).unlink()
-    (linked / MARKER).symlink_to(outside)
+        mark_of(abandoned(parent, name)).write_text(content)
+    linked = mark_of(abandoned(parent, "linked00"))
+    linked.rename(tmp_path / "mark")
+    linked.symlink_to(tmp_path / "mark")
+    (parent / "shoal-other").mkdir()
+    (parent / ".shoal-page.shoal-empty000").mkdir(mode=0o700)
     before = sorted(parent.rglob("*"))
-    assert sweep(parent) == []
+    assert len(folders(parent)) == 7
+    sweep(parent)
     assert sorted(parent.rglob("*")) == before
-    assert (elsewhere / f"{PREFIX}x" / "table.csv").exists()
-    assert sweep(tmp_path / "nowhere") == []
+    # A file or a link in the place of a folder is not removed, nor what the link leads to.
+    precious = abandoned(elsewhere)
+    for name in ("file0000", "link0000"):
+        folder = abandoned(parent, name)
+        folder.rename(tmp_path / name)
+        folder.write_text("x") if name.startswith("file") else folder.symlink_to(precious)
+    sweep(parent)
+    assert (parent / ".shoal-page.shoal-file0000").read_text() == "x"
+    assert (parent / ".shoal-page.shoal-link0000" / "table.csv").exists()
 
 
 def test_links_are_removed_and_not_followed(tmp_path: Path) -> None:
@@ -146,21 +163,22 @@ def test_links_are_removed_and_not_followed(tmp_path: Path) -> None:
     (folder / "link").symlink_to(precious)
     (folder / "session").mkdir()
     (folder / "session" / "link").symlink_to(precious / "file")
-    assert sweep(parent) == [folder]
+    sweep(parent)
+    assert list(parent.iterdir()) == []
     assert (precious / "file").read_text() == "x"
 
 
-def test_the_marker_goes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mark_goes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep that is killed half-way leaves a folder that the next one still knows."""
     folder = abandoned(tmp_path)
-    (folder / "session").mkdir()
 
     def killed(_: Path) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("shoal.web.leftovers.remove_folder", killed)
+        patched.setattr(private_folders, "remove_folder", killed)
         with pytest.raises(KeyboardInterrupt):
             sweep(tmp_path)
-    assert (folder / MARKER).exists()
-    assert sweep(tmp_path) == [folder]
+    assert mark_of(folder).exists()
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,8 @@ import pytest
 
 from shoal import Freeform, anonymize
 from shoal.kinds.ranges import RangeDomain, Ranges
-from shoal.measures.loss import gcp, measure
+from shoal.measures import measure
+from shoal.measures.gcp import gcp
 from shoal.recoding import Recoding
 from shoal.schema import Schema
 from shoal.table import Table

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from shoal import Patterned, Schema, anonymize, kernels, read_table
-from shoal.measures.loss import row_types, usefulness
+from shoal.measures.row_types import row_types
+from shoal.measures.usefulness import usefulness
 from shoal.methods.suppression import Patterns
 from shoal.recoding import Recoding
 from shoal.table import Table

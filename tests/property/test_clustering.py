@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from strategies import tables
 
 from shoal import InfeasibleError, InputError, KAnonymity, Schema, anonymize
-from shoal.measures.geometry import MEASURES, costs
-from shoal.measures.loss import em, lm
+from shoal.measures.em import em
+from shoal.measures.geometry import COSTED, costs
+from shoal.measures.lm import lm
 from shoal.methods import METHODS, Circumstances
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -36,7 +37,7 @@ def test_clusters_pass_the_audit(drawn: tuple[Any, Schema], data: st.DataObject)
     k = data.draw(st.integers(2, len(secrets)))
     largest = len(secrets) / max(Counter(secrets).values())
     diversity = data.draw(st.none() | st.floats(1.0, largest))
-    method, measure = data.draw(st.sampled_from(METHOD_NAMES)), data.draw(st.sampled_from(MEASURES))
+    method, measure = data.draw(st.sampled_from(METHOD_NAMES)), data.draw(st.sampled_from(COSTED))
     release = anonymize(frame, schema, KAnonymity(k=k, l=diversity), method=method, measure=measure)
     assert release.audit.holds
     assert release.audit.k >= k
@@ -52,7 +53,7 @@ def test_clusters_pass_the_audit(drawn: tuple[Any, Schema], data: st.DataObject)
 def test_the_order_of_rows_does_not_matter(drawn: tuple[Any, Schema], data: st.DataObject) -> None:
     frame, schema = drawn
     model = KAnonymity(k=data.draw(st.integers(2, len(frame))))
-    method, measure = data.draw(st.sampled_from(METHOD_NAMES)), data.draw(st.sampled_from(MEASURES))
+    method, measure = data.draw(st.sampled_from(METHOD_NAMES)), data.draw(st.sampled_from(COSTED))
 
     def rows(records: pl.DataFrame) -> Counter[tuple[str, ...]]:
         recoding = clustered(records, schema, model, method, measure)
@@ -68,7 +69,7 @@ def test_diversity_only_unites_classes(drawn: tuple[Any, Schema], data: st.DataO
     frame, schema = drawn
     k = data.draw(st.integers(2, len(frame)))
     diversity = len(frame) / max(Counter(frame["secret"].to_list()).values())
-    method, measure = data.draw(st.sampled_from(METHOD_NAMES)), data.draw(st.sampled_from(MEASURES))
+    method, measure = data.draw(st.sampled_from(METHOD_NAMES)), data.draw(st.sampled_from(COSTED))
     alone = clustered(frame, schema, KAnonymity(k=k), method, measure)
     diverse = clustered(frame, schema, KAnonymity(k=k, l=diversity), method, measure)
     within = defaultdict(set)

@@ -16,10 +16,12 @@ from strategies import tables
 
 from shoal import KK, Concealment, InfeasibleError, InputError, KOne, OneK, Schema, anonymize, audit
 from shoal.base.randomness import Randomness
-from shoal.measures.loss import em, gcp, lm
+from shoal.measures.em import em
+from shoal.measures.gcp import gcp
+from shoal.measures.lm import lm
 from shoal.methods import Circumstances
-from shoal.methods.concealment import MEASURES, expansion, subsets
 from shoal.methods.concealment import TIGHTENING as EFFORTS
+from shoal.methods.concealment import expansion, subsets
 from shoal.models import CoverageModel
 from shoal.recoding import Recoding
 from shoal.recoding.coverage import Graph
@@ -59,7 +61,7 @@ def test_the_audit_confirms_every_level(
     model = data.draw(promises(kind, n))
     options = {
         "effort": data.draw(st.sampled_from(sorted(EFFORTS))),
-        "measure": data.draw(st.sampled_from(sorted(MEASURES))),
+        "measure": data.draw(st.sampled_from(sorted(LOSSES))),
         "randomized": data.draw(st.booleans()),
     }
     withheld = math.ceil(getattr(model, "withhold", 0.0) * n)
@@ -87,7 +89,7 @@ def test_rows_only_grow_from_step_to_step(
     table = Table.encode(*drawn)
     k = data.draw(st.integers(2, len(table)))
     different = len(set(table.sensitive[0].codes.tolist()))
-    measure = data.draw(st.sampled_from(sorted(MEASURES)))
+    measure = data.draw(st.sampled_from(sorted(LOSSES)))
     steps = [KOne(k=k), KK(k=k), Concealment(k=k), Concealment(k=k, p=different)]
     before = None
     for model in steps:
@@ -111,7 +113,7 @@ def closed(table: Table, members: list[int]) -> Recoding:
     return Recoding(table, values, np.zeros(1, np.int32))
 
 
-@pytest.mark.parametrize("measure", sorted(MEASURES))
+@pytest.mark.parametrize("measure", sorted(LOSSES))
 @given(drawn=tables(min_rows=2, max_rows=6, max_columns=3, flavours=["polars"]), data=st.data())
 @settings(max_examples=40)
 def test_subsets_are_optimal_and_expansion_is_near(
@@ -204,7 +206,7 @@ def test_each_measure_is_kept_small() -> None:
             by: LOSSES[by](made(table, KOne(k=6), measure=name, effort="balanced", randomized=False))
             for by in LOSSES
         }
-        for name in MEASURES
+        for name in LOSSES
     }
     for by in LOSSES:
         assert min(lost, key=lambda name, by=by: lost[name][by]) == by

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import tables
 
 from shoal import Column, Freeform, InputError, Release, Role, Schema, anonymize, audit
-from shoal.measures.loss import gcp
+from shoal.measures.gcp import gcp
 from shoal.methods import METHODS as KNOWN
 from shoal.methods import Circumstances
 from shoal.methods.refinement import EXCHANGES as EFFORTS

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kinds.hierarchy import MISSING, Hierarchy, Intervals, Prefixes
+from shoal.kinds.hierarchy import MISSING, Hierarchy
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 
 
 @st.composite

@@ -16,7 +16,13 @@ from strategies import as_frame, tables
 
 from shoal.kinds.domain import Attribute
 from shoal.kinds.trees import TreeDomain
-from shoal.measures import loss
+from shoal.measures import RowTypes, measure
+from shoal.measures.em import em
+from shoal.measures.gcp import gcp, gcp_by_attribute
+from shoal.measures.gcp import ncp as ncp_of_rows
+from shoal.measures.lm import lm
+from shoal.measures.row_types import average_class_size, discernibility, row_types
+from shoal.measures.usefulness import usefulness
 from shoal.recoding import Recoding
 from shoal.schema import Column, Kind, Role, Schema
 from shoal.table import Table
@@ -159,9 +165,9 @@ def recodings(draw: st.DrawFn) -> tuple[Recoding, list[Literal]]:
 @given(recodings())
 def test_gcp_is_the_mean_share_of_the_domain_that_is_spanned(drawn: tuple[Recoding, list[Literal]]) -> None:
     recoding, attributes = drawn
-    assert loss.gcp(recoding) == pytest.approx(weighted_mean(attributes, ncp))
-    assert 0 <= loss.gcp(recoding) <= 1 + 1e-12
-    by_attribute = loss.gcp_by_attribute(recoding)
+    assert gcp(recoding) == pytest.approx(weighted_mean(attributes, ncp))
+    assert 0 <= gcp(recoding) <= 1 + 1e-12
+    by_attribute = gcp_by_attribute(recoding)
     assert list(by_attribute) == [a.column.name for a in recoding.table.attributes]
     for found, attribute in zip(by_attribute.values(), attributes, strict=True):
         assert found == pytest.approx(np.mean([ncp(attribute, shown) for shown in attribute.shown]))
@@ -171,7 +177,7 @@ def test_gcp_is_the_mean_share_of_the_domain_that_is_spanned(drawn: tuple[Recodi
 def test_ncp_is_that_of_each_row(drawn: tuple[Recoding, list[Literal]]) -> None:
     recoding, attributes = drawn
     weights = [attribute.weight for attribute in attributes]
-    assert loss.ncp(recoding) == pytest.approx(
+    assert ncp_of_rows(recoding) == pytest.approx(
         [
             sum(a.weight * ncp(a, a.shown[row]) for a in attributes) / sum(weights)
             for row in range(len(recoding.box))
@@ -186,8 +192,8 @@ def test_lm_counts_the_values_that_are_left_open(drawn: tuple[Recoding, list[Lit
     def cost(attribute: Literal, shown: frozenset[Any]) -> float:
         return (len(shown) - 1) / (len(attribute.possible) - 1) if len(attribute.possible) > 1 else 0.0
 
-    assert loss.lm(recoding) == pytest.approx(weighted_mean(attributes, cost))
-    assert 0 <= loss.lm(recoding) <= 1 + 1e-12
+    assert lm(recoding) == pytest.approx(weighted_mean(attributes, cost))
+    assert 0 <= lm(recoding) <= 1 + 1e-12
 
 
 @given(recodings())
@@ -199,8 +205,8 @@ def test_em_is_the_entropy_of_the_value_given_what_is_shown(drawn: tuple[Recodin
         shares = [inside.count(value) / len(inside) for value in set(inside)]
         return -sum(share * math.log2(share) for share in shares)
 
-    assert loss.em(recoding) == pytest.approx(weighted_mean(attributes, cost), abs=1e-9)
-    assert loss.em(recoding) >= 0
+    assert em(recoding) == pytest.approx(weighted_mean(attributes, cost), abs=1e-9)
+    assert em(recoding) >= 0
 
 
 @given(recodings())
@@ -212,17 +218,17 @@ def test_discernibility_charges_each_row_its_class(drawn: tuple[Recoding, list[L
         for row in members:
             suppressed = all(a.shown[row] == a.possible for a in attributes)
             total += rows if suppressed else len(members)
-    assert loss.discernibility(recoding) == total
+    assert discernibility(recoding) == total
 
 
 @given(recodings(), st.integers(1, 5))
 def test_row_types_are_the_classes_of_equal_rows(drawn: tuple[Recoding, list[Literal]], k: int) -> None:
     recoding, attributes = drawn
     sizes = [len(members) for members in row_classes(attributes)]
-    found = loss.row_types(recoding)
+    found = row_types(recoding)
     assert (found.count, found.smallest, found.largest) == (len(sizes), min(sizes), max(sizes))
     assert found.mean == pytest.approx(sum(sizes) / len(sizes))
-    assert loss.average_class_size(recoding, k) == pytest.approx(sum(sizes) / len(sizes) / k)
+    assert average_class_size(recoding, k) == pytest.approx(sum(sizes) / len(sizes) / k)
 
 
 @given(recodings())
@@ -247,22 +253,22 @@ def test_usefulness_is_the_mean_diversity_of_the_row_types(drawn: tuple[Recoding
         for attribute in attributes:
             share = attribute.weight * len(attributes) / total_weight
             expected += share * diversity(attribute, {attribute.values[row] for row in members}) / len(types)
-    assert loss.usefulness(recoding) == pytest.approx(expected, rel=1e-5)
+    assert usefulness(recoding) == pytest.approx(expected, rel=1e-5)
 
 
 def test_usefulness_compares_with_the_values_that_occur() -> None:
     column = Column("x", role=Role.QUASI, kind=Kind.ORDINAL, domain=("a", "b", "c", "d", "e"))
     table = Table.encode(as_frame({"x": ["b", "c", "d", "d"]}, "polars"), Schema((column,)))
     recoding = Recoding.of_classes(table, np.array([0, 0, 1, 1], np.int32))
-    assert loss.usefulness(recoding) == pytest.approx((1 / 2 + 0) / 2)
-    assert loss.gcp(recoding) == pytest.approx((1 / 4 + 1 / 4 + 0 + 0) / 4)
+    assert usefulness(recoding) == pytest.approx((1 / 2 + 0) / 2)
+    assert gcp(recoding) == pytest.approx((1 / 4 + 1 / 4 + 0 + 0) / 4)
 
 
 @given(tables(flavours=["polars"], max_rows=8))
 def test_nothing_is_lost_where_every_class_is_one_kind_of_record(drawn: tuple[Any, Schema]) -> None:
     table = Table.encode(*drawn)
     classes = np.unique(table.codes, axis=0, return_inverse=True)[1].astype(np.int32).ravel()
-    found = loss.measure(Recoding.of_classes(table, classes), 1)
+    found = measure(Recoding.of_classes(table, classes), 1)
     assert found.gcp == found.lm == 0
     assert found.em == pytest.approx(0, abs=1e-9)
     assert set(found.by_attribute.values()) == {0.0}
@@ -273,8 +279,8 @@ def test_nothing_is_lost_where_every_class_is_one_kind_of_record(drawn: tuple[An
 def test_one_class_of_all_loses_whatever_can_be_lost(drawn: tuple[Any, Schema]) -> None:
     frame, schema = drawn
     table = Table.encode(frame, schema)
-    found = loss.measure(Recoding.of_classes(table, np.zeros(len(table), np.int32)), 1)
-    assert found.row_types == loss.RowTypes(1, len(table), len(table), len(table))
+    found = measure(Recoding.of_classes(table, np.zeros(len(table), np.int32)), 1)
+    assert found.row_types == RowTypes(1, len(table), len(table), len(table))
     assert found.discernibility == len(table) ** 2
     for column, attribute in zip(schema, table.attributes, strict=True):
         varies = np.ptp(attribute.codes) > 0
@@ -285,8 +291,8 @@ def test_one_class_of_all_loses_whatever_can_be_lost(drawn: tuple[Any, Schema]) 
 @given(recodings())
 def test_all_figures_come_together_as_plain_data(drawn: tuple[Recoding, list[Literal]]) -> None:
     recoding, _ = drawn
-    found = loss.measure(recoding, 2)
-    assert found["gcp"] == found.gcp == loss.gcp(recoding)
+    found = measure(recoding, 2)
+    assert found["gcp"] == found.gcp == gcp(recoding)
     plain = found.as_dict()
     assert json.loads(json.dumps(plain)) == plain
     assert plain["row_types"]["count"] == found.row_types.count

@@ -21,7 +21,7 @@ CARDS = """
 import alpha_k
 import shoal
 from shoal.models import suitable
-from shoal.web.promise import parameters_of, suitable as cards
+from shoal.web.planning import parameters_of, suitable as cards
 
 schema = shoal.Schema((shoal.Column("age", shoal.Role.QUASI), shoal.Column("ill", shoal.Role.SENSITIVE)))
 assert alpha_k.AlphaK in suitable(schema)
@@ -58,7 +58,7 @@ def run(folder: Path, *words: str, code: str = CALL) -> subprocess.CompletedProc
 def test_the_library_has_the_model(folder: Path) -> None:
     done = run(folder, code=(folder / "use.py").read_text())
     assert done.returncode == 0, done.stderr
-    assert "The promise holds" in done.stdout
+    assert "The guarantee holds" in done.stdout
     assert "no sensitive value has a share above 0.5" in done.stdout
 
 

@@ -76,10 +76,10 @@ def released(folder: Path) -> pl.DataFrame:
 
 
 def check(frame: pl.DataFrame, folder: Path, model: Model, schema: Schema = SCHEMA) -> pl.DataFrame:
-    """Check that a release has everybody once, and keeps its promise as a whole; return it."""
+    """Check that a release has every record once, and keeps its guarantee as a whole; return it."""
     release = released(folder)
     assert "name" not in release.columns
-    # The column that is carried along tells that nobody is lost or doubled.
+    # The column that is carried along tells that no record is lost or doubled.
     assert sorted(release["row"]) == sorted(frame["row"])
     found = shoal.audit(frame, release, schema.completed(frame.columns), model)
     assert found.holds, found.verdict
@@ -365,7 +365,7 @@ def test_what_cannot_be_done_says_so(session: Any, tmp_path: Path) -> None:
     table = session.createDataFrame(frame.to_arrow())
     with pytest.raises(InputError, match="withhold"):
         shoal.anonymize_spark(table, SCHEMA, OneK(k=2, withhold=0.1), tmp_path / "out")
-    with pytest.raises(InputError, match="hold nobody"):
+    with pytest.raises(InputError, match="block_rows = 0 is below 1"):
         shoal.anonymize_spark(table, SCHEMA, Freeform(k=2), tmp_path / "out", block_rows=0)
     with pytest.raises(InputError, match="more than one column"):
         shoal.anonymize_spark(table.select("age", "age"), SCHEMA, Freeform(k=2), tmp_path / "out")

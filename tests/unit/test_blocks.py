@@ -16,11 +16,12 @@ from blockwise import people
 
 import shoal
 from shoal import Dissimilarity, Freeform, InputError, KAnonymity, Missing, OneK, Role, Schema
-from shoal.engines import on_disk as large
-from shoal.engines.on_disk import anonymize_file, release_unit
+from shoal.engines import disk_blocks, disk_run
+from shoal.engines.disk_blocks import release_unit
+from shoal.engines.on_disk import anonymize_file
 from shoal.engines.workers import tell
 from shoal.errors import InfeasibleError, Reason
-from shoal.kinds.hierarchy import Prefixes
+from shoal.kinds.hierarchy_rules import Prefixes
 
 ASKED: list[range] = []
 
@@ -32,7 +33,7 @@ class InThisProcess:
         self.environment = environment
 
     def ask(self, code: str, task: bytes) -> dict[str, Any]:
-        assert code == large._WORKER
+        assert code == disk_blocks.WORKER
         folder, unit = pickle.loads(task)
         ASKED.append(unit)
         told: dict[str, Any] = {}
@@ -49,14 +50,14 @@ class InThisProcess:
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     ASKED.clear()
-    monkeypatch.setattr(large, "Crew", InThisProcess)
+    monkeypatch.setattr(disk_blocks, "Crew", InThisProcess)
 
 
 def check(frame: pl.DataFrame, folder: Path, model: Any, schema: Schema = SCHEMA) -> pl.DataFrame:
-    """Check that a release has everybody once, and keeps its promise as a whole; return it."""
+    """Check that a release has every record once, and keeps its guarantee as a whole; return it."""
     release = shoal.read_table(next(folder.glob("release.*")))
     assert "name" not in release.columns
-    # The column that is carried along tells that nobody is lost or doubled.
+    # The column that is carried along tells that no record is lost or doubled.
     assert sorted(release["row"].cast(pl.Int64)) == sorted(frame["row"])
     found = shoal.audit(frame, release, schema.completed(frame.columns), model)
     assert found.holds, found.verdict
@@ -68,7 +69,7 @@ def test_a_table_in_several_files_becomes_one_release(
     form: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shoal.engines.joining.TOGETHER", 150)
-    monkeypatch.setattr(large, "BUFFERED", 100)
+    monkeypatch.setattr(disk_run, "BUFFERED", 100)
     frame = people(600)
     source = tmp_path / "in"
     source.mkdir()
@@ -93,7 +94,7 @@ def test_a_table_in_several_files_becomes_one_release(
     assert certificate["rows"] == certificate["audit"]["records"] == 600
     assert release.loss["gcp"] == certificate["loss"]["gcp"] > 0
     assert f"0 of {release.certificate['engine']['blocks']} blocks" in stages
-    assert "What this release is worth" in (tmp_path / "out" / "report.html").read_text()
+    assert "Release report" in (tmp_path / "out" / "report.html").read_text()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["in", "out"]
 
 
@@ -121,10 +122,10 @@ def test_a_run_that_was_broken_off_goes_on_where_it_was(
             **more,
         )
 
-    monkeypatch.setattr(large, "Crew", Interrupted)
+    monkeypatch.setattr(disk_blocks, "Crew", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         call()
-    monkeypatch.setattr(large, "Crew", InThisProcess)
+    monkeypatch.setattr(disk_blocks, "Crew", InThisProcess)
     assert not (tmp_path / "out").exists()
     assert stat.S_IMODE((tmp_path / "work").stat().st_mode) == 0o700
     finished = sorted(folder.name for folder in (tmp_path / "work" / "done").iterdir())

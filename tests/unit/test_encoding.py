@@ -14,7 +14,8 @@ import pytest
 from one_column import FLAVOURS, NAN, encoded, refused, values_of
 
 from shoal.errors import Reason
-from shoal.kinds.hierarchy import Hierarchy, Intervals, Prefixes
+from shoal.kinds.hierarchy import Hierarchy
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.kinds.ranges import RangeDomain
 from shoal.kinds.sets import SetDomain
 from shoal.kinds.trees import TreeDomain

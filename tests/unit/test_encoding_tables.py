@@ -16,7 +16,7 @@ from one_column import FLAVOURS, NAN, encoded, frame_of, refused
 
 from shoal.errors import InputError, Reason
 from shoal.kinds import encoding
-from shoal.kinds.hierarchy import Intervals, Prefixes
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.schema import Column, Role, Schema
 from shoal.table import Table
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from shoal.errors import InputError, Reason
-from shoal.kinds.hierarchy import MISSING, Hierarchy, HierarchySource, Intervals, Prefixes
+from shoal.kinds.hierarchy import MISSING, Hierarchy, HierarchySource
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 
 ADULT = {
     "age": 100,

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import InputError, Reason
-from shoal.kinds.hierarchy import Intervals, Prefixes
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.schema import Column, Kind, Missing, Role, Schema, infer_kind
 
 DAY = datetime.date(2020, 2, 29)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shoal.errors import InputError, Reason
-from shoal.files import staging
-from shoal.files.staging import remove_folder, staged_file, staged_folder
+from shoal.files import private_folders, staging
+from shoal.files.private_folders import remove_folder
+from shoal.files.staging import staged_file, staged_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -242,6 +243,6 @@ def test_a_folder_that_somebody_still_writes_into_is_removed(tmp_path: Path) -> 
 
 def test_a_folder_that_cannot_be_removed_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
-    monkeypatch.setattr(staging, "REMOVAL", 0.2)
+    monkeypatch.setattr(private_folders, "REMOVAL", 0.2)
     with pytest.warns(UserWarning, match="holds personal data"):
         remove_folder(tmp_path)

@@ -17,8 +17,8 @@ from shoal.schema import Kind, Role, Schema
 from shoal.web import export
 from shoal.web.columns import described
 from shoal.web.data import shown_name, tables_in
+from shoal.web.parameters import usual_k
 from shoal.web.planning import planned, suitable
-from shoal.web.promise import usual_k
 from shoal.web.state import Pace, Plan, Run
 from shoal.web.tasks import Source
 from shoal.web.work import Job

@@ -1,4 +1,4 @@
-"""`shoal advise`: which k and delta a table allows, before anybody tries."""
+"""`shoal advise`: which k and delta a table allows, before a release is tried."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import options
+from shoal.cli import loading, options
+from shoal.cli.declared import takes
 from shoal.cli.output import out, show_facts, show_json, show_table
-from shoal.errors import InputError, Reason
 from shoal.methods.dissimilarity_limits import DEFAULT_K, Advice, Point
 from shoal.methods.dissimilarity_limits import advise as adviser
 
 _HEIGHT = 10
 
 
-@options.takes_table
+@takes(load=loading.TABLE)
 def advise(
-    load: options.Loading,
+    load: loading.Loading,
     epsilon: Annotated[
         float,
         typer.Option(
@@ -35,12 +35,7 @@ def advise(
     as_json: options.AsJson = False,
 ) -> None:
     """Tell which delta of the model dissimilarity is guaranteed, and which is possible, for several k."""
-    try:
-        ks = [int(text) for text in k.split(",")]
-    except ValueError:
-        raise InputError(
-            f"--k {k!r} must be whole numbers, separated by commas", reason=Reason.PARAMETER
-        ) from None
+    ks = options.crowd_sizes(k)
     frame, described = load()
     advice = adviser(frame, described, epsilon=epsilon, distance=distance, k=ks)
     if as_json:

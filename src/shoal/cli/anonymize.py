@@ -5,59 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from shoal import engines
-from shoal.cli import options
-from shoal.cli.declared import FILES, METHOD, baselines, method_options, model_parameters, takes
+from shoal.cli import loading, options
+from shoal.cli.declared import method_options, model_parameters, takes
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
-from shoal.engines.on_disk import BlockedRelease, anonymize_file
+from shoal.engines.on_disk import anonymize_file
 from shoal.engines.spark import anonymize_spark
 from shoal.engines.spark_sessions import spark_session
 from shoal.engines.workspace import left_beside
 from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
-from shoal.measures import Loss
+from shoal.measures import Loss, headlines
 from shoal.models import Model, make_model, usual_model
-from shoal.release import RELEASE_FILES, Certificate, Format, Release
+from shoal.release import RELEASE_FILES, BlockedRelease, Certificate, Format, Release
 from shoal.schema import Schema
 
 MOST_PATTERNS = 8
 """The maximum number of combinations of suppressed cells that are shown, those of most rows."""
 
 
-@takes(load=options.TABLE, parameters=model_parameters(), choices=method_options())
+@takes(load=loading.TABLE, parameters=model_parameters(), choices=method_options())
 def anonymize(
-    load: options.Loading,
+    load: loading.Loading,
     parameters: dict[str, Any],
     choices: dict[str, Any],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
+    output: options.ReleaseFolder,
     model: options.ModelName = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            help=f"Algorithm to use instead of the model's default. {baselines()}",
-            rich_help_panel=METHOD,
-        ),
-    ] = None,
-    file_format: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            help="csv (text) or parquet (typed); csv if omitted, with Spark parquet.",
-            rich_help_panel=FILES,
-        ),
-    ] = None,
-    keep_key: Annotated[
-        bool,
-        typer.Option(
-            "--keep-key", help="Also write key.csv, which re-identifies every row.", rich_help_panel=FILES
-        ),
-    ] = False,
+    method: options.Method = None,
+    file_format: options.FileFormat = None,
+    keep_key: options.KeepKey = False,
     engine: options.Engine = "auto",
     master: options.Master = None,
     block_rows: options.BlockRows = BLOCK_ROWS,
@@ -66,14 +45,7 @@ def anonymize(
     fresh: options.Fresh = False,
     overwrite: options.Overwrite = False,
     strict: options.Strict = False,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed",
-            help="Make the release repeatable: for experiments only, never for publication.",
-            rich_help_panel=METHOD,
-        ),
-    ] = None,
+    seed: options.Seed = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -83,24 +55,20 @@ def anonymize(
         return make_model(model or usual_model(schema).name, parameters)
 
     choices |= {"method": method, "seed": seed}
-    who = options.engine_for(engine, load, keep_key=keep_key)
+    placed = {"overwrite": overwrite, "strict": strict}
+    in_blocks = {"block_rows": block_rows, "work": work}
+    who = loading.engine_for(engine, load, keep_key=keep_key)
     release: Release | BlockedRelease
-    if who == "memory":
-        form = file_format or "csv"
-        release = _in_memory(
-            load, promised, choices, output, form, keep_key, overwrite, strict, quiet=quiet or as_json
-        )
-    else:
-        choices |= {"block_rows": block_rows, "work": work, "overwrite": overwrite, "strict": strict}
-        with progress(quiet or as_json) as report:
-            choices["progress"] = report
-            if who == "spark":
-                release = _on_spark(load, promised, choices, output, file_format, master)
-            else:
-                choices |= {"format": file_format or "csv", "jobs": jobs, "fresh": fresh}
-                report("looking at the columns", 0.0)
-                source, described = options.open_table(load)
-                release = anonymize_file(source, described, promised(described), output, **choices)
+    with progress(quiet or as_json) as report:
+        choices["progress"] = report
+        if who == "memory":
+            release = _in_memory(load, promised, choices, output, file_format or "csv", keep_key, **placed)
+        elif who == "spark":
+            choices |= placed | in_blocks
+            release = _on_spark(load, promised, choices, output, file_format, master)
+        else:
+            choices |= placed | in_blocks | {"format": file_format or "csv", "jobs": jobs, "fresh": fresh}
+            release = _on_disk(load, promised, choices, output)
     _warn(release.certified.circumstances, seed, output)
     if keep_key:
         warn(f"{output / 'key.csv'} re-identifies every row; keep it apart from the release, or delete it")
@@ -111,32 +79,39 @@ def anonymize(
 
 
 def _in_memory(
-    load: options.Loading,
+    load: loading.Loading,
     promised: Callable[[Schema], Model],
     choices: dict[str, Any],
     output: Path,
     form: Format,
     keep_key: bool,
+    *,
     overwrite: bool,
     strict: bool,
-    *,
-    quiet: bool,
 ) -> Release:
     """Make a release of a table that fits into memory, and write its files."""
-    # The folder is opened before the work, so that a release that cannot be saved is not made.
+    # The folder is opened first: no time is spent on a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
-        options.show_warnings(frame, described)
-        with progress(quiet) as report:
-            release = engines.anonymize(frame, described, promised(described), progress=report, **choices)
+        loading.show_warnings(frame, described)
+        release = engines.anonymize(frame, described, promised(described), **choices)
         if strict:
             release.audit.require(strict=True)
         release.write_files(staging, form=form, keep_key=keep_key)
     return release
 
 
+def _on_disk(
+    load: loading.Loading, promised: Callable[[Schema], Model], choices: dict[str, Any], output: Path
+) -> BlockedRelease:
+    """Make a release in blocks on disk."""
+    choices["progress"]("looking at the columns", 0.0)
+    source, described = loading.open_table(load)
+    return anonymize_file(source, described, promised(described), output, **choices)
+
+
 def _on_spark(
-    load: options.Loading,
+    load: loading.Loading,
     promised: Callable[[Schema], Model],
     choices: dict[str, Any],
     output: Path,
@@ -149,7 +124,7 @@ def _on_spark(
     choices["progress"]("starting Spark", 0.0)
     with spark_session(master) as session:
         choices["progress"]("looking at the columns", 0.0)
-        table, described = options.spark_table(load, session)
+        table, described = loading.spark_table(load, session)
         return anonymize_spark(table, described, promised(described), output, **choices)
 
 
@@ -173,19 +148,20 @@ def _warn(made: Mapping[str, Any], seed: int | None, output: Path) -> None:
 
 
 def show_release(release: Release | BlockedRelease, folder: Path) -> None:
-    """Print what was promised, found and lost, and where the files are."""
+    """Print what is guaranteed, found and lost, and where the files are."""
     made = release.certified
     loss, found = made.loss, made.audit
     worst = sorted(loss.by_attribute.items(), key=lambda item: -item[1])
     show_facts(
         "Release",
         [
-            ("promised", made.model.sentence()),
+            ("guaranteed", made.model.sentence()),
             ("audit found", verdict(found.verdict, found.status)),
             *_crowd(made),
             *_suppressed(made),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
+            *_other_measures(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *_items(loss),
             *([("left out", f"{made.left_out} records with missing values")] if made.left_out else []),
@@ -194,6 +170,15 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
     )
+
+
+def _other_measures(loss: Loss) -> list[tuple[str, str]]:
+    """Return what other measures say that belong into a summary."""
+    return [
+        (each.label or each.name, each.written(loss[each.name]))
+        for each in headlines()
+        if each.name != "gcp" and loss[each.name] is not None
+    ]
 
 
 def _made_by(made: Certificate) -> str:
@@ -231,12 +216,12 @@ def _suppressed(made: Certificate) -> list[tuple[str, str]]:
     gap = 1 - account["bound"] / account["cost"] if account.get("bound") else None
     return [
         *([("suppressed", "; ".join(kinds[:MOST_PATTERNS]) + more)] if kinds else []),
-        *([] if gap is None else [("proven", f"nobody could suppress more than {gap:.1%} less")]),
+        *([] if gap is None else [("proven", f"within {gap:.1%} of the optimum")]),
     ]
 
 
 def _least(loss: Loss) -> list[tuple[str, str]]:
-    """Return how much more was lost than had to be, as far as anybody can tell."""
+    """Return how much more was lost than every such release must lose, if that is known."""
     if loss.ratio is None:
         return []
     about = "about " if loss.bound_error else ""
@@ -245,17 +230,17 @@ def _least(loss: Loss) -> list[tuple[str, str]]:
 
 
 def _crowd(made: Certificate) -> list[tuple[str, str]]:
-    """Return in what crowd people hide: classes of equal rows, or the rows that each of them fits."""
+    """Return in what crowd records hide: classes of identical rows, or the rows that cover a record."""
     found = made.audit
     if made.model.crowd_kind == "rows":
         consistent = found.consistency
         return [
-            ("each person fits", f"at least {consistent.rows_per_record} of {found.rows} rows"),
-            ("each row fits", f"at least {int(consistent.records_of_row.min())} persons"),
+            ("each record is covered by", f"at least {consistent.rows_per_record:,} of {found.rows:,} rows"),
+            ("each row covers", f"at least {int(consistent.records_of_row.min()):,} records"),
             *(
                 (
                     f"diversity of {d.column}",
-                    f"at least {d.p} values in the rows a person fits, none more frequent than {1 / d.l:.0%}",
+                    f"at least {d.p} values among the matches of a record, none above {1 / d.l:.0%}",
                 )
                 for d in found.diversity_around
             ),
@@ -268,11 +253,11 @@ def _crowd(made: Certificate) -> list[tuple[str, str]]:
             )
             for near in found.proximity
         ),
-        ("smallest class", f"{found.k} rows; {found.classes.count} classes, {found.rows} rows"),
+        ("smallest class", f"{found.k:,} rows; {found.classes.count:,} classes, {found.rows:,} rows"),
         *(
             (
                 f"diversity of {d.column}",
-                f"at least {d.p} values in a class, none more frequent than {1 / d.l:.0%}",
+                f"at least {d.p} values in a class, none above {1 / d.l:.0%}",
             )
             for d in found.diversity
         ),

@@ -1,4 +1,4 @@
-"""`shoal audit`: does a release, of any tool, keep its promise?"""
+"""`shoal audit`: does a release, of any tool, keep its guarantee?"""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 
 from shoal import Audit
 from shoal import audit as auditor
-from shoal.cli import options
-from shoal.cli.declared import FILES, MODEL, model_parameters, takes
+from shoal.cli import loading, options
+from shoal.cli.declared import model_parameters, takes
 from shoal.cli.output import out, show_facts, show_json, verdict
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
@@ -19,44 +19,16 @@ from shoal.release import read_key
 from shoal.schema import Schema
 
 
-@takes(load=options.TABLE, parameters=model_parameters())
+@takes(load=loading.TABLE, parameters=model_parameters())
 def audit(
-    load: options.Loading,
+    load: loading.Loading,
     parameters: dict[str, Any],
     released: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released table.")],
     model: options.ModelName = None,
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            "--key", help="key.csv: also check each row against its own record.", rich_help_panel=FILES
-        ),
-    ] = None,
-    may_leave_out: Annotated[
-        bool,
-        typer.Option(
-            "--may-leave-out",
-            help="The release may have fewer rows than the original has records.",
-            rich_help_panel=MODEL,
-        ),
-    ] = False,
-    posterior: Annotated[
-        float | None,
-        typer.Option(
-            "--posterior",
-            metavar="SECONDS",
-            help="Also estimate, for this long, how likely the strongest attacker guesses right.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    population: Annotated[
-        Path | None,
-        typer.Option(
-            "--population",
-            help="Table of everyone who could be in the original, for the risk from an attacker who does not "
-            "know who is.",
-            rich_help_panel=FILES,
-        ),
-    ] = None,
+    key: options.Key = None,
+    may_leave_out: options.MayLeaveOut = False,
+    posterior: options.Posterior = None,
+    population: options.Population = None,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -81,7 +53,7 @@ def audit(
         show_json(found.as_dict())
     elif not quiet:
         show_facts("Audit", found.facts())
-        show_facts("Adversary", _adversary(found))
+        show_facts("Attacker", _attacker(found))
         out.print(verdict(found.verdict, found.status), highlight=False)
     if found.status == "broken" or (strict and found.status == "caution"):
         raise typer.Exit(1)
@@ -106,8 +78,8 @@ def _promised(name: str | None, given: dict[str, Any], schema: Schema) -> tuple[
     return make_model(kind.name, asked), near
 
 
-def _adversary(found: Audit) -> list[tuple[str, str]]:
-    """Return what attackers gain, beyond the promise, in plain words."""
+def _attacker(found: Audit) -> list[tuple[str, str]]:
+    """Return what attackers gain, beyond the guarantee, in plain words."""
     facts = []
     if found.uniqueness:
         worst = found.uniqueness[0]
@@ -121,7 +93,7 @@ def _adversary(found: Audit) -> list[tuple[str, str]]:
         guessed = found.risks.journalist
         facts.append(
             (
-                f"one of {found.risks.population} people",
+                f"one of {found.risks.population:,} people",
                 f"is picked right {guessed.mean:.1%} of the time on average, {guessed.highest:.1%} at most",
             )
         )
@@ -130,7 +102,7 @@ def _adversary(found: Audit) -> list[tuple[str, str]]:
         facts.append(
             (
                 f"within {near.epsilon:g} of each other in {near.column}",
-                f"{near.risk:.0%} of the rows around the worst record, {near.mean:.0%} on average{breached}",
+                f"{near.risk:.0%} of the rows for the worst record, {near.mean:.0%} on average{breached}",
             )
         )
     if found.posterior is not None:
@@ -140,6 +112,6 @@ def _adversary(found: Audit) -> list[tuple[str, str]]:
             facts.append(
                 ("belief in the likeliest row", f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%}")
             )
-        how = f"counted for {guess.counted}, sampled for {guess.sampled}, unknown for {guess.refused}"
+        how = f"counted for {guess.counted:,}, sampled for {guess.sampled:,}, unknown for {guess.refused:,}"
         facts.append(("matchings of records and rows", f"{how} records"))
     return facts

@@ -5,99 +5,59 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from shoal.base import commands
-from shoal.cli import options
-from shoal.cli.declared import ENGINE, FILES, METHOD, baselines, method_options, model_parameters, takes
+from shoal.cli import loading, options
+from shoal.cli.declared import method_options, model_parameters, takes
 from shoal.cli.output import out, progress, show_json, show_table
 from shoal.engines import comparison
 from shoal.engines.comparison import ComparedRun
 from shoal.errors import InputError, Reason, listing
 from shoal.files.staging import staged_file
+from shoal.measures import headlines
 from shoal.report.comparison import comparison_page
 from shoal.report.panel import percent
 
 DEFAULT_K = ",".join(map(str, comparison.DEFAULT_K))
 
 
-@takes(load=options.TABLE, parameters=model_parameters(), wanted=method_options())
+@takes(load=loading.TABLE, parameters=model_parameters(), wanted=method_options())
 def compare(
-    load: options.Loading,
+    load: loading.Loading,
     parameters: dict[str, Any],
     wanted: dict[str, Any],
-    k: Annotated[str, typer.Option("--k", help="Minimum crowd sizes, comma-separated.")] = ",".join(
-        map(str, comparison.DEFAULT_K)
-    ),
-    model: Annotated[str | None, typer.Option("--model", help="Privacy models, comma-separated.")] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            help=f"Methods, comma-separated; all if omitted. {baselines()}",
-            rich_help_panel=METHOD,
-        ),
-    ] = None,
-    choose: Annotated[
-        int | None,
-        typer.Option(
-            "--choose",
-            metavar="K",
-            help="The k whose best run is highlighted; the largest if omitted.",
-            rich_help_panel=FILES,
-        ),
-    ] = None,
-    limit: Annotated[
-        float | None,
-        typer.Option("--limit", metavar="SECONDS", help="Time limit of a run.", rich_help_panel=ENGINE),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            min=1,
-            help="Number of runs at a time; one for each core if omitted.",
-            rich_help_panel=ENGINE,
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the page with all results.")
-    ] = Path("compare.html"),
+    k: options.CrowdSizes = DEFAULT_K,
+    model: options.ModelNames = None,
+    method: options.Methods = None,
+    choose: options.Choose = None,
+    limit: options.Limit = None,
+    jobs: options.ParallelRuns = None,
+    output: options.ResultsPage = Path("compare.html"),
     overwrite: options.Overwrite = False,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Make runs repeatable.", rich_help_panel=METHOD)
-    ] = None,
+    seed: options.RunsSeed = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Try several models, methods and k on one table: what each loses, how well it hides, its time."""
     with staged_file(output, overwrite=overwrite) as staged:
         frame, described = load()
-        options.show_warnings(frame, described)
-        ks = _numbers(k)
+        loading.show_warnings(frame, described)
+        ks = options.crowd_sizes(k)
         if choose is not None and choose not in ks:
             raise InputError(
                 f"--choose {choose} is none of the k that are compared: {listing(map(str, ks))}",
                 reason=Reason.PARAMETER,
             )
         given = {name: value for name, value in parameters.items() if value is not None}
+        given |= {"model": options.words(model), "method": options.words(method), "seed": seed}
         with progress(quiet or as_json) as report:
             found = comparison.compare(
-                frame,
-                described,
-                k=ks,
-                model=_words(model),
-                method=_words(method),
-                limit=limit,
-                jobs=jobs,
-                seed=seed,
-                progress=report,
-                **given,
-                **wanted,
+                frame, described, k=ks, limit=limit, jobs=jobs, progress=report, **given, **wanted
             )
-        table = options.words_of(load)
+        table = loading.words_of(load)
         rows = [
             _row(number, run, [*table, *commands.words({**parameters, **run.options, "seed": seed})])
             for number, run in enumerate(found.runs, start=1)
@@ -115,7 +75,7 @@ def compare(
 
 
 def _row(number: int, run: ComparedRun, words: Sequence[str]) -> dict[str, Any]:
-    """Return what there is to say about a run, and the command that repeats it."""
+    """Return a run as plain data, with the command that repeats it."""
     folder = f"out-{run.model}-{run.method}-{run.k}"
     named = ["--model", run.model, "--method", run.method, "--k", str(run.k)]
     command = shlex.join(["shoal", "anonymize", *words, *named, "-o", folder])
@@ -123,18 +83,20 @@ def _row(number: int, run: ComparedRun, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _show(rows: Sequence[dict[str, Any]], chosen: int | None, output: Path) -> None:
+    measures = headlines()
+    headings = [each.heading or "" for each in measures]
     show_table(
         f"{len(rows)} ways to publish this table",
-        ("", "model", "method", "k", "loss (GCP)", "rows left", "highest risk", "seconds"),
+        ("", "model", "method", "k", *headings, "rows left", "highest risk", "seconds"),
         [
             (
                 f"{row['run']}{' *' if row['run'] == chosen else ''}",
                 *(row[name] for name in ("model", "method", "k")),
                 *(
-                    ("no release", "", "", "")
+                    ("no release", *[""] * (len(headings) + 2))
                     if row["gcp"] is None
                     else (
-                        f"{row['gcp']:.2%}",
+                        *(each.compared(row[each.name]) for each in measures),
                         row["concealment"],
                         percent(row["risk"]),
                         f"{row['seconds']:.1f}",
@@ -147,18 +109,4 @@ def _show(rows: Sequence[dict[str, Any]], chosen: int | None, output: Path) -> N
     for row in rows:
         what = row["command"] if row["gcp"] is not None else f"{row['message']} ({row['command']})"
         out.print(f"{row['run']:>3}  {what}", markup=False, highlight=False, soft_wrap=True)
-    out.print(f"\nThe same with a chart to point at: {output}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _words(given: str | None) -> list[str]:
-    return [word.strip() for word in (given or "").split(",") if word.strip()]
-
-
-def _numbers(given: str) -> list[int]:
-    try:
-        numbers = [int(word) for word in _words(given)]
-    except ValueError:
-        numbers = []
-    if not numbers:
-        raise InputError(f"--k {given!r} must be whole numbers with commas", reason=Reason.PARAMETER)
-    return numbers
+    out.print(f"\nThese results with a chart: {output}", markup=False, highlight=False, soft_wrap=True)

@@ -1,45 +1,28 @@
-"""Options that several commands share, and what they mean together: a table, its schema, a promise."""
+"""Options of the command line that several commands share or that take many words to declare."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import polars as pl
 import typer
 
-from shoal.base.commands import option
-from shoal.cli.declared import COLUMNS, ENGINE, FILES, MODEL, Bundle, takes
-from shoal.cli.output import warn
-from shoal.engines.on_disk import exceeds_memory
-from shoal.engines.spark_files import read_files
-from shoal.engines.spark_frames import headings, kinds_in
-from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
-from shoal.files.formats import FORMATS, format_of
-from shoal.files.reading import read_table
-from shoal.files.streams import Source, open_source
-from shoal.kinds.hierarchy import Hierarchy
+from shoal.cli.declared import COLUMNS, ENGINE, FILES, METHOD, MODEL, baselines
+from shoal.errors import InputError, Reason
+from shoal.files.formats import FORMATS
 from shoal.models import in_order
-from shoal.schema import Kind, Role, Schema, merged_kinds
-from shoal.schema.long_tables import collect_items
-from shoal.schema.suggesting import warnings
+from shoal.release import Format
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
-ENGINES = ("auto", "memory", "blocks", "spark")
+def _in(panel: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of typer
+    """Declare an option that ``--help`` shows in a panel of its own subject."""
+    return typer.Option(*flags, help=help, rich_help_panel=panel, **more)
+
 
 TableFile = Annotated[
     Path, typer.Argument(metavar="TABLE", help=f"File: {', '.join(known.name for known in FORMATS)}.")
 ]
-SchemaFile = Annotated[
-    Path | None,
-    typer.Option("--schema", help="Schema file, as `shoal scan` writes it."),
-]
+SchemaFile = Annotated[Path | None, typer.Option("--schema", help="Schema file, as `shoal scan` writes it.")]
 Quasi = Annotated[
     list[str] | None,
     typer.Option("--quasi", help="Quasi-identifiers, comma-separated: columns an attacker may know."),
@@ -52,391 +35,196 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", help="Identifying columns, comma-separated: left out of the release."),
 ]
+_ForColumns = list[str] | None
 Hierarchies = Annotated[
-    list[str] | None,
-    typer.Option(
+    _ForColumns,
+    _in(
+        COLUMNS,
         "--hierarchy",
         metavar="COLUMN=FILE",
         help="Generalization hierarchy of a column, as a CSV file.",
-        rich_help_panel=COLUMNS,
     ),
 ]
 Kinds = Annotated[
-    list[str] | None,
-    typer.Option(
+    _ForColumns,
+    _in(
+        COLUMNS,
         "--kind",
         metavar="COLUMN=KIND",
         help="Kind of a column, if it is inferred wrongly: numeric, date, ordinal, categorical or items.",
-        rich_help_panel=COLUMNS,
     ),
 ]
 Separators = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--separator",
-        metavar="COLUMN=TEXT",
-        help="Text between the items of a cell.",
-        rich_help_panel=COLUMNS,
-    ),
+    _ForColumns,
+    _in(COLUMNS, "--separator", metavar="COLUMN=TEXT", help="Text between the items of a cell."),
 ]
 Long = Annotated[
     str | None,
-    typer.Option(
+    _in(
+        COLUMNS,
         "--long",
         metavar="RECORD,ITEM",
         help="The table has one row for each item of a record; the columns of record and item.",
-        rich_help_panel=COLUMNS,
     ),
 ]
 Weights = Annotated[
-    list[str] | None,
-    typer.Option(
+    _ForColumns,
+    _in(
+        COLUMNS,
         "--weight",
         metavar="COLUMN=NUMBER",
         help="Weight of a column in the information loss; 1 if omitted.",
-        rich_help_panel=COLUMNS,
     ),
 ]
 Missings = Annotated[
-    list[str] | None,
-    typer.Option(
+    _ForColumns,
+    _in(
+        COLUMNS,
         "--missing",
         metavar="COLUMN=POLICY",
         help="What to do with missing values: category, suppress or error.",
-        rich_help_panel=COLUMNS,
     ),
 ]
 MissingMarks = Annotated[
     list[str] | None,
-    typer.Option(
-        "--missing-mark", help="Text that stands for a missing value, such as ?.", rich_help_panel=COLUMNS
-    ),
+    _in(COLUMNS, "--missing-mark", help="Text that stands for a missing value, such as ?."),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(
-        "--delimiter",
-        help="Delimiter of the CSV file; detected automatically if omitted.",
-        rich_help_panel=FILES,
-    ),
+    _in(FILES, "--delimiter", help="Delimiter of the CSV file; detected automatically if omitted."),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(
-        "--encoding",
-        help="Encoding of the CSV file; detected automatically if omitted.",
-        rich_help_panel=FILES,
-    ),
+    _in(FILES, "--encoding", help="Encoding of the CSV file; detected automatically if omitted."),
 ]
 ModelName = Annotated[
     str | None,
     typer.Option("--model", help=f"Privacy model: one of {', '.join(model.name for model in in_order())}."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=FILES)]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Show neither progress nor a summary.", rich_help_panel=FILES)
+ModelNames = Annotated[str | None, typer.Option("--model", help="Privacy models, comma-separated.")]
+CrowdSizes = Annotated[str, typer.Option("--k", help="Minimum crowd sizes, comma-separated.")]
+Method = Annotated[
+    str | None,
+    _in(METHOD, "--method", help=f"Algorithm to use instead of the model's default. {baselines()}"),
 ]
+Methods = Annotated[
+    str | None, _in(METHOD, "--method", help=f"Methods, comma-separated; all if omitted. {baselines()}")
+]
+Seed = Annotated[
+    int | None,
+    _in(METHOD, "--seed", help="Make the release repeatable: for experiments only, never for publication."),
+]
+RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
+ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")]
+FileFormat = Annotated[
+    Format | None,
+    _in(FILES, "--format", help="csv (text) or parquet (typed); csv if omitted, with Spark parquet."),
+]
+KeepKey = Annotated[bool, _in(FILES, "--keep-key", help="Also write key.csv, which re-identifies every row.")]
+ResultsPage = Annotated[Path, typer.Option("--output", "-o", help="File for the page with all results.")]
+Choose = Annotated[
+    int | None,
+    _in(
+        FILES,
+        "--choose",
+        metavar="K",
+        help="The k whose best run is highlighted; the largest if omitted.",
+    ),
+]
+Limit = Annotated[float | None, _in(ENGINE, "--limit", metavar="SECONDS", help="Time limit of a run.")]
+ParallelRuns = Annotated[
+    int | None,
+    _in(ENGINE, "--jobs", min=1, help="Number of runs at a time; one for each core if omitted."),
+]
+Key = Annotated[Path | None, _in(FILES, "--key", help="key.csv: also check each row against its own record.")]
+MayLeaveOut = Annotated[
+    bool,
+    _in(MODEL, "--may-leave-out", help="The release may have fewer rows than the original has records."),
+]
+Posterior = Annotated[
+    float | None,
+    _in(
+        MODEL,
+        "--posterior",
+        metavar="SECONDS",
+        help="Also estimate, for this long, how likely the strongest attacker guesses right.",
+    ),
+]
+Population = Annotated[
+    Path | None,
+    _in(
+        FILES,
+        "--population",
+        help="Table of everyone who could be in the original, for the risk from an attacker who does not "
+        "know who is.",
+    ),
+]
+AsJson = Annotated[bool, _in(FILES, "--json", help="Print JSON for programs.")]
+Quiet = Annotated[bool, _in(FILES, "--quiet", "-q", help="Show neither progress nor a summary.")]
 Engine = Annotated[
     str,
-    typer.Option(
+    _in(
+        ENGINE,
         "--engine",
         help="memory (the whole table at once), blocks (larger than memory), spark (a cluster) or auto.",
-        rich_help_panel=ENGINE,
     ),
 ]
 BlockRows = Annotated[
-    int,
-    typer.Option(
-        "--block-rows",
-        help="blocks, spark: approximate number of records in a block.",
-        rich_help_panel=ENGINE,
-    ),
+    int, _in(ENGINE, "--block-rows", help="blocks, spark: approximate number of records in a block.")
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
+    _in(
+        ENGINE,
         "--jobs",
         help="blocks: number of blocks to work on at a time; one for each core if omitted.",
-        rich_help_panel=ENGINE,
     ),
 ]
 Work = Annotated[
     Path | None,
-    typer.Option(
+    _in(
+        ENGINE,
         "--work",
         help="blocks, spark: folder for temporary files, removed at the end; beside the output if omitted.",
-        rich_help_panel=ENGINE,
     ),
 ]
 Master = Annotated[
     str | None,
-    typer.Option(
+    _in(
+        ENGINE,
         "--master",
         help="spark: address of the cluster, such as spark://host:7077 or local[2].",
-        rich_help_panel=ENGINE,
     ),
 ]
-Fresh = Annotated[
-    bool,
-    typer.Option(
-        "--fresh", help="blocks: discard an interrupted run and start over.", rich_help_panel=ENGINE
-    ),
-]
+Fresh = Annotated[bool, _in(ENGINE, "--fresh", help="blocks: discard an interrupted run and start over.")]
 Strict = Annotated[
     bool,
-    typer.Option(
+    _in(
+        MODEL,
         "--strict",
         help="Also fail (exit code 1) if the guarantee holds, but another column could identify records.",
-        rich_help_panel=MODEL,
     ),
 ]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace existing files.", rich_help_panel=FILES)
-]
+Overwrite = Annotated[bool, _in(FILES, "--overwrite", help="Replace existing files.")]
 
 
-def load(
-    table: TableFile,
-    schema: SchemaFile = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    drop: Drop = None,
-    hierarchy: Hierarchies = None,
-    kind: Kinds = None,
-    separator: Separators = None,
-    long: Long = None,
-    weight: Weights = None,
-    missing: Missings = None,
-    missing_mark: MissingMarks = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-) -> tuple[pl.DataFrame, Schema]:
-    """Read a table and the schema that file and options describe; options take precedence over the file.
+def words(given: str | None) -> list[str]:
+    """Return the words of a comma-separated list."""
+    return [word.strip() for word in (given or "").split(",") if word.strip()]
+
+
+def crowd_sizes(given: str) -> list[int]:
+    """Return the numbers of the option ``--k`` of a command that takes several.
 
     Raises
     ------
     InputError
-        If table or schema cannot be read, or do not fit each other.
+        If there is none, or one is not a whole number.
     """
-    frame = read_table(table, delimiter=delimiter, encoding=encoding)
-    if long is not None:
-        frame = collect_items(frame, *_record_and_item(long))
-    return frame, _described(
-        frame,
-        table,
-        schema,
-        quasi,
-        sensitive,
-        drop,
-        hierarchy,
-        kind,
-        separator,
-        weight,
-        missing,
-        missing_mark,
-    )
-
-
-def open_table(load: Loading) -> tuple[Source, Schema]:
-    """Return the table that `load` would read, without reading it all into memory, and its schema.
-
-    Raises
-    ------
-    InputError
-        As `load`.
-    """
-    given = dict(load.keywords)
-    del given["long"]  # needs all rows at once, see `engine_for`
-    source = open_source(given["table"], delimiter=given.pop("delimiter"), encoding=given.pop("encoding"))
-    marks = tuple(given["missing_mark"] or ())
-    # Who names columns beside a file may name some that the file does not describe.
-    described = given["schema"] is not None and not given["quasi"]
-    kinds = None if described else merged_kinds(source.batches(), marks)
-    return source, _described(source.head, **given, kinds=kinds)
-
-
-def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema]:
-    """Return the table that `load` would read as a frame of Spark, and its schema.
-
-    Raises
-    ------
-    InputError
-        As `load`.
-    """
-    given = dict(load.keywords)
-    del given["long"]
-    delimiter, encoding = given.pop("delimiter"), given.pop("encoding")
-    table = read_files(session, given["table"], delimiter=delimiter, encoding=encoding)
-    marks = tuple(given["missing_mark"] or ())
-    kinds = None if given["schema"] is not None else kinds_in(table, marks)
-    return table, _described(headings(table), **given, kinds=kinds)
-
-
-def _described(
-    frame: pl.DataFrame,
-    table: Path,
-    schema: Path | None,
-    quasi: list[str] | None,
-    sensitive: list[str] | None,
-    drop: list[str] | None,
-    hierarchy: list[str] | None,
-    kind: list[str] | None,
-    separator: list[str] | None,
-    weight: list[str] | None,
-    missing: list[str] | None,
-    missing_mark: list[str] | None,
-    kinds: Mapping[str, Kind] | None = None,
-) -> Schema:
-    """Return the schema that file and options describe; kinds are those of the frame unless given."""
-    known = format_of(table)
-    if known is not None and known.only_column is not None and not (quasi or sensitive or drop or schema):
-        quasi = [known.only_column]
-    named = {
-        Role.QUASI: _names(quasi, frame.columns),
-        Role.SENSITIVE: _names(sensitive, frame.columns),
-        Role.IDENTIFIER: _names(drop, frame.columns),
-    }
-    changes: dict[str, dict[str, Any]] = {}
-    for key, given in (("kind", kind), ("weight", weight), ("missing", missing)):
-        for name, text in _pairs(given, f"--{key}", frame.columns):
-            changes.setdefault(name, {})[key] = _number(text, name) if key == "weight" else text
-    for name, text in _pairs(separator, "--separator", frame.columns):
-        changes.setdefault(name, {}).update(kind=Kind.ITEMS, separator=text)
-    for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
-        changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
-    marks = tuple(missing_mark or ())
-    inferred = Schema.infer(
-        frame,
-        quasi=named[Role.QUASI],
-        sensitive=named[Role.SENSITIVE],
-        drop=named[Role.IDENTIFIER],
-        missing_marks=marks,
-        kinds=kinds,
-    )
-    described = _with_file(inferred, Schema.read(schema), named, marks) if schema is not None else inferred
-    for name, change in changes.items():
-        described = described.changed(name, **change)
-    return described.completed(frame.columns)
-
-
-def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
-    """Return who makes a release of the table that `load` would read: ``memory``, ``blocks`` or ``spark``.
-
-    Parameters
-    ----------
-    engine
-        Who was asked for; ``auto`` leaves it to the size of the table.
-    load
-        The call that reads the table.
-    keep_key
-        Whether the key is wanted, which only ``memory`` knows.
-
-    Raises
-    ------
-    InputError
-        If there is no such engine, or it cannot do what is asked for.
-    """
-    if engine not in ENGINES:
-        raise InputError(
-            f"engine {engine!r} is unknown{did_you_mean(engine, ENGINES)}; there is {listing(ENGINES)}",
-            reason=Reason.PARAMETER,
-        )
-    whole = keep_key or load.keywords["long"] is not None
-    if engine in ("blocks", "spark") and whole:
-        raise InputError(
-            "--keep-key and --long need the whole table in memory; use --engine memory",
-            reason=Reason.PARAMETER,
-        )
-    if engine != "auto":
-        return engine
-    table = load.keywords["table"]
-    if whole or not table.exists():
-        return "memory"
-    return "blocks" if table.is_dir() or exceeds_memory(open_source(table)) else "memory"
-
-
-def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
-    """Show which columns would be released as they are, but should not be, and the options against it."""
-    lines = warnings(frame, schema)
-    for line in lines:
-        warn(line)
-    if lines:
-        warn("the option for identifiers is --drop, that for quasi-identifiers is --quasi")
-
-
-Loading = partial[tuple[pl.DataFrame, Schema]]
-"""What `takes_table` hands to a command: reads the table and its schema."""
-
-
-TABLE = Bundle(
-    tuple(inspect.signature(load, eval_str=True).parameters.values()),
-    lambda given: partial(load, **given),
-)
-"""The options that describe a table; they reach a command as the call that reads it, to make later."""
-
-takes_table = takes(load=TABLE)
-"""Give a command the options that describe a table, and as its argument `load` the call that reads it."""
-
-
-def words_of(load: Loading) -> list[str]:
-    """Return the words of a command line that describe the same table."""
-    words = [str(load.keywords["table"])]
-    for name, given in load.keywords.items():
-        if name != "table" and given is not None:
-            values = given if isinstance(given, list) else [given]
-            words += [word for value in values for word in (option(name), str(value))]
-    return words
-
-
-def _with_file(
-    inferred: Schema, read: Schema, named: dict[Role, list[str]], marks: tuple[str, ...]
-) -> Schema:
-    """Return the schema of a file with the roles and marks that were named on the command line."""
-    known = {column.name: column for column in read}
-    for name in known:
-        if name not in inferred.names:
-            raise unknown_column(name, inferred.names)
-    described = []
-    for column in inferred:
-        before = known.get(column.name, column)
-        role = next((role for role, names in named.items() if column.name in names), before.role)
-        described.append(replace(before, role=role, missing_marks=marks or before.missing_marks))
-    return Schema(tuple(described))
-
-
-def _record_and_item(given: str) -> tuple[str, str]:
-    record, comma, item = given.partition(",")
-    if not (comma and record.strip() and item.strip()):
-        raise InputError(f"--long {given!r} must be RECORD,ITEM", reason=Reason.PARAMETER)
-    return record.strip(), item.strip()
-
-
-def _names(given: list[str] | None, columns: list[str]) -> list[str]:
-    """Return the names in comma-separated lists; a column whose own name has a comma is taken whole."""
-    names: list[str] = []
-    for text in given or ():
-        names += [text] if text in columns else [name.strip() for name in text.split(",") if name.strip()]
-    return names
-
-
-def _pairs(given: list[str] | None, option: str, columns: list[str]) -> list[tuple[str, str]]:
-    pairs = []
-    for text in given or ():
-        parts = text.split("=")
-        # Names and values may have the sign, too: what is before one of them is a column.
-        ways = [("=".join(parts[:i]), "=".join(parts[i:])) for i in range(1, len(parts))]
-        ways = [(name, value) for name, value in ways if name and value]
-        if not ways:
-            raise InputError(f"{option} {text!r} must be COLUMN=VALUE", reason=Reason.PARAMETER)
-        known = [way for way in ways if way[0] in columns]
-        if not known:
-            raise unknown_column(ways[0][0], columns)
-        pairs.append(known[0])
-    return pairs
-
-
-def _number(text: str, name: str) -> float:
     try:
-        return float(text)
+        numbers = [int(word) for word in words(given)]
     except ValueError:
-        raise InputError(f"--weight {name}={text}: not a number", reason=Reason.PARAMETER) from None
+        numbers = []
+    if not numbers:
+        raise InputError(f"--k {given!r} must be whole numbers, separated by commas", reason=Reason.PARAMETER)
+    return numbers

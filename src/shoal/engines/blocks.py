@@ -1,4 +1,4 @@
-"""Blocks of a large table: how it may be cut, a release of one of them, and what all of them say together."""
+"""Blocks of a large table: the request, the release of one block, and the certificate of all."""
 
 from __future__ import annotations
 
@@ -18,52 +18,41 @@ from shoal.engines.cutting import CutTree, cut_tree
 from shoal.engines.domains import Reference, Summary
 from shoal.engines.local import anonymize_table
 from shoal.engines.own_values import OwnValues, judged
+from shoal.engines.workers import failure
 from shoal.errors import InputError, InternalError, Reason
 from shoal.kinds.ranges import interval_type
 from shoal.measures import Loss
+from shoal.methods import method_for, require_options
 from shoal.models import Model
 from shoal.release import Certificate, Format, index_notes
 from shoal.schema import Role, Schema
 from shoal.table import Table
 
 BLOCK_ROWS = 50_000
-"""How many records a block has, about."""
+"""The default number of records in a block, approximately."""
 SAMPLE = 400_000
-"""From how many records at most the cuts are learnt."""
+"""The maximum number of records in the sample that cuts are learnt from."""
 SAFE = 20
-"""A block has at least so many times as many records as a crowd."""
+"""A block has at least this many times the records of a crowd."""
 
 
 def least_rows(model: Model) -> int:
-    """Return how many records a block must have for a promise."""
+    """Return the minimum number of records in a block for a model."""
     return SAFE * model.crowd
-
-
-def block_size(asked: int, model: Model) -> int:
-    """Return how many records a block should have: as many as asked for, and no fewer than some crowds.
-
-    Raises
-    ------
-    InputError
-        If not even one is asked for.
-    """
-    if asked < 1:
-        raise InputError(f"blocks of {asked} rows hold nobody; give 1 or more", reason=Reason.PARAMETER)
-    return max(asked, 3 * least_rows(model))
 
 
 @dataclass(frozen=True)
 class Call:
-    """What is to be done with a table that is cut into blocks.
+    """A request to anonymize a table in blocks: what every engine that works in blocks is asked for.
 
     Parameters
     ----------
     schema
-        What all its columns are.
+        The schema of all columns.
     model, method, options, seed
         As for `anonymize`.
     block_rows
-        How many records a block should have.
+        The intended number of records in a block.
     """
 
     schema: Schema
@@ -75,16 +64,16 @@ class Call:
 
     @property
     def least(self) -> int:
-        """How many records a block must have."""
+        """The minimum number of records in a block."""
         return least_rows(self.model)
 
     @property
     def kept(self) -> Schema:
-        """The columns without identifiers: nobody needs these, and so they are not kept meanwhile."""
+        """The schema without identifiers, which are never written to temporary files."""
         return Schema(tuple(column for column in self.schema if column.role is not Role.IDENTIFIER))
 
     def tree(self, sample: pl.DataFrame, agreed: Reference, rows: int) -> CutTree:
-        """Return which record belongs to which block.
+        """Return the tree that assigns records to blocks.
 
         Parameters
         ----------
@@ -93,7 +82,7 @@ class Call:
         agreed
             What all blocks agree on.
         rows
-            How many records the table has.
+            The number of records in the table.
         """
         return cut_tree(
             Table.encode(sample, Schema(agreed.schema.quasi), domains=agreed.domains),
@@ -104,86 +93,82 @@ class Call:
             apart=self.model.blocks_must_not_overlap(self.schema),
         )
 
-    def task(self, agreed: Reference, form: Format) -> Task:
-        """Return what is to be done with each block."""
-        return Task(agreed, self.model, self.method, self.options, self.seed, form)
-
 
 def call_for(
     columns: Sequence[str],
     schema: Schema,
     model: Model,
-    *,
     method: str | None,
     options: Mapping[str, Any],
     seed: int | None,
     block_rows: int,
 ) -> Call:
-    """Return what is asked for, with what all columns are and blocks that are large enough.
+    """Return a checked request, with a schema of all columns and blocks that are large enough.
 
     Parameters
     ----------
     columns
-        The names of the columns of the table.
+        The names of all columns of the table.
     schema
-        What some or all of them are.
+        The schema of some or all of them.
     model, method, options, seed, block_rows
         As of `Call`.
 
     Raises
     ------
     InputError
-        If the schema, the seed or the size of blocks is wrong, or cutting the table could break the promise.
+        If the schema, the method, an option, the seed or the size of blocks is wrong, or cutting the table
+        could break the guarantee.
     """
+    require_options(*method_for(model, method), options)
     completed = schema.completed(columns)
-    model.blocks_must_not_overlap(completed)  # or an error
-    return Call(completed, model, method, options, checked_seed(seed), block_size(block_rows, model))
+    model.blocks_must_not_overlap(completed)  # raises an error if the table must not be cut
+    seed = checked_seed(seed)
+    if block_rows < 1:
+        message = f"block_rows = {block_rows} is below 1"
+        raise InputError(message, reason=Reason.PARAMETER, parameter="block_rows")
+    return Call(completed, model, method, options, seed, max(block_rows, 3 * least_rows(model)))
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is to be done with each block.
+    """What is done with each block.
 
     Parameters
     ----------
+    call
+        The request.
     reference
         What all blocks agree on.
-    model, method, options
-        The promise and how to keep it, as for `anonymize`.
-    seed
-        Makes blocks repeatable, each in its own way.
     form
-        The format that the release is written in.
+        The format of the release.
     """
 
+    call: Call
     reference: Reference
-    model: Model
-    method: str | None
-    options: Mapping[str, Any]
-    seed: int | None
     form: Format
 
 
 @dataclass(frozen=True, eq=False)
 class BlockFacts:
-    """What is known about the release of a block, without a value of any record and nothing for each of them.
+    """What is known about the release of a block, without a value of any record.
 
     Parameters
     ----------
     rows
-        How many rows it has.
+        The number of rows.
     method
-        Who made it.
+        The name of the method.
     loss
-        What was lost.
+        The information loss.
     audit
-        What the auditor found, as `Audit.merge` keeps it.
+        The result of the audit, as `Audit.merge` keeps it.
     notes
-        What the method has to say.
+        Notes of the method for the certificate.
     digest
-        The sum of the digests of all rows, whatever their order.
+        The sum of the digests of all rows, which does not depend on their order.
     seconds
-        How long it took.
+        The time it took.
     """
 
     rows: int
@@ -205,7 +190,7 @@ def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.Da
     task
         What to do.
     number
-        The number of the block.
+        The number of the block, which also selects its seed in a seeded run.
 
     Returns
     -------
@@ -215,15 +200,16 @@ def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.Da
     Raises
     ------
     InfeasibleError
-        If no release of the block can keep the promise.
+        If no release of the block keeps the guarantee.
     """
     started = time.perf_counter()
-    seed = None if task.seed is None else seed_of(task.seed, number)
+    call = task.call
+    seed = None if call.seed is None else seed_of(call.seed, number)
     table = task.reference.encode(frame)
     if table is None:
         raise InternalError(f"block {number} has no records")
     typed = task.form == "parquet"
-    release = anonymize_table(table, task.model, method=task.method, seed=seed, typed=typed, **task.options)
+    release = anonymize_table(table, call.model, method=call.method, seed=seed, typed=typed, **call.options)
     written = release.written(task.form).cast(release_schema(frame.schema, task.reference, task.form))
     facts = BlockFacts(
         written.height,
@@ -235,6 +221,39 @@ def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.Da
         round(time.perf_counter() - started, 3),
     )
     return written, facts
+
+
+def united(
+    units: Sequence[range], tree: CutTree, unit: range, told: Mapping[str, Any]
+) -> tuple[list[range], range]:
+    """Unite a unit for which the guarantee is infeasible with the part of the table that it was cut from.
+
+    Parameters
+    ----------
+    units
+        All units: the blocks that are worked on together.
+    tree
+        The tree that divides the table.
+    unit
+        The unit that failed.
+    told
+        Its error, as `ShoalError.as_dict` describes it.
+
+    Returns
+    -------
+    tuple
+        All units in their order, with the larger one in place of those in it; and the larger one.
+
+    Raises
+    ------
+    ShoalError
+        The error of the unit, if it is another one or there is nothing left to unite it with.
+    """
+    wider = tree.wider(unit)
+    if told["reason"] != Reason.INFEASIBLE or wider is None:
+        raise failure(told)
+    others = [each for each in units if each.start not in wider]
+    return sorted([*others, wider], key=lambda each: each.start), wider
 
 
 def release_schema(columns: pl.Schema, reference: Reference, form: Format) -> pl.Schema:
@@ -290,7 +309,6 @@ def total_digest(digests: Iterable[int]) -> int:
 
 
 def joined_certificate(
-    schema: Schema,
     task: Task,
     facts: Sequence[BlockFacts],
     classes: Classes | None,
@@ -299,57 +317,70 @@ def joined_certificate(
     summary: Summary,
     seconds: float,
     engine: Mapping[str, Any],
+    files: Mapping[str, str],
 ) -> Certificate:
-    """Return what was promised, lost and found in all blocks together.
+    """Return the certificate of all blocks together.
 
     Parameters
     ----------
-    schema
-        What the columns are.
     task
         What was done with each block.
     facts
-        What is known about each.
+        What is known about the release of each.
     classes
-        The classes of equal rows in the joined release, if the promise is about these.
+        The equivalence classes of the joined release, if the model is about these.
     own
-        The values of their own in the joined release, for each column that is carried along.
+        The unique values in each carried column of the joined release.
     summary
-        What the table has.
+        The summary of the table.
     seconds
-        How long it all took.
+        The time it took altogether.
     engine
-        Who did it.
+        The name of the engine and its number of jobs.
+    files
+        The SHA-256 digest of each file of the release.
 
     Raises
     ------
     InternalError
-        If the blocks do not hold everybody.
+        If the blocks do not hold all records.
     """
-    audit = judged([each.audit for each in facts], own, schema)
+    call = task.call
+    audit = judged([each.audit for each in facts], own, call.schema)
     if not audit.holds or audit.records != summary.rows:
         raise InternalError(f"the blocks have {audit.records} records, the table {summary.rows}")
-    notes = [*index_notes(schema), *sorted({note for each in facts for note in each.notes})]
     rows = [each.rows for each in facts]
     return Certificate(
-        task.model,
-        schema,
-        {
-            "method": facts[0].method,
-            "options": dict(task.options),
-            "seeded": task.seed is not None,
-            **({"notes": notes} if notes else {}),
-            "seconds": round(seconds, 3),
-        },
+        call.model,
+        call.schema,
+        _circumstances(call, facts, seconds),
         sum(rows),
         Loss.merge([each.loss for each in facts], rows),
         audit if classes is None else replace(audit, classes=classes),
         left_out=summary.left_out,
-        engine={
-            **engine,
-            "blocks": len(facts),
-            "smallest": min(rows),
-            "largest": max(rows),
-            "seconds_in_blocks": round(sum(each.seconds for each in facts), 3),
-        },
+        engine={**engine, **_division(facts)},
+        files=files,
     )
+
+
+def _circumstances(call: Call, facts: Sequence[BlockFacts], seconds: float) -> dict[str, Any]:
+    """Return how the release was made, as a certificate describes it."""
+    notes = [*index_notes(call.schema), *sorted({note for each in facts for note in each.notes})]
+    return {
+        "method": facts[0].method,
+        "options": dict(call.options),
+        "seeded": call.seed is not None,
+        **({"notes": notes} if notes else {}),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _division(facts: Sequence[BlockFacts]) -> dict[str, Any]:
+    """Return how the table was divided, as a certificate describes it."""
+    rows = [each.rows for each in facts]
+    return {
+        "blocks": len(facts),
+        "smallest": min(rows),
+        "largest": max(rows),
+        "seconds_in_blocks": round(sum(each.seconds for each in facts), 3),
+    }

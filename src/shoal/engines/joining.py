@@ -1,4 +1,4 @@
-"""Joining the releases of blocks: all rows in one random order, and what the whole must be checked for."""
+"""Joining the releases of blocks: all rows in one random order, and the checks of the whole."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from shoal.release import Format
 from shoal.schema import Column
 
 TOGETHER = 400_000
-"""So many rows are shuffled in memory at a time."""
+"""The number of rows that are shuffled in memory at a time."""
 
 
 def join(
@@ -41,52 +41,63 @@ def join(
     progress: Progress,
     categorical: Sequence[str] = (),
 ) -> None:
-    """Write the rows of all parts into one file, in a uniformly random order, without holding them all.
+    """Write the rows of all parts into one file, in a uniformly random order, with little memory.
 
-    Each row goes into a bucket that is drawn for it; buckets are shuffled one at a time and written one after
-    the other.
+    Each row goes into a random bucket; buckets are shuffled one at a time and written one after the other.
 
     Parameters
     ----------
     parts
         Parquet files.
     rows
-        How many rows they have together.
+        The number of rows in all parts.
     file, form
         The file to write and its format.
     check
         Is shown every row that is written.
     randomness
-        Where the order comes from.
+        The source of the order.
     folder
-        Where rows may be put meanwhile.
+        A folder for temporary files.
     progress
-        Whom to tell.
+        Called with what is being done and the share of it that is done; may raise to cancel.
     categorical
-        The columns of text that become categories: those that occur in all parts together, ascending.
+        Columns of text that become categories: the values in all parts, ascending.
     """
     types = _categories(parts, categorical) if form == "parquet" else {}
-    buckets = max(1, -(-rows // TOGETHER))
-    scattered = _scatter(parts, buckets, randomness, folder, progress)
     pieces: list[Path] = []
-    for number, files in enumerate(scattered):
+    for frame in _shuffled(parts, rows, randomness, folder, progress):
+        check.see(frame)
+        piece = private_file(folder / f"piece-{len(pieces)}.{form}")
+        if form == "csv":
+            write_csv(frame, piece, header=not pieces)
+        else:
+            write_parquet(frame.cast(types), piece)
+        pieces.append(piece)
+    if form == "parquet":
+        with writing(file):
+            pl.scan_parquet(pieces, glob=False).sink_parquet(file)
+    else:
+        _concatenate(pieces, file)
+
+
+def _shuffled(
+    parts: Sequence[Path], rows: int, randomness: Randomness, folder: Path, progress: Progress
+) -> Iterator[pl.DataFrame]:
+    """Yield all rows in random order, one bucket at a time."""
+    buckets = max(1, -(-rows // TOGETHER))
+    for number, files in enumerate(_scatter(parts, buckets, randomness, folder, progress)):
         progress("joining blocks", 0.5 + 0.5 * number / buckets)
         if not files:
             continue
         frame = pl.concat([pl.read_ipc(each) for each in files])
-        frame = frame[randomness.permutation(frame.height)]
-        check.see(frame)
-        pieces.append(private_file(folder / f"piece-{number}.{form}"))
-        if form == "csv":
-            write_csv(frame, pieces[-1], header=len(pieces) == 1)
-        else:
-            write_parquet(frame.cast(types), pieces[-1])
+        yield frame[randomness.permutation(frame.height)]
         for each in files:
             each.unlink()
-    if form == "parquet":
-        with writing(file):
-            pl.scan_parquet(pieces, glob=False).sink_parquet(file)
-        return
+
+
+def _concatenate(pieces: Sequence[Path], file: Path) -> None:
+    """Write the bytes of all pieces into one file, and remove the pieces."""
     with file.open("wb") as out:
         for piece in pieces:
             with piece.open("rb") as opened:
@@ -95,7 +106,7 @@ def join(
 
 
 def _categories(parts: Sequence[Path], names: Sequence[str]) -> dict[Any, pl.DataType]:
-    """Return the type of each of some columns that lists the values in all parts, ascending."""
+    """Return a categorical type for each column: the values in all parts, ascending."""
     rows = pl.scan_parquet(list(parts), glob=False)
     return {
         name: pl.Enum(rows.select(pl.col(name).drop_nulls().unique().sort()).collect().to_series())
@@ -106,7 +117,7 @@ def _categories(parts: Sequence[Path], names: Sequence[str]) -> dict[Any, pl.Dat
 def _scatter(
     parts: Sequence[Path], buckets: int, randomness: Randomness, folder: Path, progress: Progress
 ) -> list[list[Path]]:
-    """Put each row of all parts into a bucket drawn for it; return the files of each bucket."""
+    """Put each row of all parts into a random bucket; return the files of each bucket."""
     scattered: list[list[Path]] = [[] for _ in range(buckets)]
     for turn, group in enumerate(_groups(parts)):
         progress("joining blocks", 0.5 * min(turn / buckets, 1.0))
@@ -124,7 +135,7 @@ def _scatter(
 
 
 def _groups(parts: Sequence[Path]) -> Iterator[list[Path]]:
-    """Yield parts that have about `TOGETHER` rows together."""
+    """Yield groups of parts with about `TOGETHER` rows each."""
     group: list[Path] = []
     rows = 0
     for part in parts:
@@ -138,26 +149,26 @@ def _groups(parts: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 class Check:
-    """Looks at all rows of a release as they are written, and at nothing else.
+    """Checks all rows of a release as they are written.
 
     Parameters
     ----------
     model
-        The promise.
+        The privacy model.
     reference
-        What the columns of the table are and which values they can have.
+        The schema of the table and the values that its columns can have.
     columns
         The columns that the release must have, and their data types.
 
     Attributes
     ----------
     rows, digest
-        How many rows were seen, and their digest.
+        The number of rows seen so far, and their digest.
     classes, sizes
-        The digests of the classes of equal rows that were seen, and how many rows each has; none if the
-        promise is not about these.
+        The digests of the equivalence classes seen so far, and the number of rows in each; empty if the model
+        is not about classes.
     own
-        The values of their own that were seen in each column that is carried along.
+        The unique values seen in each carried column.
     """
 
     def __init__(self, model: Model, reference: Reference, columns: pl.Schema) -> None:
@@ -194,19 +205,19 @@ class Check:
             self.sizes = np.bincount(which, sizes).astype(np.int64)
 
     def passed(self, rows: int, digests: Sequence[int]) -> Classes | None:
-        """Return the classes of equal rows, if the promise is about these, once all rows were seen.
+        """Return the equivalence classes, if the model is about these, after all rows were seen.
 
         Parameters
         ----------
         rows
-            How many rows there must be.
+            The number of rows that the release must have.
         digests
             The digests of the parts.
 
         Raises
         ------
         InternalError
-            If rows are missing or there twice, or a class has fewer rows than was promised.
+            If rows are missing or repeated, or a class is smaller than the model allows.
         """
         require_whole(self.rows, self.digest, rows, digests)
         if not self._by_classes:
@@ -214,7 +225,7 @@ class Check:
         return classes_found(self._model, *tally(self.sizes))
 
     def _within(self, cells: pl.Series, column: Column) -> bool:
-        """Return whether released cells speak of values that the table can have."""
+        """Return whether released cells contain only values that the table can have."""
         if column.kind.several:
             known = set(self._reference.items[column.name])
             lists = cells.to_list()
@@ -224,28 +235,28 @@ class Check:
 
 
 def require_whole(seen: int, digest: int, rows: int, digests: Iterable[int]) -> None:
-    """Refuse a joined release in which rows are missing or there twice.
+    """Refuse a joined release in which rows are missing or repeated.
 
     Parameters
     ----------
     seen, digest
-        How many rows it has, and their digest.
+        The number of its rows, and their digest.
     rows, digests
-        How many rows its parts have together, and the digest of each.
+        The number of rows in all parts, and the digest of each part.
     """
     if seen != rows or digest != total_digest(digests):
         raise InternalError(f"the joined release has {seen} rows, not the {rows} of its blocks")
 
 
 def classes_found(model: Model, sizes: NDArray[np.int64], often: NDArray[np.int64]) -> Classes:
-    """Return the classes of equal rows, if none is smaller than was promised.
+    """Return the equivalence classes; refuse those that are smaller than the model allows.
 
     Parameters
     ----------
     model
-        The promise.
+        The privacy model.
     sizes, often
-        The sizes of classes, and how many have each.
+        The sizes of classes, and the number of classes of each size.
     """
     if sizes.min() < model.crowd:
         raise InternalError(f"the joined release has a class of {sizes.min()} rows")

@@ -1,10 +1,12 @@
-"""The engine for tables that fit into memory: encode, run one method, publish, audit."""
+"""The engine for tables that fit into memory: encode the table, run a method, publish and audit."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
 from typing import Any
+
+from narwhals.stable.v2.typing import IntoDataFrameT
 
 from shoal.auditing.rules import rule_for
 from shoal.base.randomness import Randomness, checked_seed
@@ -16,7 +18,7 @@ from shoal.table import Table
 
 
 def anonymize(
-    frame: Any,
+    frame: IntoDataFrameT,
     schema: Schema,
     model: Model,
     *,
@@ -24,39 +26,37 @@ def anonymize(
     seed: int | None = None,
     progress: Progress = silent,
     **options: Any,
-) -> Release:
-    """Make a release of a table that keeps a promise.
+) -> Release[IntoDataFrameT]:
+    """Make a release of a table that keeps a guarantee.
 
     Parameters
     ----------
     frame
         The table: any frame that narwhals supports (pandas, Polars, PyArrow, ...).
-    schema
-        What its columns are.
-    model
-        The promise.
+    schema, model
+        The roles and kinds of its columns, and the privacy model.
     method
-        The name of another method than the model's default.
+        Name of the method; the model's default if omitted.
     seed
-        Makes the release repeatable, for experiments only; it says so in its certificate.
+        Makes the release repeatable, for experiments only; its certificate says so.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
     **options
-        Choices of the method.
+        Options of the method.
 
     Returns
     -------
     Release
-        A release that the auditor has passed.
+        A release that passed its audit; its `table` is a frame of the same type.
 
     Raises
     ------
     InputError
         If the frame, the schema or the options are wrong.
     InfeasibleError
-        If no release of this table can keep the promise.
+        If no release of this table keeps the guarantee.
     InternalError
-        If a method failed its audit, which is a bug.
+        If the release failed its audit, which is a bug.
 
     Examples
     --------
@@ -66,13 +66,10 @@ def anonymize(
     >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
     >>> release.audit.holds
     True
-    >>> release.table.height
-    100
     """
     started = time.perf_counter()
-    name, function = method_for(model, method)
-    require_options(name, function, options)
-    rule_for(model)  # a model that cannot be audited is not used
+    require_options(*method_for(model, method), options)
+    rule_for(model)  # raises an error if there is no audit for this model
     seed = checked_seed(seed)
     progress("reading values", 0.0)
     table = Table.encode(frame, schema)

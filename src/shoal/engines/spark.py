@@ -1,84 +1,25 @@
-"""The engine for tables in a lake: the same blocks as on one machine, worked on by Spark.
-
-Rows stay with Spark: the driver sees summaries, a sample of bounded size, and the facts of each block. What
-is drawn at random is written to a working folder before anything is made of it, and Spark keeps one attempt
-of each task that writes: a task that runs again never mixes its draws with those of an earlier attempt.
-"""
+"""The engine for tables in a data lake: the same blocks as on one machine, worked on by Spark."""
 
 from __future__ import annotations
 
-import json
 import os
-import pickle
-import secrets
-import time
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
-from shoal.auditing.classes import Classes
-from shoal.base.randomness import Randomness
-from shoal.engines.blocks import (
-    BLOCK_ROWS,
-    SAMPLE,
-    BlockFacts,
-    Call,
-    Task,
-    anonymize_block,
-    call_for,
-    joined_certificate,
-    release_schema,
-    seed_of,
-)
-from shoal.engines.cutting import CutTree
-from shoal.engines.domains import Reference, Summary, reference, summarize
-from shoal.engines.joining import Check, classes_found, require_whole
-from shoal.engines.on_disk import BlockedRelease
-from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
-from shoal.engines.spark_files import (
-    address_of,
-    digests,
-    private_folder,
-    read_files,
-    staged_output,
-    write_text,
-)
-from shoal.engines.spark_frames import (
-    arrow_batch,
-    arrow_table,
-    frames_of,
-    headings,
-    named,
-    plain_columns,
-    plain_names,
-)
+from shoal.engines.blocks import BLOCK_ROWS, call_for
+from shoal.engines.spark_files import address_of, private_folder, read_files, staged_output
+from shoal.engines.spark_run import RELEASE, SparkRun
 from shoal.engines.spark_sessions import active_session, failures_explained, prepared, require_spark
-from shoal.engines.workers import failure
-from shoal.errors import InputError, Reason, ShoalError, listing
-from shoal.methods import Progress, method_for, require_options, silent
+from shoal.errors import InputError, Reason, listing
+from shoal.methods import Progress, silent
 from shoal.models import Model
-from shoal.release import RELEASE_FILES, Certificate, write_documents
+from shoal.release import RELEASE_FILES, BlockedRelease
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext, SparkStageInfo
-    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
-    from pyspark.sql.types import StructType
-
-SUMMARIES = 16
-"""So many summaries reach the driver, each of a part of the table."""
-LAST_TASKS = 60.0
-"""So many seconds tasks have to end after their job was given up."""
-RELEASE = "release.parquet"
-_UNIT, _PLACE, _TOLD, _POSITION, _BLOCK = "unit", "place", "told", "position", "block"
-
-_Result = TypeVar("_Result")
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +31,7 @@ class SparkRelease(BlockedRelease):
     folder, certified
         As of `BlockedRelease`; the folder may also be an address.
     session
-        The Spark that made it.
+        The Spark session that made it.
 
     Examples
     --------
@@ -103,7 +44,7 @@ class SparkRelease(BlockedRelease):
 
     @property
     def table(self) -> DataFrame:
-        """The table to publish, as it stands in the folder."""
+        """The released table, read from the folder."""
         return self.session.read.parquet(f"{address_of(self.folder)}/{RELEASE}")
 
 
@@ -132,43 +73,31 @@ def anonymize_spark(
     table
         A Spark frame, or files or folders of delimited text or Parquet, as paths that all workers see or as
         addresses such as ``s3a://bucket/table``. It is read three times: a frame must be the same each time.
-    schema
-        What its columns are.
-    model, method, seed, **options
+    schema, model, method, seed, progress, **options
         As for `anonymize`.
     output
-        The folder for the release, a path that all workers see or an address; it appears when all is done.
-        The release in it is Parquet, in several files, in random order over all of them.
+        Folder for the release, a path that all workers see or an address; it appears when everything is done.
+        The released table in it is Parquet, in several files, in random order over all of them.
     session
-        The Spark that reads files; by default the active one.
-    delimiter, encoding
-        Of text files, as for `read_table`.
-    block_rows
-        How many records a block has, about; not fewer than some crowds.
+        The Spark session that reads files; the active one if omitted.
+    delimiter, encoding, block_rows, overwrite, strict
+        As for `anonymize_file`.
     work
-        The folder in which to keep rows meanwhile, which are personal data; readable by its owner only, and
-        removed at the end. By default beside `output`.
-    overwrite
-        Whether an earlier release in `output` is replaced.
-    strict
-        Whether to write nothing if the promise holds, but a column that is carried along could identify.
-    progress
-        Called with what is being done and the share of it that is done; may raise to cancel.
+        Folder for temporary files, which contain personal data; beside `output` if omitted. Only its owner
+        can read it, and it is removed at the end.
 
     Returns
     -------
     SparkRelease
-        A release of which the auditor has passed every block.
+        A release whose blocks all passed the audit.
 
     Raises
     ------
     InputError
-        If the table, the schema or the options are wrong, cutting the table could break the promise, or Spark
-        is not there or fails.
-    InfeasibleError
-        If no release of this table can keep the promise.
-    PromiseError
-        If the audit has a warning, and `strict` is set.
+        If the table, the schema or the options are wrong, cutting the table could break the guarantee, or
+        Spark is not installed or fails.
+    InfeasibleError, PromiseError
+        As for `anonymize_file`.
 
     Examples
     --------
@@ -176,7 +105,6 @@ def anonymize_spark(
     ...     release = shoal.anonymize_spark("visits/", schema, shoal.Freeform(k=10), "out", session=session)
     """
     require_spark()
-    require_options(*method_for(model, method), options)
     from pyspark.sql import DataFrame
 
     if isinstance(table, DataFrame):
@@ -188,361 +116,14 @@ def anonymize_spark(
         if not isinstance(table, DataFrame):
             table = read_files(session, table, delimiter=delimiter, encoding=encoding)
         _require_different(table.columns)
-        call = call_for(
-            table.columns,
-            schema,
-            model,
-            method=method,
-            options=options,
-            seed=seed,
-            block_rows=block_rows,
-        )
+        call = call_for(table.columns, schema, model, method, options, seed, block_rows)
         staging = stack.enter_context(staged_output(session, output, overwrite=overwrite, ours=RELEASE_FILES))
         beside = output if work is None else f"{os.fspath(work)}/shoal"
         folder = stack.enter_context(private_folder(session, beside))
-        certificate = _Run(call, table, folder, progress).finished(staging)
+        certificate = SparkRun(call, table, folder, progress).finished(staging)
         if strict:
             certificate.audit.require(strict=True)
     return SparkRelease(os.fspath(output), certificate, session)
-
-
-class _Run:
-    """A run of the engine.
-
-    Parameters
-    ----------
-    call
-        What to do.
-    table
-        The table.
-    folder
-        The address of the working folder.
-    progress
-        Whom to tell.
-    """
-
-    def __init__(self, call: Call, table: DataFrame, folder: str, progress: Progress) -> None:
-        self.call, self.folder, self.progress = call, folder, progress
-        self.session = table.sparkSession
-        self.schema = call.kept
-        self.names = [name for name in table.columns if name in self.schema.names]
-        places = [table.columns.index(name) for name in self.names]
-        self.table = plain_columns(plain_columns(table).select(*(f"c{place}" for place in places)))
-
-    def finished(self, staging: str) -> Certificate:
-        """Do all that is to do, write the files of the release, and return its certificate."""
-        started = time.perf_counter()
-        call = self.call
-        columns = headings(self.table, self.names).schema
-        summary = self._summarized()
-        agreed = reference(summary, self.schema)
-        tree = call.tree(self._sample(summary), agreed, summary.rows)
-        units = tree.units(self._assigned(agreed, tree, summary), call.least)
-        task = call.task(agreed, "parquet")
-        released = release_schema(columns, agreed, "parquet")
-        parts, facts = self._released(task, tree, units, released)
-        self._joined(parts, released, f"{staging}/{RELEASE}")
-        classes = self._checked(task, released, facts, f"{staging}/{RELEASE}")
-        certificate = joined_certificate(
-            call.schema,
-            task,
-            facts,
-            classes,
-            self._own_values(released, f"{staging}/{RELEASE}"),
-            summary=summary,
-            seconds=time.perf_counter() - started,
-            engine={"name": "spark", "jobs": self.session.sparkContext.defaultParallelism},
-        )
-        files = digests(self.session, f"{staging}/{RELEASE}")
-        certificate = replace(certificate, files={f"{RELEASE}/{name}": files[name] for name in files})
-        write_documents(
-            certificate.report(), lambda name, text: write_text(self.session, f"{staging}/{name}", text)
-        )
-        return certificate
-
-    def _summarized(self) -> Summary:
-        """Return what the table has."""
-        names, schema = self.names, self.schema
-
-        def look(batches: Iterator[Any]) -> Iterator[Any]:
-            summary = Summary()
-            told = None
-            try:
-                for frame in frames_of(batches):
-                    summary = summary.merged(summarize(named(frame, names), schema)[0])
-            except InputError as error:
-                told = json.dumps(error.as_dict())
-            yield arrow_batch({"summary": [pickle.dumps(summary)], _TOLD: [told]})
-
-        def merge(batches: Iterator[Any]) -> Iterator[Any]:
-            summary = Summary()
-            told = None
-            for batch in batches:
-                for row in batch.to_pylist():
-                    summary = summary.merged(pickle.loads(row["summary"]))
-                    told = told or row[_TOLD]
-            yield arrow_batch({"summary": [pickle.dumps(summary)], _TOLD: [told]})
-
-        form = f"summary binary, {_TOLD} string"
-        parts = self.table.mapInArrow(look, form)
-        merged = parts.repartition(SUMMARIES).mapInArrow(merge, form)
-        summary = Summary()
-        for row in self._done("reading values", merged.collect):
-            if row[_TOLD] is not None:
-                told = json.loads(row[_TOLD])
-                message = f"{told['message']} (rows are counted within a part of the table)"
-                raise InputError(message, reason=Reason(told["reason"]))
-            summary = summary.merged(pickle.loads(row["summary"]))
-        return summary
-
-    def _sample(self, summary: Summary) -> pl.DataFrame:
-        """Return the quasi-identifiers of some records, drawn uniformly."""
-        schema = self.schema
-        wanted = Schema((*schema.quasi, *schema.sensitive))
-        places = [self.names.index(column.name) for column in wanted]
-        rows = self.table.select(*(f"c{place}" for place in places))
-        if summary.rows > SAMPLE:
-            seed = self.call.seed
-            # Spark knows seeds of 63 bits only.
-            seed = None if seed is None else seed % 2**63
-            rows = rows.sample(fraction=SAMPLE / summary.rows, seed=seed)
-        frame = pl.DataFrame(self._done("drawing a sample", rows.toArrow))
-        frame.columns = wanted.names
-        return summarize(frame, wanted)[1].select([column.name for column in schema.quasi])
-
-    def _assigned(self, agreed: Reference, tree: CutTree, summary: Summary) -> list[int]:
-        """Write all records with the number of their block, and return how many each block has."""
-        from pyspark.sql import functions as sf
-
-        names, seed = self.names, self.call.seed
-        rows = self.table
-        if seed is not None:
-            # Rows come out of a shuffle in any order; a block that is to be repeated needs them in their own.
-            rows = rows.withColumn(_POSITION, sf.monotonically_increasing_id())
-        form, like = self._form({**headings(rows).schema, _BLOCK: pl.Int32()})
-
-        def assign(batches: Iterator[Any]) -> Iterator[Any]:
-            randomness = Randomness(None if seed is None else seed_of(seed, _partition()))
-            for frame in frames_of(batches):
-                table = agreed.encode(named(frame, names))
-                if table is not None:
-                    blocks = pl.Series(_BLOCK, tree.blocks_of(table, randomness), dtype=pl.Int32)
-                    yield from arrow_table(frame[table.rows].with_columns(blocks), like).to_batches()
-
-        self._written(rows.mapInArrow(assign, form), "blocks", "dividing into blocks")
-        known = self._kept("blocks").groupBy(_BLOCK).count()
-        counts = [0] * len(tree)
-        for row in self._done("counting", known.collect):
-            counts[row[_BLOCK]] = row["count"]
-        if sum(counts) != summary.rows:
-            raise InputError(
-                f"the table had {summary.rows} records when it was read first, and {sum(counts)} later; "
-                "write it to files, and use these",
-                reason=Reason.SPARK,
-            )
-        return counts
-
-    def _released(
-        self, task: Task, tree: CutTree, units: Sequence[range], columns: pl.Schema
-    ) -> tuple[list[DataFrame], list[BlockFacts]]:
-        """Make the releases of all blocks; return the rows, in parts, and the facts of each block.
-
-        What cannot keep the promise alone is united with the part that it was cut from, and tried again.
-        """
-        made: dict[range, tuple[int, BlockFacts]] = {}
-        turn = 0
-        while left := [unit for unit in units if unit not in made]:
-            name = f"released-{turn}"
-            self._written(self._releases(task, left, columns), name, f"{len(units)} blocks")
-            found = self._kept(name).where(f"{_TOLD} is not null").select(_UNIT, _TOLD)
-            told = {
-                row[_UNIT]: json.loads(row[_TOLD]) for row in self._done("gathering facts", found.collect)
-            }
-            for unit in left:
-                if "facts" in told[unit.start]:
-                    made[unit] = turn, pickle.loads(b64decode(told[unit.start]["facts"]))
-                elif unit in units:  # else it belongs to a larger one by now
-                    wider = _wider(tree, unit, told[unit.start])
-                    units = [*(each for each in units if each.start not in wider), wider]
-            turn += 1
-        units = sorted(units, key=lambda unit: unit.start)
-        parts = [
-            self._among(f"released-{each}", [(u.start,) for u in units if made[u][0] == each], f"{_UNIT} int")
-            for each in sorted({made[unit][0] for unit in units})
-        ]
-        return parts, [made[unit][1] for unit in units]
-
-    def _releases(self, task: Task, units: Sequence[range], columns: pl.Schema) -> DataFrame:
-        """Return the rows of the releases of some blocks, with what there is to tell on one row of each."""
-        names, seed = self.names, task.seed
-        plain = plain_names(len(columns))
-        extra = {_UNIT: pl.Int32(), _PLACE: pl.Int64(), _TOLD: pl.String()}
-        form, like = self._form({**dict(zip(plain, columns.values(), strict=True)), **extra})
-
-        def release(key: Any, table: Any) -> Any:
-            start = key[0].as_py()
-            frame = pl.DataFrame(table)
-            if seed is not None:
-                frame = frame.sort(_POSITION)
-            try:
-                rows, facts = anonymize_block(named(frame, names), task, start)
-                told: dict[str, Any] = {"facts": b64encode(pickle.dumps(facts)).decode()}
-            except ShoalError as error:
-                rows = columns.to_frame().clear(1)
-                told = error.as_dict()
-            rows.columns = plain
-            # The key of the order of all rows, drawn here so that it is written and never drawn again.
-            randomness = Randomness(None if seed is None else seed_of(seed_of(seed, start), start))
-            places = randomness.words(rows.height).view(np.int64)
-            rows = rows.with_columns(
-                pl.lit(start, pl.Int32).alias(_UNIT),
-                pl.Series(_PLACE, places),
-                pl.Series(_TOLD, [json.dumps(told)]).extend_constant(None, rows.height - 1),
-            )
-            return arrow_table(rows, like)
-
-        where = [(block, unit.start) for unit in units for block in unit]
-        rows = self._among("blocks", where, f"{_BLOCK} int, {_UNIT} int")
-        # As many partitions as blocks, or Spark would give many small ones to a few tasks.
-        divided = rows.repartition(len(units), _UNIT)
-        return divided.groupBy(_UNIT).applyInArrow(release, form)
-
-    def _joined(self, parts: Sequence[DataFrame], columns: pl.Schema, address: str) -> None:
-        """Write all rows in the order of the keys that were drawn for them."""
-        rows = parts[0]
-        for part in parts[1:]:
-            rows = rows.union(part)
-        plain = plain_names(len(columns))
-        ordered = rows.orderBy(_PLACE).select(*plain).toDF(*columns.names())
-        self._done("joining blocks", lambda: _writer(ordered).parquet(address))
-
-    def _checked(
-        self, task: Task, columns: pl.Schema, facts: Sequence[BlockFacts], address: str
-    ) -> Classes | None:
-        """Look at the release as it was written: rows, values, and the classes if the promise is of these."""
-        from pyspark.sql import functions as sf
-
-        model, agreed = task.model, task.reference
-
-        def look(batches: Iterator[Any]) -> Iterator[Any]:
-            check = Check(model, agreed, columns)
-            for frame in frames_of(batches):
-                check.see(named(frame, columns.names()))
-            # Halves of the digest, as sums of the whole would leave the range of numbers.
-            low, high = check.digest % 2**32, check.digest >> 32
-            yield arrow_batch({"class": [None], "rows": [check.rows], "low": [low], "high": [high]}, like)
-            others = {"class": check.classes.view(np.int64), "rows": check.sizes}
-            nothing = np.zeros(len(check.classes), dtype=np.int64)
-            yield arrow_batch({**others, "low": nothing, "high": nothing}, like)
-
-        form, like = self._form(dict.fromkeys(("class", "rows", "low", "high"), pl.Int64()))
-        seen = plain_columns(self.session.read.parquet(address)).mapInArrow(look, form)
-        sums = seen.groupBy("class").agg(*(sf.sum(name).alias(name) for name in ("rows", "low", "high")))
-        figures = sums.groupBy(sf.col("class").isNull().alias("whole"), "rows").agg(
-            sf.count("*").alias("count"),
-            sf.sum("low").alias("low"),
-            sf.sum("high").alias("high"),
-        )
-        found = self._done("checking the release", figures.collect)
-        (whole,) = (row for row in found if row["whole"])
-        digest = (whole["low"] + (whole["high"] << 32)) % 2**64
-        require_whole(whole["rows"], digest, sum(e.rows for e in facts), [e.digest for e in facts])
-        sizes = np.array(sorted((row["rows"], row["count"]) for row in found if not row["whole"]), np.int64)
-        return classes_found(model, *sizes.T) if len(sizes) else None
-
-    def _own_values(self, columns: pl.Schema, address: str) -> dict[str, OwnValues]:
-        """Return the values of their own in each column of the release that is carried along."""
-        known, carried = columns.names(), carried_names(self.schema)
-
-        def look(batches: Iterator[Any]) -> Iterator[Any]:
-            own: dict[str, OwnValues] = {}
-            for frame in frames_of(batches):
-                own = merged(own, seen_in(named(frame, known), carried))
-            yield arrow_batch({"own": [pickle.dumps(own)]})
-
-        def merge(batches: Iterator[Any]) -> Iterator[Any]:
-            own: dict[str, OwnValues] = {}
-            for batch in batches:
-                for row in batch.to_pylist():
-                    own = merged(own, pickle.loads(row["own"]))
-            yield arrow_batch({"own": [pickle.dumps(own)]})
-
-        parts = plain_columns(self.session.read.parquet(address)).mapInArrow(look, "own binary")
-        together = parts.repartition(SUMMARIES).mapInArrow(merge, "own binary")
-        own = {name: OwnValues() for name in carried}
-        for row in self._done("looking at other columns", together.collect):
-            own = merged(own, pickle.loads(row["own"]))
-        return own
-
-    def _among(self, name: str, keys: Sequence[tuple[int, ...]], form: str) -> DataFrame:
-        """Return the kept rows that have one of some keys, with what else is known of these."""
-        from pyspark.sql import functions as sf
-
-        known = self.session.createDataFrame(list(keys), form)
-        return self._kept(name).join(sf.broadcast(known), form.split()[0])
-
-    def _kept(self, name: str) -> DataFrame:
-        return self.session.read.parquet(f"{self.folder}/{name}")
-
-    def _written(self, rows: DataFrame, name: str, what: str) -> None:
-        """Keep rows in the working folder: each task's once, whatever becomes of other attempts of it."""
-        self._done(what, lambda: _writer(rows).parquet(f"{self.folder}/{name}"))
-
-    def _form(self, columns: Mapping[str, pl.DataType]) -> tuple[StructType, Any]:
-        """Return columns as Spark describes them, and as Spark wants them from a task."""
-        table = self.session.createDataFrame(arrow_table(pl.DataFrame(schema=columns)))
-        return table.schema, table.toArrow().schema
-
-    def _done(self, what: str, action: Callable[[], _Result]) -> _Result:
-        """Have Spark do something, and tell how far it is; cancel it if the caller wants no more."""
-        context = self.session.sparkContext
-        group = f"shoal-{secrets.token_hex(8)}"
-
-        def work() -> _Result:
-            context.setJobGroup(group, what, interruptOnCancel=True)
-            return action()
-
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(work)
-            try:
-                while True:
-                    self.progress(what, _share_done(context, group))
-                    if wait([future], timeout=0.5).done:
-                        return future.result()
-            except BaseException:
-                while not future.done():  # a job may begin only now
-                    context.cancelJobGroup(group)
-                    wait([future], timeout=0.5)
-                _wait_for_tasks(context, group)
-                raise
-
-
-def _wait_for_tasks(context: SparkContext, group: str) -> None:
-    """Let the last tasks of a group end, which write for a while after their job is given up."""
-    deadline = time.monotonic() + LAST_TASKS
-    while time.monotonic() < deadline and any(stage.numActiveTasks for stage in _stages(context, group)):
-        time.sleep(0.1)
-
-
-def _share_done(context: SparkContext, group: str) -> float:
-    """Return the share of the tasks of a group of jobs that is finished."""
-    stages = _stages(context, group)
-    return sum(stage.numCompletedTasks for stage in stages) / max(sum(stage.numTasks for stage in stages), 1)
-
-
-def _stages(context: SparkContext, group: str) -> list[SparkStageInfo]:
-    tracker = context.statusTracker()
-    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
-    return [stage for stage in stages if stage is not None]
-
-
-def _wider(tree: CutTree, unit: range, told: Mapping[str, Any]) -> range:
-    """Return what a block that cannot keep the promise alone is united to, or raise why it failed."""
-    wider = tree.wider(unit)
-    if told["reason"] != Reason.INFEASIBLE or wider is None:
-        raise failure(told)
-    return wider
 
 
 def _require_different(names: Sequence[str]) -> None:
@@ -552,16 +133,3 @@ def _require_different(names: Sequence[str]) -> None:
             f"the table has more than one column called {listing(repeated)}; rename all but one",
             reason=Reason.DUPLICATE_COLUMN,
         )
-
-
-def _writer(rows: DataFrame) -> DataFrameWriter:
-    # A file that only says that all went well is no part of a table.
-    return rows.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-
-
-def _partition() -> int:
-    """Return the number of the part of the table that this task is at."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    return 0 if context is None else context.partitionId()

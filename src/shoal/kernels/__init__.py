@@ -1,7 +1,7 @@
 """The only door to native code: typed functions over the compiled core, which trusts its arguments."""
 
 from shoal.kernels.assignments import Walked, cheapest_assignment, walk
-from shoal.kernels.classes import Classes, cut, mondrian
+from shoal.kernels.classes import ClassMoves, cut, mondrian
 from shoal.kernels.consistency import (
     ConsistencyGraph,
     LabelCounts,
@@ -9,7 +9,6 @@ from shoal.kernels.consistency import (
     MatchingChains,
     Neighbourhoods,
     Parts,
-    count_consistent,
     count_labels,
     differences,
     exact_links,
@@ -21,8 +20,8 @@ from shoal.kernels.geometry import (
     SET,
     TREE,
     Arrays,
+    CodeIntervals,
     Geometry,
-    Intervals,
     group_rows,
 )
 from shoal.kernels.graphs import Diversification, Reassignable, Refinement
@@ -39,15 +38,15 @@ __all__ = [
     "TREE",
     "Arrays",
     "BoxTree",
-    "Classes",
+    "ClassMoves",
     "Closeness",
+    "CodeIntervals",
     "Coloring",
     "Component",
     "ConsistencyGraph",
     "Cover",
     "Diversification",
     "Geometry",
-    "Intervals",
     "LabelCounts",
     "Matched",
     "Matching",
@@ -62,7 +61,6 @@ __all__ = [
     "Walked",
     "chain",
     "cheapest_assignment",
-    "count_consistent",
     "count_labels",
     "cover",
     "cut",

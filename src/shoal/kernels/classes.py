@@ -12,7 +12,7 @@ from shoal.kernels import _native
 from shoal.kernels.geometry import Geometry
 
 
-class Classes:
+class ClassMoves:
     """Classes of at least k records, and moves between them that lower their cost.
 
     Parameters
@@ -48,7 +48,7 @@ class Classes:
     def sweep(self) -> int:
         """Let each record go to another class, or change places with a record there, if that saves anything.
 
-        Returns how many did. Each lowers the cost; only the few classes that fit a record best are looked at.
+        Returns how many did. Each lowers the cost; only the few classes that suit a record are looked at.
         """
         return self._classes.sweep()
 

@@ -40,7 +40,7 @@ class Geometry(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class CodeIntervals:
     """Intervals of the codes 0..size-1, both ends included."""
 
     size: int

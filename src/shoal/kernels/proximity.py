@@ -170,7 +170,7 @@ class Coloring:
             many. `CAREFUL`: the same, but it may take the place of a neighbour, and the excess falls.
             `EXCESS`: the excess falls.
         few
-            At how many classes to look, those that fit a record best; at more if none is found, finally at
+            At how many classes to look, those that suit a record best; at more if none is found, finally at
             all, unless that was in vain many times in a row.
         cycles
             Whether to look also at cycles of three records, among the few classes.
@@ -190,7 +190,7 @@ class Coloring:
         Parameters
         ----------
         few
-            At how many classes to look, those that fit a record best.
+            At how many classes to look, those that suit a record best.
         cycles
             Whether to look also at cycles of three records, where no pair was found.
 
@@ -205,7 +205,7 @@ class Coloring:
         """Make each of these classes show what no other does, by the exchange that costs least.
 
         Classes that do so already stay as they are; the other one then shows what it did, or nothing that
-        others do. The excess never grows. Looks at the few classes that fit best first; returns how many were
+        others do. The excess never grows. Looks at the few classes that suit best first; returns how many were
         changed.
         """
         return self._coloring.part(classes.astype(np.int32), few)

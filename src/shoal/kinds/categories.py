@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,17 +14,19 @@ from shoal.errors import InputError, Reason, listing
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Codes, Domain
 from shoal.kinds.hierarchy import MISSING
-from shoal.kinds.kind import Kind
 from shoal.kinds.sets import SetDomain
+from shoal.kinds.value_kind import ValueKind
 
 if TYPE_CHECKING:
     from shoal.schema import Column
 
 
-class Categories(Kind, name="categorical"):
+class Categories(ValueKind, name="categorical"):
     """Values without an order; every value is a category."""
 
     __slots__ = ()
+
+    any_text: ClassVar[bool] = True
 
     def values(self, cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
         del column, rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,18 +16,23 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, Reason
 from shoal.kinds import moments
 from shoal.kinds.domain import Attribute, Domain
+from shoal.kinds.groups import round_starts, span_labels
 from shoal.kinds.hierarchy import MISSING
-from shoal.kinds.kind import Kind, refuse, refuse_years
+from shoal.kinds.kind import refuse, refuse_years
 from shoal.kinds.ranges import RangeDomain, Scale, TimesDomain, positions_between
 from shoal.kinds.trees import TreeDomain
+from shoal.kinds.value_kind import ValueKind
 
 if TYPE_CHECKING:
     from shoal.schema import Column
 
 _ISO_DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
 
+_DAY = datetime.timedelta(days=1)
+_EPOCH = datetime.date(1970, 1, 1)
 
-class Dates(Kind, name="date"):
+
+class Dates(ValueKind, name="date"):
     """Days, and times of day where an auditor must see them."""
 
     __slots__ = ()
@@ -35,6 +40,9 @@ class Dates(Kind, name="date"):
     ordered: ClassVar[bool] = True
     measured: ClassVar[bool] = True
     unit: ClassVar[str] = " days"
+    settings: ClassVar[frozenset[str]] = frozenset({"hierarchy", "date_format"})
+    often_known: ClassVar[str] = "the day of an event"
+    known_if_sensitive: ClassVar[bool] = True
 
     def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
         if texts is not None:
@@ -128,6 +136,47 @@ class Dates(Kind, name="date"):
         offset = pl.when(pl.col("offset") == moments.NO_OFFSET).then(0).otherwise("offset")
         seconds = pl.col("clock") / 10**9 - offset
         return found.select(pl.col("day") + seconds / 86_400).to_series()
+
+    def group_starts(
+        self, domain: Domain, counts: NDArray[np.int64], least: int, most: int
+    ) -> Iterator[tuple[int, str]]:
+        """Yield first days of years, months or weeks."""
+        days = domain.values.head(domain.known).cast(pl.Date).to_physical().to_numpy().astype(np.float64)
+        yield from round_starts(days, counts, least, lambda low, high: _round_dates(low, high, most))
+
+    def group_labels(self, domain: Domain, starts: Sequence[int], names: Sequence[str]) -> list[str]:
+        """Return spans of dates; the first has no beginning, and the last no end."""
+        del domain, starts
+        return span_labels(names, _last_before, "before {}", "{} and later")
+
+
+def _round_dates(low: float, high: float, most: int) -> Iterator[tuple[float, str]]:
+    """Yield first days of decades, years, quarters, months or weeks, as fine as there may be groups."""
+    first, last = (_EPOCH + _DAY * int(end) for end in (low, high))
+    months = 1
+    for months in (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200):
+        if (high - low) / (30.4 * months) <= most:
+            break
+    if (high - low) / 30.4 < 4:
+        step = max(1, int(np.ceil((high - low) / (7 * most)))) * 7
+        for number in range(int(low) // step * step + step, int(high) + 1, step):
+            yield float(number), (_EPOCH + _DAY * number).isoformat()
+        return
+    turn = (first.year * 12 + first.month - 1) // months
+    while True:
+        turn += 1
+        year, month = divmod(turn * months, 12)
+        if year > 9999 or (day := datetime.date(year, month + 1, 1)) > last:
+            return
+        yield float((day - _EPOCH).days), f"{day.year}" if months % 12 == 0 else day.strftime("%Y-%m")
+
+
+def _last_before(name: str) -> str:
+    """Return how a group ends that the next one follows: a year, a month or a day earlier."""
+    if name.isdigit():
+        return str(int(name) - 1)
+    day = datetime.date.fromisoformat(name if name.count("-") == 2 else f"{name}-01") - _DAY
+    return day.isoformat()[: len(name)]
 
 
 def _moments(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.DataFrame:

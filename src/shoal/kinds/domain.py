@@ -163,6 +163,10 @@ class Domain(ABC):
         del weight
         raise TypeError(f"values of {type(self).__name__} do not lie in boxes")
 
+    def lm_geometry(self, weight: float) -> Geometry:
+        """Return what it costs to cover several codes by LM: the same, unless values lie on a scale."""
+        return self.geometry(weight)
+
     def expected_costs(self, counts: NDArray[np.int64], k: int) -> NDArray[np.float64]:
         """Return what each code is expected to add to the cost of 1, 2, ..., k - 1 random records, summed.
 

@@ -16,7 +16,8 @@ from shoal.kinds.domain import Codes, Domain
 
 if TYPE_CHECKING:
     from shoal.base.ragged import Subsets
-    from shoal.kernels import Intervals
+    from shoal.kernels import CodeIntervals
+    from shoal.kinds.items import Worlds
 
 
 class Generalized(ABC):
@@ -68,7 +69,7 @@ class Generalized(ABC):
         return [(self.typed() if typed else pl.Series(self.texts(), dtype=pl.String)).rename(name)]
 
     @abstractmethod
-    def for_kernel(self) -> Intervals | Subsets:
+    def for_kernel(self) -> CodeIntervals | Subsets:
         """Return each as a set of codes, as the kernels of the consistency graph take it."""
 
     def sizes_within(self, first: int, last: int) -> NDArray[np.int64]:
@@ -101,6 +102,10 @@ class Generalized(ABC):
     def mean_width(self, shown: NDArray[np.integer[Any]]) -> float | None:
         """Return how wide those shown are on average, in units of the values; None if they have no width."""
         del shown
+        return None
+
+    def of_items(self) -> Worlds | None:
+        """Return these if they generalize sets of items, for figures about items; None otherwise."""
         return None
 
     def is_exact(self) -> NDArray[np.bool_]:
@@ -179,7 +184,7 @@ class Cells(Generalized):
     def expected(self, often: NDArray[np.float64]) -> NDArray[np.float64] | None:
         return self.distinct.expected(np.bincount(self.shown, often, len(self.distinct)).astype(np.float64))
 
-    def for_kernel(self) -> Intervals | Subsets:
+    def for_kernel(self) -> CodeIntervals | Subsets:
         raise InternalError("the consistency graph does not know suppressed cells")
 
 

@@ -1,12 +1,9 @@
-"""Hierarchies: trees over the values of an attribute, read from a table of levels or built by a rule."""
+"""Hierarchies: trees over the values of an attribute, read from a table of levels."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from decimal import Context, Decimal, InvalidOperation, localcontext
-from functools import cache
-from itertools import pairwise, starmap
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -15,7 +12,7 @@ from shoal.errors import InputError, Reason, did_you_mean
 from shoal.files.reading import read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
@@ -103,7 +100,7 @@ class Hierarchy:
             )
         values = {chain[0] for chain in chains}
         tops = {chain[-1] for chain in chains}
-        root = tops.pop() if len(tops) == 1 else _unused("*", values)
+        root = tops.pop() if len(tops) == 1 else unused("*", values)
 
         # Each row leads to the root, which has no parent: if no label has two, there is no cycle either.
         parents: dict[str, str | None] = {root: None}
@@ -237,149 +234,31 @@ class Hierarchy:
             lowest[node] = label
         root = next(iter(parents))
         if root in self.leaf_index:
-            value, root = root, _unused("*", parents)
+            value, root = root, unused("*", parents)
             parents = {root: None, value: root}
         return _number_nodes({**parents, MISSING: root})
 
 
-@dataclass(frozen=True)
-class Intervals:
-    """The rule that groups numbers in ever wider half-open intervals, such as `[20, 40)`.
-
-    Parameters
-    ----------
-    widths
-        Widths of the intervals, the narrowest first; each a multiple of the one before.
-    origin
-        A number at which intervals of each width begin.
-
-    Raises
-    ------
-    InputError
-        If there are no widths, or they are not positive or not multiples.
-
-    Examples
-    --------
-    >>> shoal.Intervals((10, 20)).widths
-    (10, 20)
-    """
-
-    widths: tuple[float, ...]
-    origin: float = 0.0
-
-    def __post_init__(self) -> None:
-        finite = all(map(math.isfinite, (*self.widths, self.origin)))
-        if not finite or not self.widths or self.widths[0] <= 0 or not _nested(self.widths):
-            raise InputError(
-                f"intervals of widths {self.widths} from {self.origin} do not nest; give positive widths, "
-                "each a multiple of the one before, such as (5, 10, 20)",
-                reason=Reason.PARAMETER,
-            )
-
-    def over(self, values: Sequence[str]) -> Hierarchy:
-        """Return the hierarchy of the intervals that hold n values, with the root `*`, in O(n log n).
-
-        Parameters
-        ----------
-        values
-            Numbers as text, taken as the decimals they are written as: 0.3 begins an interval of width 0.1.
-            Leaves are in numeric order, `MISSING` is the last.
-
-        Raises
-        ------
-        InputError
-            If a value is not a finite number, or there are no values.
-        """
-        with localcontext(_EXACT):
-            origin, *widths = map(_decimal, (self.origin, *self.widths))
-            # Wider intervals are counted in narrowest ones: whole numbers nest without rounding.
-            factors = [int(width / widths[0]) for width in widths]
-
-            @cache
-            def label(index: int, factor: int) -> str:
-                low = origin + index * factor * widths[0]
-                high = low + factor * widths[0]
-                return f"[{low.normalize():f}, {high.normalize():f})"
-
-            def path(number: Decimal, value: str) -> Iterator[str]:
-                yield value
-                quotient, remainder = divmod(number - origin, widths[0])
-                index = int(quotient) - (remainder < 0)
-                for factor in factors:
-                    yield label(index // factor, factor)
-                yield "*"
-
-            numbers = sorted((_parse_number(value), value) for value in set(values) - {MISSING})
-            return _from_paths(starmap(path, numbers), "*", MISSING in values)
+def unused(label: str, taken: Collection[str]) -> str:
+    """Return a label that is not taken: this one, with as many stars behind it as that needs."""
+    while label in taken:
+        label += "*"
+    return label
 
 
-@dataclass(frozen=True)
-class Prefixes:
-    """The rule that groups codes by their first characters, such as `021**` for ZIP codes.
-
-    Parameters
-    ----------
-    lengths
-        How many characters to keep on each level, falling: `(3, 2, 1)`.
-
-    Raises
-    ------
-    InputError
-        If there are no lengths, or they are not positive or do not fall.
-
-    Examples
-    --------
-    >>> shoal.Prefixes((3, 2)).lengths
-    (3, 2)
-    """
-
-    lengths: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        falling = all(longer > shorter for longer, shorter in pairwise(self.lengths))
-        if not self.lengths or not falling or self.lengths[-1] < 1:
-            raise InputError(
-                f"prefix lengths {self.lengths} do not fall; give positive lengths such as (3, 2, 1)",
-                reason=Reason.PARAMETER,
-            )
-
-    def over(self, values: Sequence[str]) -> Hierarchy:
-        """Return the hierarchy of the prefixes of n values, with the root `*`, in O(n log n).
-
-        A prefix is filled up with stars to the length of the longest value. If that is also a value or the
-        label of another prefix, it gets further stars until it is not; so does the root.
-
-        Parameters
-        ----------
-        values
-            Codes of any lengths. Each lies below the prefixes that are not longer than itself. Leaves are
-            sorted, `MISSING` is the last.
-
-        Raises
-        ------
-        InputError
-            If there are no values.
-        """
-        codes = sorted(set(values) - {MISSING})
-        longest = max(map(len, codes), default=0)
-        taken = set(codes)
-        root = _unused("*", taken)
-        taken.add(root)
-
-        @cache
-        def label(prefix: str) -> str:
-            unique = _unused(prefix.ljust(longest, "*"), taken)
-            taken.add(unique)
-            return unique
-
-        def path(code: str) -> Iterator[str]:
-            yield code
-            for length in self.lengths:
-                if length <= len(code) and length < longest:
-                    yield label(code[:length])
-            yield root
-
-        return _from_paths(map(path, codes), root, MISSING in values)
+def from_paths(paths: Iterable[Iterable[str]], root: str, with_missing: bool) -> Hierarchy:
+    """Return the hierarchy of paths that lead from a value to the root and never part once they have met."""
+    parents: dict[str, str | None] = {root: None}
+    for path in paths:
+        for label, above in pairwise(path):
+            if label in parents:
+                break
+            parents[label] = above
+    if with_missing:
+        parents[MISSING] = root
+    if len(parents) == 1:
+        raise InputError("there are no values to build a hierarchy of", reason=Reason.HIERARCHY_INCOMPLETE)
+    return _number_nodes(parents)
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
@@ -398,29 +277,8 @@ def _without_repeats(row: Sequence[str]) -> list[str]:
     return chain
 
 
-def _unused(label: str, taken: Collection[str]) -> str:
-    while label in taken:
-        label += "*"
-    return label
-
-
 def _place(above: str | None) -> str:
     return "at the top" if above is None else f"below {above!r}"
-
-
-def _from_paths(paths: Iterable[Iterable[str]], root: str, with_missing: bool) -> Hierarchy:
-    """Return the hierarchy of paths that lead from a value to the root and never part once they have met."""
-    parents: dict[str, str | None] = {root: None}
-    for path in paths:
-        for label, above in pairwise(path):
-            if label in parents:
-                break
-            parents[label] = above
-    if with_missing:
-        parents[MISSING] = root
-    if len(parents) == 1:
-        raise InputError("there are no values to build a hierarchy of", reason=Reason.HIERARCHY_INCOMPLETE)
-    return _number_nodes(parents)
 
 
 def _number_nodes(parents: Mapping[str, str | None]) -> Hierarchy:
@@ -494,29 +352,3 @@ def _frozen(numbers: ArrayLike) -> NDArray[np.int32]:
     array = np.asarray(numbers, dtype=np.int32)
     array.setflags(write=False)
     return array
-
-
-# Enough digits for sums and remainders of all numbers that `_decimal` and `_parse_number` let through.
-_EXACT = Context(prec=2_000)
-
-
-def _nested(widths: Iterable[float]) -> bool:
-    with localcontext(_EXACT):
-        return all(wide > narrow and wide % narrow == 0 for narrow, wide in pairwise(map(_decimal, widths)))
-
-
-def _decimal(number: float) -> Decimal:
-    return Decimal(repr(float(number)))
-
-
-def _parse_number(value: str) -> Decimal:
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        number = Decimal("nan")
-    if not number.is_finite() or abs(number.adjusted()) > 400:
-        raise InputError(
-            f"{value!r} is not a number and lies in no interval; correct it or give a table of levels",
-            reason=Reason.BAD_VALUE,
-        )
-    return number

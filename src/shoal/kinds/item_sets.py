@@ -31,6 +31,8 @@ class Items(Kind, name="items"):
     __slots__ = ()
 
     several: ClassVar[bool] = True
+    settings: ClassVar[frozenset[str]] = frozenset({"separator"})
+    often_known: ClassVar[str] = "some of a person's items"
 
     def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
         del texts
@@ -197,7 +199,7 @@ def _over_domain(domain: ItemsDomain, base: Lists, uncertain: Lists, errors: NDA
     """Return what rows stand for in terms of the original's items.
 
     No record has an item that the original never has. Where such an item is in the base, each record differs
-    in it: that is one error more if it is uncertain, and else rules out everybody.
+    in it: that is one error more if it is uncertain, and otherwise rules out every record.
     """
     width = len(domain.names)
     strange_base, strange_doubt = (

@@ -155,6 +155,9 @@ class Worlds(Generalized):
         names = notation.items_columns(name)
         return [column.rename(each) for column, each in zip((*both, errors), names, strict=True)]
 
+    def of_items(self) -> Worlds:
+        return self
+
     def for_kernel(self) -> Subsets:
         return self.worlds.for_kernel()
 

@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import InputError, Reason
+from shoal.errors import InputError, Reason, listing
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import moments
 from shoal.kinds.domain import Attribute, Codes, Domain, released_members
-from shoal.kinds.encoding import factorize, plain, to_polars
+from shoal.kinds.encoding import plain, to_polars
 from shoal.kinds.generalized import Generalized
-from shoal.kinds.hierarchy import MISSING
-from shoal.kinds.marks import check_marks, without_marks
+from shoal.kinds.marks import without_marks
 from shoal.kinds.ranges import Scale
-from shoal.kinds.trees import tree_attribute
 
 if TYPE_CHECKING:
     from shoal.schema import Column
 
 
-class _Kinds(type):
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _abstract(method: F) -> F:
+    """Mark a method that every kind has to define.
+
+    Type checkers do not see this mark: to them, ``Kind("date")`` would make an object of an abstract class.
+    """
+    return abstractmethod(method)
+
+
+class _Kinds(ABCMeta):
     """All kinds that there are, in the order in which they were declared."""
 
     known: ClassVar[dict[str, Kind]] = {}
+
+    def __new__(
+        cls, title: str, bases: tuple[type, ...], members: dict[str, Any], *, name: str | None = None
+    ) -> Any:
+        """Make a class and, if it has the name of a kind, register its one object.
+
+        Raises
+        ------
+        TypeError
+            If a kind lacks a method that it has to define.
+        """
+        made: Any = super().__new__(cls, title, bases, members)
+        if name is not None:
+            if lacking := sorted(made.__abstractmethods__):
+                raise TypeError(f"kind {name!r} is incomplete: class {title} must define {listing(lacking)}")
+            kind = cls.known[name] = str.__new__(made, name)
+            setattr(Kind, name.upper(), kind)
+        return made
 
     def __iter__(cls) -> Iterator[Kind]:
         return iter(_Kinds.known.values())
@@ -40,10 +69,9 @@ class _Kinds(type):
 class Kind(str, metaclass=_Kinds):
     """What values a column holds, and so what a generalized value of it is.
 
-    A kind is a class below this one, declared with its name: ``class Dates(Kind, name="date")``. There is one
-    object of it, which equals its name and is found by it: ``Kind("date")`` and ``Kind.DATE``. What a kind
-    does not say otherwise, it does as categories do: a generalized value is a set of values or, with a
-    hierarchy, a node.
+    A kind is a subclass that is declared with its name: ``class Dates(ValueKind, name="date")``. There is one
+    object of it, which equals its name and is found by it: ``Kind("date")`` and ``Kind.DATE``. A class with a
+    name must define all abstract methods. Most kinds are a `ValueKind`, with one value in each cell.
 
     Examples
     --------
@@ -74,12 +102,16 @@ class Kind(str, metaclass=_Kinds):
     """What widths are measured in, with a space in front."""
     several: ClassVar[bool] = False
     """Whether a cell holds several values; in a text, with a separator between them."""
-
-    def __init_subclass__(cls, name: str | None = None) -> None:
-        super().__init_subclass__()
-        if name is not None:
-            kind = _Kinds.known[name] = str.__new__(cls, name)
-            setattr(Kind, name.upper(), kind)
+    any_text: ClassVar[bool] = False
+    """Whether any text is a value, so that no value can show that a column is of another kind."""
+    needs_domain: ClassVar[bool] = False
+    """Whether a column must declare all its values, lowest first."""
+    settings: ClassVar[frozenset[str]] = frozenset({"hierarchy"})
+    """Which of `hierarchy`, `date_format` and `separator` a column can have."""
+    often_known: ClassVar[str] = ""
+    """What others may know of a person from such a column, whatever its name is; empty if nothing follows."""
+    known_if_sensitive: ClassVar[bool] = False
+    """Whether that counts more than a name that suggests a sensitive column."""
 
     def __new__(cls, name: str) -> Kind:
         """Return the kind with a name."""
@@ -97,6 +129,10 @@ class Kind(str, metaclass=_Kinds):
     def value(self) -> str:
         """Its name."""
         return str(self)
+
+    def united(self, other: Kind) -> Kind:
+        """Return the kind of a column, some rows of which are of this kind and some of another."""
+        return self if self is other else Kind.CATEGORICAL
 
     def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
         """Return whether a column is probably of this kind, judged by its values.
@@ -138,6 +174,7 @@ class Kind(str, metaclass=_Kinds):
             )
         return without_marks(cells, column.missing_marks, numeric=self.numeric)
 
+    @_abstract
     def attribute(
         self,
         cells: pl.Series,
@@ -169,40 +206,6 @@ class Kind(str, metaclass=_Kinds):
         InputError
             If a value does not fit the column; the message names the first row where one does not.
         """
-        del times
-        refuse_years(cells, column, rows)
-        read = self.values(cells, column, rows)
-        values, codes = factorize(read, numeric=self.numeric)
-        if known is not None:
-            return Attribute(column, known, self._codes_in(known, values, column, codes, rows))
-        labels = self.texts(values, column)
-        values, labels, codes = self.declared(column, values, labels, codes, rows)
-        if column.hierarchy is not None:
-            found = tree_attribute(column, values, labels, codes)
-        else:
-            missing = len(labels) if (codes < 0).any() else None
-            if missing is not None:
-                codes = np.where(codes < 0, np.int32(missing), codes)
-                labels = (*labels, MISSING)
-                values = pl.concat([values, pl.Series([None], dtype=values.dtype)])
-            found = Attribute(column, self.domain(labels, values, missing, column), codes)
-        check_marks(column, found.domain, self.is_value(column, found.domain))
-        return found
-
-    def values(self, cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Series:
-        """Return cells as values of this kind; parameters as for `attribute`.
-
-        Raises
-        ------
-        InputError
-            If a cell is none; the message names the first row with such a cell.
-        """
-        raise NotImplementedError
-
-    def domain(
-        self, labels: tuple[str, ...], values: pl.Series, missing: int | None, column: Column
-    ) -> Domain:
-        """Return the domain of a column without a hierarchy; parameters as of `Domain`."""
         raise NotImplementedError
 
     def texts(self, values: pl.Series, column: Column) -> tuple[str, ...]:
@@ -220,23 +223,6 @@ class Kind(str, metaclass=_Kinds):
         if values.dtype.is_float() or self.numeric:
             return tuple(exact.labels(values))
         return tuple(values.cast(pl.String).to_list())
-
-    def declared(
-        self,
-        column: Column,
-        values: pl.Series,
-        labels: tuple[str, ...],
-        codes: Codes,
-        rows: NDArray[np.int64],
-    ) -> tuple[pl.Series, tuple[str, ...], Codes]:
-        """Return values, labels and codes, renumbered if the column declares all its values."""
-        del column, rows
-        return values, labels, codes
-
-    def is_value(self, column: Column, domain: Domain) -> Callable[[str], bool]:
-        """Return a function that says whether a text is a value of a column, as the end of an interval."""
-        del column
-        return domain.code_of.__contains__
 
     def on_a_line(self, values: pl.Series, column: Column) -> pl.Series | None:
         """Return where values lie, as numbers, null for what is no value; None if they are in no order.
@@ -275,7 +261,7 @@ class Kind(str, metaclass=_Kinds):
         each
             The type of a generalized value, as `Domain.released_type` has it.
         typed
-            Whether values are typed; else all are text.
+            Whether values are typed; otherwise all are text.
         """
         return {name: each if typed and each is not None else pl.String()}
 
@@ -295,6 +281,46 @@ class Kind(str, metaclass=_Kinds):
         """Return how many ascending values are not above a bound, without the missing one."""
         return int((values <= bound).sum())
 
+    def group_starts(
+        self, domain: Domain, counts: NDArray[np.int64], least: int, most: int
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the codes at which groups of neighbours may begin, and how the value there is written.
+
+        Parameters
+        ----------
+        domain
+            Values that are in an order.
+        counts
+            How many records have each code.
+        least
+            The minimum number of records of a group: no fewer records may decide where groups begin.
+        most
+            About how many groups there may be.
+        """
+        del counts, least
+        step = max(1, -(-domain.known // most))
+        yield from ((code, domain.labels[code]) for code in range(step, domain.known, step))
+
+    def group_labels(self, domain: Domain, starts: Sequence[int], names: Sequence[str]) -> list[str]:
+        """Return what groups of neighbours are called.
+
+        Parameters
+        ----------
+        domain
+            Values that are in an order.
+        starts
+            The code at which each group begins, 0 for the first.
+        names
+            How the values are written at which all but the first begin.
+        """
+        del names
+        return [
+            domain.labels[begin]
+            if end - begin == 1
+            else f"{domain.labels[begin]} to {domain.labels[end - 1]}"
+            for begin, end in pairwise([*starts, domain.known])
+        ]
+
     def read_released(
         self, frame: nw.DataFrame[Any], attribute: Attribute
     ) -> tuple[Generalized, Codes] | None:
@@ -307,23 +333,6 @@ class Kind(str, metaclass=_Kinds):
         """
         del frame, attribute
         return None
-
-    def _codes_in(
-        self, domain: Domain, values: pl.Series, column: Column, codes: Codes, rows: NDArray[np.int64]
-    ) -> Codes:
-        """Return codes into a given domain instead of into the values that occur."""
-        places = [domain.code_of.get(label, -2) for label in self.texts(values, column)]
-        missing = -2 if domain.missing is None else domain.missing
-        renumbered = np.array([*places, missing], dtype=np.int32)[codes]
-        if (renumbered == -2).any():
-            first = int(rows[int((renumbered == -2).argmax())]) + 1
-            raise InputError(
-                f"column {column.name!r}, row {first}: the value is not among those found before; did the "
-                "table change meanwhile?",
-                reason=Reason.OUT_OF_DOMAIN,
-                column=column.name,
-            )
-        return renumbered
 
 
 def _the_one(kind: type[Kind]) -> Kind:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Integral, Real
@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from shoal.errors import Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Domain
-from shoal.kinds.kind import Kind, refuse
+from shoal.kinds.groups import round_starts, span_labels
+from shoal.kinds.kind import refuse
 from shoal.kinds.ranges import RangeDomain, positions_between
 from shoal.kinds.released_numbers import NumberScale
+from shoal.kinds.value_kind import ValueKind
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -26,8 +28,11 @@ if TYPE_CHECKING:
 # Longer digits and exponents do not fit the numbers of a computer: such texts stay as they are.
 _NUMBER = r"^\s*-?(?:0|[1-9]\d{0,17})(?:\.\d+)?(?:[eE][+-]?\d{1,2})?\s*$"
 
+_FINEST = 1e-300
+_MOST_DIGITS = 15
 
-class Numbers(Kind, name="numeric"):
+
+class Numbers(ValueKind, name="numeric"):
     """Numbers of any type, read and written exactly."""
 
     __slots__ = ()
@@ -98,6 +103,38 @@ class Numbers(Kind, name="numeric"):
     def on_a_line(self, values: pl.Series, column: Column) -> pl.Series:
         del column
         return exact.read(values)
+
+    def group_starts(
+        self, domain: Domain, counts: NDArray[np.int64], least: int, most: int
+    ) -> Iterator[tuple[int, str]]:
+        """Yield round numbers."""
+        values = domain.values.head(domain.known)
+        finest = 1.0 if values.dtype.is_integer() else _FINEST
+        yield from round_starts(
+            exact.near(values), counts, least, lambda low, high: _round_numbers(low, high, most, finest)
+        )
+
+    def group_labels(self, domain: Domain, starts: Sequence[int], names: Sequence[str]) -> list[str]:
+        """Return spans of numbers; the first has no lower end, and the last no upper one."""
+        del starts
+        whole = domain.values.dtype.is_integer()
+
+        def last_before(name: str) -> str:
+            return str(int(name) - 1) if whole and name.lstrip("-").isdigit() else name
+
+        return span_labels(names, last_before, "below {}", "{} and up")
+
+
+def _round_numbers(low: float, high: float, most: int, finest: float) -> Iterator[tuple[float, str]]:
+    """Yield round numbers from low to high, about as many as there may be groups."""
+    raw = max(high / most - low / most, finest)
+    power = 10.0 ** np.floor(np.log10(raw))
+    step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
+    digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
+    for turn in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1):
+        mark = turn * step
+        plain = digits < _MOST_DIGITS and abs(mark) < 10.0**_MOST_DIGITS
+        yield mark, f"{mark:.{digits}f}" if plain else exact.write(exact.exact(float(mark)))
 
 
 def _no_number(text: str) -> tuple[str, Reason]:

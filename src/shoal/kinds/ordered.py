@@ -20,6 +20,8 @@ class Ordered(Categories, name="ordinal"):
     __slots__ = ()
 
     ordered: ClassVar[bool] = True
+    any_text: ClassVar[bool] = False
+    needs_domain: ClassVar[bool] = True
 
     def checked_domain(self, column: Column) -> tuple[Any, ...] | None:
         if column.domain is None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists
 from shoal.errors import InputError, Reason
-from shoal.kernels import RANGE, Geometry, Intervals
+from shoal.kernels import RANGE, CodeIntervals, Geometry
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain, sum_of_powers
@@ -85,6 +85,13 @@ class RangeDomain(Domain):
 
     def geometry(self, weight: float) -> Geometry:
         return Geometry(RANGE, weight, len(self), self.positions)
+
+    def lm_geometry(self, weight: float) -> Geometry:
+        """Return costs by how many values an interval contains, wherever these lie."""
+        ranks = np.arange(len(self)) / max(len(self) - 1, 1)
+        if self.missing is not None:
+            ranks[self.missing] = 2.0
+        return Geometry(RANGE, weight, len(self), ranks)
 
     def expected_costs(self, counts: NDArray[np.int64], k: int) -> NDArray[np.float64]:
         # A gap between two values counts when all records lie beyond it.
@@ -262,8 +269,8 @@ class Ranges(Generalized):
         missing = pl.Series((self.low == self.domain.missing) & (self.low == self.high))
         return pl.select(pl.when(~missing).then(bounds)).to_series().rename(values.name)
 
-    def for_kernel(self) -> Intervals:
-        return Intervals(len(self.domain), self.low, self.high)
+    def for_kernel(self) -> CodeIntervals:
+        return CodeIntervals(len(self.domain), self.low, self.high)
 
     def sizes_within(self, first: int, last: int) -> NDArray[np.int64]:
         possible = np.ones(len(self.domain), np.bool_)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
-from shoal.kernels import RANGE, Geometry
+from shoal.kernels import Geometry
 from shoal.table import Table
 
-MEASURES = ("lm", "em")
+COSTED = ("lm", "em")
 """What closures can be costed by, besides NCP."""
 
 
@@ -40,23 +40,16 @@ def costs(table: Table, measure: str) -> Costs:
     InputError
         If there is no such measure.
     """
-    if measure not in MEASURES:
+    if measure not in COSTED:
         raise InputError(
-            f"measure {measure!r} is unknown{did_you_mean(measure, MEASURES)}; "
-            f"it is one of {listing(MEASURES)}",
+            f"measure {measure!r} is unknown{did_you_mean(measure, COSTED)}; it is one of {listing(COSTED)}",
             reason=Reason.PARAMETER,
         )
     if measure == "em":
         return Costs(geometry(table), [attribute.counts for attribute in table.attributes])
-    described = []
-    for attribute, by_ncp in zip(table.attributes, geometry(table), strict=True):
-        ranks = by_ncp.table
-        if by_ncp.kind == RANGE:  # the other kinds cost the same
-            ranks = np.arange(by_ncp.size) / max(by_ncp.size - 1, 1)
-            if attribute.domain.missing is not None:
-                ranks[attribute.domain.missing] = 2.0
-        described.append(Geometry(by_ncp.kind, by_ncp.weight, by_ncp.size, ranks))
-    return Costs(described, [])
+    refuse_items(table)
+    weighted = zip(table.attributes, table.weights, strict=True)
+    return Costs([attribute.domain.lm_geometry(float(weight)) for attribute, weight in weighted], [])
 
 
 def refuse_items(table: Table) -> None:

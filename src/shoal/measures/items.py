@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,8 @@ from shoal import kernels
 from shoal.base.ragged import Lists
 from shoal.base.randomness import Randomness
 from shoal.kinds.domain import Attribute
-from shoal.kinds.items import ItemsDomain, Worlds
+from shoal.kinds.items import Worlds
+from shoal.measures.measure import loss_measure, mean_by_name
 from shoal.recoding import Recoding
 
 QUERIES = 500
@@ -48,17 +50,41 @@ class ItemsLoss:
     query_error_absent: float | None = None
 
 
+def merged_items(losses: Sequence[Mapping[str, ItemsLoss]], rows: Sequence[int]) -> dict[str, ItemsLoss]:
+    """Return what is lost of each column in several releases together; queries were asked of each alone."""
+    means = {
+        name: mean_by_name(
+            [
+                {"error_rate": e[name].error_rate, "uncertain": e[name].uncertain, "bits": e[name].bits}
+                for e in losses
+            ],
+            rows,
+        )
+        for name in losses[0]
+    }
+    return {name: ItemsLoss(**mean) for name, mean in means.items()}
+
+
+@loss_measure(
+    help="What was lost of each column of items; see `ItemsLoss`.", name="items", merge=merged_items, place=8
+)
 def items_loss(recoding: Recoding) -> dict[str, ItemsLoss]:
     """Return what is lost of each column of items; the queries are the same for releases of one table."""
     return {
         attribute.column.name: _loss(recoding, attribute, values)
-        for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True)
-        if isinstance(values, Worlds)
+        for attribute, values in columns_of_items(recoding)
     }
 
 
+def columns_of_items(recoding: Recoding) -> Iterator[tuple[Attribute, Worlds]]:
+    """Yield the columns of items, each with what was released for it."""
+    for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True):
+        if (worlds := values.of_items()) is not None:
+            yield attribute, worlds
+
+
 def _loss(recoding: Recoding, attribute: Attribute, values: Worlds) -> ItemsLoss:
-    present, absent = query_sizes(attribute)
+    present, absent = query_sizes(attribute, values)
     return ItemsLoss(
         error_rate=error_rate(recoding, attribute, values),
         uncertain=float(values.uncertain.sizes[recoding.box].mean()),
@@ -75,15 +101,15 @@ def error_rate(recoding: Recoding, attribute: Attribute, values: Worlds) -> floa
     settled. A record without items counts as one with a single item.
     """
     rows, records = _possible_pairs(recoding)
-    sets, codes = _sets_of(attribute), attribute.codes[records]
+    sets, codes = values.domain.sets, attribute.codes[records]
     wrong = kernels.differences(values.base.arrays, sets.arrays, recoding.box[rows], codes)
     return float((wrong / np.maximum(sets.sizes[codes], 1)).mean())
 
 
-def query_sizes(attribute: Attribute) -> tuple[int, int]:
+def query_sizes(attribute: Attribute, values: Worlds) -> tuple[int, int]:
     """Return for how many present and how many absent items queries ask: as the paper for such data."""
-    sets = _sets_of(attribute)
-    share = sets.sizes[attribute.codes].mean() / max(_width(attribute), 1)
+    sizes = values.domain.sets.sizes[attribute.codes]
+    share = sizes.mean() / max(len(values.domain.names), 1)
     return (3, 4) if share >= DENSE else (1, 5)
 
 
@@ -122,10 +148,10 @@ def query_errors(
     queries: int = QUERIES,
 ) -> NDArray[np.float64]:
     """Return the error of each random query, as a share of all records; see `query_error`."""
-    width = _width(attribute)
+    width = len(values.domain.names)
     if width == 0:
         return np.zeros(queries)
-    original = _Owners(_sets_of(attribute).gather(attribute.codes), width)
+    original = _Owners(values.domain.sets.gather(attribute.codes), width)
     released = _Owners(values.base.gather(recoding.box), width)
     errors = [
         abs(original.count(asked, absent=absent) - released.count(asked, absent=absent))
@@ -142,16 +168,6 @@ def _possible_pairs(recoding: Recoding) -> tuple[NDArray[np.int64], NDArray[np.i
     if recoding.graph is not None:
         return np.repeat(rows, recoding.graph.shape[1]), recoding.graph.ravel().astype(np.int64)
     return rows, rows  # where there are classes, row i shows record i's
-
-
-def _sets_of(attribute: Attribute) -> Lists:
-    assert isinstance(attribute.domain, ItemsDomain)
-    return attribute.domain.sets
-
-
-def _width(attribute: Attribute) -> int:
-    assert isinstance(attribute.domain, ItemsDomain)
-    return len(attribute.domain.names)
 
 
 class _Owners:

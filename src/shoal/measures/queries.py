@@ -1,9 +1,10 @@
-"""Count queries: how far off a release is, if its readers ask how many people have certain values."""
+"""Count queries: how far off a release is, if its readers ask how many records have certain values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -109,26 +110,38 @@ def draw_queries(
             reason=Reason.PARAMETER,
         )
     generator = np.random.default_rng(randomness.words(4))
-    share = selectivity ** (1 / (quasi + sensitive))
     ranks = [ranks_of(column) for column in table.sensitive]
-    queries: list[Query] = []
-    for _ in range(MOST_DRAWS * count):
-        asked = generator.choice(available, quasi, replace=False)
-        carried = generator.choice(len(ranks), sensitive, replace=False) if sensitive else ()
-        about = tuple(_stretch(generator, int(a), len(table.attributes[a].domain), share) for a in asked)
-        values = tuple(_stretch(generator, int(s), len(table.sensitive[s]), share) for s in carried)
-        fits = _carrying(values, table.sensitive, ranks, len(table))
-        for place, first, last in about:
-            codes = table.attributes[place].codes
-            fits = fits & (first <= codes) & (codes <= last)
-        if fits.any():
-            queries.append(Query(about, values, int(fits.sum())))
-            if len(queries) == count:
-                return tuple(queries)
-    raise InputError(
-        "hardly any query has an answer; choose a larger selectivity or fewer columns",
-        reason=Reason.PARAMETER,
+    drawn = (
+        _query(table, ranks, generator, selectivity, quasi, sensitive) for _ in range(MOST_DRAWS * count)
     )
+    queries = tuple(islice((query for query in drawn if query.answer), count))
+    if len(queries) < count:
+        raise InputError(
+            "hardly any query has an answer; choose a larger selectivity or fewer columns",
+            reason=Reason.PARAMETER,
+        )
+    return queries
+
+
+def _query(
+    table: Table,
+    ranks: Sequence[NDArray[np.int64]],
+    generator: np.random.Generator,
+    selectivity: float,
+    quasi: int,
+    sensitive: int,
+) -> Query:
+    """Return a random query about this many columns, which may have the answer 0."""
+    share = selectivity ** (1 / (quasi + sensitive))
+    asked = generator.choice(len(table.attributes), quasi, replace=False)
+    carried = generator.choice(len(ranks), sensitive, replace=False) if sensitive else ()
+    about = tuple(_stretch(generator, int(a), len(table.attributes[a].domain), share) for a in asked)
+    values = tuple(_stretch(generator, int(s), len(table.sensitive[s]), share) for s in carried)
+    fits = _carrying(values, table.sensitive, ranks, len(table))
+    for place, first, last in about:
+        codes = table.attributes[place].codes
+        fits = fits & (first <= codes) & (codes <= last)
+    return Query(about, values, int(fits.sum()))
 
 
 def query_error(

@@ -120,7 +120,7 @@ def cheap_classes(
     numbers = _cut(codes, attributes, k)
     if not moving:
         return numbers
-    return _moved(kernels.Classes(codes, attributes, numbers, k), circumstances).class_of
+    return _moved(kernels.ClassMoves(codes, attributes, numbers, k), circumstances).class_of
 
 
 def _cheaper_classes(
@@ -145,7 +145,7 @@ def _cheaper_classes(
         # The classes as they are cut the records in this order, so the best cuts cost no more.
         by_class = np.argsort(coloring.class_of, kind="stable")
         numbers[by_class] = _cut(codes[by_class], attributes, k)
-        classes = _moved(kernels.Classes(codes, attributes, numbers, k), circumstances)
+        classes = _moved(kernels.ClassMoves(codes, attributes, numbers, k), circumstances)
         numbers, before, cost = classes.class_of, cost, classes.cost
         if before - cost < LITTLE * cost:
             break
@@ -158,7 +158,7 @@ def _cut(codes: NDArray[np.int32], attributes: list[kernels.Geometry], k: int) -
     return np.repeat(np.arange(len(starts), dtype=np.int32), np.diff(np.append(starts, len(codes))))
 
 
-def _moved(classes: kernels.Classes, circumstances: Circumstances) -> kernels.Classes:
+def _moved(classes: kernels.ClassMoves, circumstances: Circumstances) -> kernels.ClassMoves:
     improve(classes, "moving records between classes", circumstances)
     return classes
 
@@ -181,7 +181,7 @@ class ClassExchanges:
     coloring
         The classes.
     few
-        The number of classes, those that fit a record best, in which it looks for a partner.
+        The number of classes, those that suit a record best, in which it looks for a partner.
     cycles
         Whether to look for cycles of three records, too.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, Literal
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason
 from shoal.kernels import OwnRows
+from shoal.measures import MEASURES
 from shoal.measures.geometry import costs, entropies, geometry, refuse_items
-from shoal.measures.loss import em_of_rows, lm_of_rows, ncp
 from shoal.methods.diversity import WIDEST
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Effort, Option, keeps
@@ -25,12 +24,6 @@ from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
 
 Measure = Annotated[Literal["gcp", "lm", "em"], Option("Information loss to keep small.")]
-MEASURES: dict[str, Callable[[Recoding], NDArray[np.float64]]] = {
-    "gcp": ncp,
-    "lm": lm_of_rows,
-    "em": em_of_rows,
-}
-"""The loss of each row, by the name of the measure."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +94,7 @@ def expansion(
         entropies=entropies(table) if measure == "em" else (),
         withheld=np.setdiff1d(np.arange(len(table)), kept),
     )
-    growth = _Growth(table, rows, model.k, TIGHTENING[effort], randomized, circumstances)
+    growth = _RowGrowth(table, rows, model.k, TIGHTENING[effort], randomized, circumstances)
     circumstances.progress("letting rows take in records", 0.0)
     if not isinstance(model, OneK):
         growth.take_in()
@@ -116,7 +109,7 @@ def expansion(
 
 
 @dataclass(frozen=True, eq=False)
-class _Growth:
+class _RowGrowth:
     """The steps in which rows grow; see `expansion`."""
 
     table: Table
@@ -231,7 +224,8 @@ def subsets(
     InputError
         If there are too many sets, or the model says anything about sensitive values.
     """
-    loss = MEASURES[measure]
+    loss = MEASURES[measure].of_rows
+    assert loss is not None
     kept = _kept(table, model, circumstances)
     require_feasible(table, model, kept)
     refuse_items(table)

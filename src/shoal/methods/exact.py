@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.errors import InputError, InternalError, Reason
+from shoal.measures.gcp import ncp
 from shoal.measures.geometry import refuse_items
-from shoal.measures.loss import ncp
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Seconds, keeps
 from shoal.models import Freeform
@@ -71,7 +71,7 @@ def exact(
     rows = _possible_rows(copies, k)
     costs = ncp(Recoding.of_graph(table, first[rows].astype(np.int32)))
     circumstances.progress("proving the optimum", 0.0)
-    often = _Program(rows, costs, copies, seconds).optimum()
+    often = _RowProgram(rows, costs, copies, seconds).optimum()
     circumstances.progress("proving the optimum", 1.0)
     return Recoding.of_graph(table, _spread(np.repeat(rows, often, axis=0), kind, copies))
 
@@ -118,7 +118,7 @@ def _spread(rows: NDArray[np.int64], kind: NDArray[np.int32], copies: NDArray[np
     return graph.reshape(n, k)
 
 
-class _Program:
+class _RowProgram:
     """The integer program: how often to use each row, at the least cost, so that each record is in k rows.
 
     Its linear relaxation prices the records. The excess of a row is its cost minus the prices of its records,

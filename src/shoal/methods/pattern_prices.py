@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.pattern_program import Program
+from shoal.methods.pattern_program import PatternProgram
 
 PATIENCE = 15
 """Steps are halved after this many steps without a gain."""
@@ -52,7 +52,7 @@ class Prices:
         Minimum number of rows of a class.
     """
 
-    def __init__(self, program: Program, k: int) -> None:
+    def __init__(self, program: PatternProgram, k: int) -> None:
         by_class = np.argsort(program.class_of, kind="stable")
         self._program, self._k = program, k
         self._row_type, self._class_of = program.row_type[by_class], program.class_of[by_class]

@@ -20,7 +20,7 @@ MOST_COMPARED = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class PatternProgram:
     """Which classes to open, and how many rows of each row type go there.
 
     Parameters
@@ -45,7 +45,7 @@ class Program:
     @classmethod
     def of(
         cls, codes: NDArray[np.int32], suppressed: NDArray[np.bool_], costs: NDArray[np.float64], k: int
-    ) -> Program | None:
+    ) -> PatternProgram | None:
         """Return the program of a table, without needless classes; None if it is too large.
 
         O(patterns x records x columns), plus all pairs of patterns if these are few.
@@ -78,11 +78,11 @@ class Program:
         pattern = (places // len(copies)).astype(np.int32)
         return cls(kind, copies, row_type, class_of, pattern, costs[pattern])
 
-    def without(self, needless: NDArray[np.bool_]) -> Program:
+    def without(self, needless: NDArray[np.bool_]) -> PatternProgram:
         """Return the program without some of the classes."""
         kept = ~needless[self.class_of]
         number = np.cumsum(~needless) - 1
-        return Program(
+        return PatternProgram(
             self.kind,
             self.copies,
             self.row_type[kept],
@@ -146,7 +146,7 @@ class Solution:
     impossible: bool = False
 
 
-def solve(program: Program, k: int, seconds: float) -> Solution:
+def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
     """Return the best solution that HiGHS finds within a time limit.
 
     The program is that of Equations 1 to 4 of Bredereck et al. (2013), but every pair is linked to its class

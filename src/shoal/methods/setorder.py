@@ -76,28 +76,23 @@ def shortened(
     return itemsets.shorten(sets, error_weights(sets), order, starts, kicks)
 
 
-def segments_of(
-    sets: Subsets,
-    order: NDArray[np.integer[Any]],
-    shortest: int = SHORTEST,
-    longest: int = LONGEST,
-) -> NDArray[np.int32]:
+def segments_of(sets: Subsets, order: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
     """Return where segments of an order begin, cut at the shortest steps (Equation 1).
+
+    If segments of `SHORTEST` to `LONGEST` records are not possible, the minimum number of segments has about
+    equal lengths.
 
     Parameters
     ----------
     sets, order
         The items of each record, and their order.
-    shortest, longest
-        Minimum and maximum number of records of a segment. If that is impossible, there are as few segments
-        as possible, about equally long.
     """
     between = steps(sets, order)[:-1]
-    starts = itemsets.breakpoints(between, shortest, longest)
+    starts = itemsets.breakpoints(between, SHORTEST, LONGEST)
     if len(starts):
         return starts
-    fewest = -(-len(order) // longest)
-    return itemsets.breakpoints(between, len(order) // fewest, longest)
+    fewest = -(-len(order) // LONGEST)
+    return itemsets.breakpoints(between, len(order) // fewest, LONGEST)
 
 
 def steps(sets: Subsets, order: NDArray[np.integer[Any]]) -> NDArray[np.int32]:

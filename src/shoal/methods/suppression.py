@@ -15,7 +15,7 @@ from shoal.measures.geometry import refuse_items
 from shoal.methods.feasibility import require_rows
 from shoal.methods.method import Circumstances, Effort, Progress, Seconds, keeps, silent
 from shoal.methods.pattern_prices import Prices
-from shoal.methods.pattern_program import MOST_SOLVED, Program, solve
+from shoal.methods.pattern_program import MOST_SOLVED, PatternProgram, solve
 from shoal.models import Patterned
 from shoal.models.patterns import Mask
 from shoal.recoding import Recoding
@@ -175,7 +175,9 @@ def improved(
     started = time.monotonic()
     bound = lower_bound(codes, patterns, k)
     cost = float(patterns.costs[known].sum())
-    program = Program.of(codes, patterns.suppressed, patterns.costs, k) if bound < cost - ROUNDING else None
+    program = (
+        PatternProgram.of(codes, patterns.suppressed, patterns.costs, k) if bound < cost - ROUNDING else None
+    )
     if program is None:
         return known, bound
     prices = Prices(program, k)
@@ -211,7 +213,7 @@ def held(
     InfeasibleError
         If there are none, or none are found in time.
     """
-    program = Program.of(codes, patterns.suppressed, patterns.costs, k)
+    program = PatternProgram.of(codes, patterns.suppressed, patterns.costs, k)
     tried = program is not None and len(program.row_type) <= MOST_TRIED
     solution = solve(program, k, seconds) if program is not None and tried else None
     if solution is not None and solution.pattern_of is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,24 +29,16 @@ class OneK(CoverageModel):
     name: ClassVar[str] = "1k"
     title: ClassVar[str] = "Each record is covered by k rows"
     explanation: ClassVar[str] = "A row may still cover a single record."
-    for_comparison: ClassVar[bool] = True
+    guarantee: ClassVar[str] = "each record is covered by at least {k} released rows"
+    weakness: ClassVar[str] = (
+        "A few rows that cover every record keep this guarantee, while others may show records as they are. "
+        "It is for comparison: do not publish such a release."
+    )
 
     @property
     def records_per_row(self) -> int:
         """The minimum number of records that each released row covers: the one it was made for."""
         return 1
-
-    def sentence(self) -> str:
-        """Return the guarantee in one sentence, without a full stop."""
-        return self._words(f"each record is covered by at least {self.k} released rows")
-
-    def limits(self, concealment: int) -> Sequence[str]:
-        """Return what the guarantee does not say, as sentences for the report."""
-        del concealment
-        return (
-            "A few rows that cover every record keep this guarantee, while others may show records as they "
-            "are. It is for comparison: do not publish such a release.",
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,19 +62,11 @@ class KOne(CoverageModel):
     name: ClassVar[str] = "k1"
     title: ClassVar[str] = "Each row covers k records"
     explanation: ClassVar[str] = "A record may still be covered by a single row."
-    for_comparison: ClassVar[bool] = True
-
-    def sentence(self) -> str:
-        """Return the guarantee in one sentence, without a full stop."""
-        return self._words(f"each released row covers at least {self.k} records")
-
-    def limits(self, concealment: int) -> Sequence[str]:
-        """Return what the guarantee does not say, as sentences for the report."""
-        del concealment
-        return (
-            "A record may be covered by a single row, its own, and be found by it. It is for comparison: do "
-            "not publish such a release.",
-        )
+    guarantee: ClassVar[str] = "each released row covers at least {k} records"
+    weakness: ClassVar[str] = (
+        "A record may be covered by a single row, its own, and be found by it. It is for comparison: do not "
+        "publish such a release."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,18 +87,11 @@ class KK(CoverageModel):
     name: ClassVar[str] = "kk"
     title: ClassVar[str] = "Cover k rows, and k records"
     explanation: ClassVar[str] = "Like a crowd, but an attacker who knows every record may do better."
-    for_comparison: ClassVar[bool] = True
-
-    def sentence(self) -> str:
-        """Return the guarantee in one sentence, without a full stop."""
-        return self._words(
-            f"each record is covered by at least {self.k} released rows, and each released row covers at "
-            f"least {self.k} records"
-        )
-
-    def limits(self, concealment: int) -> Sequence[str]:
-        """Return what the guarantee does not say, as sentences for the report."""
-        return (
-            "An attacker who knows every record in the table can rule out rows that other records must have: "
-            f"for the record hidden least, {concealment} row{'s' * (concealment != 1)} would be left.",
-        )
+    guarantee: ClassVar[str] = (
+        "each record is covered by at least {k} released rows, and each released row covers at least {k} "
+        "records"
+    )
+    weakness: ClassVar[str] = (
+        "An attacker who knows every record in the table can rule out rows that other records must have: for "
+        "the record hidden least, {matches} would be left."
+    )

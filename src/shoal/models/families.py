@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from shoal.errors import InputError, Reason
-from shoal.models.diversity import NO_DIVERSITY, Diversity
+from shoal.models.diversity import NO_DIVERSITY, RequiredDiversity
 from shoal.models.model import Model, parameter, uncuttable
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ class DiverseModel(CrowdModel):
     )
 
     @property
-    def diversity(self) -> Diversity | None:
+    def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
-        asked = Diversity(self.l, self.p, self.entropy_l)
+        asked = RequiredDiversity(self.l, self.p, self.entropy_l)
         return None if asked == NO_DIVERSITY else asked
 
     def blocks_must_not_overlap(self, schema: Schema) -> bool:
@@ -121,7 +122,19 @@ class CoverageModel(DiverseModel):
         The share of the records that are left out of the release, chosen at random; below 1. Such a record
         may be covered by no row; if it is covered by any, it is covered by k. It counts among the records
         that a row covers.
+
+    Attributes
+    ----------
+    guarantee
+        What is counted, as a sentence with the place ``{k}``.
+    weakness
+        What an attacker can still do, as sentences; ``{matches}`` is the number of rows that are left for the
+        record with the fewest matches.
     """
+
+    guarantee: ClassVar[str]
+    weakness: ClassVar[str]
+    for_comparison: ClassVar[bool] = True
 
     withhold: float = parameter(
         "Share of the records to leave out of the release, chosen at random.",
@@ -154,8 +167,14 @@ class CoverageModel(DiverseModel):
             )
         return super().blocks_must_not_overlap(schema)
 
-    def _words(self, guarantee: str) -> str:
+    def sentence(self) -> str:
+        """Return the guarantee in one sentence, without a full stop."""
         withheld = (
             f"; a random share of {self.withhold:g} of the records is withheld" if self.withhold else ""
         )
-        return guarantee + self._diversity_words("the rows that cover a record") + withheld
+        diversity = self._diversity_words("the rows that cover a record")
+        return self.guarantee.format(k=self.k) + diversity + withheld
+
+    def limits(self, concealment: int) -> Sequence[str]:
+        """Return what the guarantee does not say, as sentences for the report."""
+        return (self.weakness.format(matches=f"{concealment} row{'s' * (concealment != 1)}"),)

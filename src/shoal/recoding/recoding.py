@@ -29,7 +29,7 @@ class Recoding:
         For each released row, which box it shows. Where there are classes, row i shows record i's.
     graph
         For each released row, the records it was made to cover, equally many and each of them equally often;
-        None where classes of equal rows hide everybody, or nothing but what covers what.
+        None where classes of identical rows hide every record, or nothing but what covers what.
     assignment
         For each released row, the record whose other columns it has to carry; None where that is to be drawn,
         or, without a graph, where each record has a row of its own, in the order of the records.

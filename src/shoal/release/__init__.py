@@ -1,5 +1,6 @@
-"""Publishing: draw who gets which row, shuffle, audit, certify and save."""
+"""Publishing: assign records to rows at random, shuffle, audit, certify and save."""
 
+from shoal.release.blocked import BlockedRelease
 from shoal.release.certificate import Certificate, index_notes
 from shoal.release.release import Release, publish
 from shoal.release.rendering import published
@@ -15,6 +16,7 @@ from shoal.release.saving import (
 
 __all__ = [
     "RELEASE_FILES",
+    "BlockedRelease",
     "Certificate",
     "Format",
     "Release",

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 Spec = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
 
@@ -229,3 +232,40 @@ def _lines(title: str, most: int = 42) -> list[str]:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
     return lines
+
+
+def before_and_after(
+    name: str,
+    title: str,
+    labels: Sequence[str],
+    before: NDArray[np.integer[Any] | np.floating[Any]],
+    after: NDArray[np.integer[Any] | np.floating[Any]],
+) -> Chart:
+    """Return a chart with a pair of bars for each label: the original, and what the release makes expect."""
+    series = {"original": before, "expected from the release": after}
+    rows = [
+        {"group": label, "which": which, "records": float(count)}
+        for which, counts in series.items()
+        for label, count in zip(labels, counts, strict=True)
+    ]
+    return Chart(
+        name,
+        title,
+        "Pairs of bars, original and expected from the release: "
+        + "; ".join(
+            f"{label} {b:,.0f} and {a:,.0f}" for label, b, a in zip(labels, before, after, strict=True)
+        )
+        + ".",
+        {
+            "data": values(rows),
+            "mark": "bar",
+            "encoding": {
+                "y": axis("group", "nominal", None, sort=list(labels)),
+                "yOffset": {"field": "which", "sort": list(series)},
+                "x": axis("records", "quantitative", "records", axis={"tickCount": 3, "format": ",d"}),
+                "color": axis("which", "nominal", None, sort=list(series)),
+            },
+            "width": WIDTH - 130,
+            "height": {"step": 9},
+        },
+    )

@@ -6,12 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shoal.measures import MEASURES, headlines
 from shoal.report.chart import PAGE, Spec, axis, configuration, values
 from shoal.report.document import page
 from shoal.report.panel import percent
-
-SHOWN = ("run", "model", "way", "k", "gcp", "concealment", "risk", "seconds")
-"""What the chart knows of a run."""
 
 
 def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title: str) -> str:
@@ -20,9 +18,9 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
     Parameters
     ----------
     rows
-        For each run its number (``run``), ``model``, ``method``, promise (``k``), ``gcp``, ``concealment``,
-        ``risk``, ``seconds``, ``command``, and the ``message`` of one that failed, which has none of the
-        figures.
+        For each run its number (``run``), ``model``, ``method``, promise (``k``), a figure for each of
+        `headlines`, ``concealment``, ``risk``, ``seconds``, ``command``, and the ``message`` of one that
+        failed, which has none of the figures.
     chosen
         The number of the run that is highlighted at first.
     title
@@ -41,6 +39,7 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
         facts=_in_script({"runs": [_plain(row) for row in rows], "chosen": chosen}),
         chart=_in_script(comparison_chart(made, chosen)),
         libraries=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;") if made else "",
+        measures=headlines(),
         percent=percent,
     )
 
@@ -52,22 +51,31 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
     x = axis(
         "k",
         "quantitative",
-        "promise: everybody hides among k rows",
+        "guarantee: each record is hidden among k rows",
         scale={"type": "log", "padding": 24, "nice": False},
     )
     x["axis"] = {"values": ks, "format": "d", "grid": False}
-    y = axis("gcp", "quantitative", "loss (GCP)", axis={"format": "~%", "tickCount": 6}, scale={"zero": True})
+    measures = headlines()
+    shown = ("run", "model", "way", "k", *(each.name for each in measures), "concealment", "risk", "seconds")
+    y = axis(
+        "gcp",
+        "quantitative",
+        MEASURES["gcp"].heading,
+        axis={"format": "~%", "tickCount": 6},
+        scale={"zero": True},
+    )
     color = axis("way", "nominal", None, sort=ways)
     when = {"param": "chosen", "empty": False}
     tip = [
         ("way", "method", None),
         ("k", "k", None),
-        ("gcp", "loss", ".2%"),
+        *((each.name, each.heading, ".2%" if each.share else ".4~g") for each in measures),
         ("concealment", "rows left", None),
+        ("risk", "highest risk", ".1%"),
+        ("seconds", "seconds", ".1f"),
     ]
-    tip += [("risk", "highest risk", ".1%"), ("seconds", "seconds", ".1f")]
     return {
-        "data": values([{name: row[name] for name in SHOWN} for row in made]),
+        "data": values([{name: row[name] for name in shown} for row in made]),
         "width": "container",
         "height": 420,
         "autosize": {"type": "fit", "contains": "padding"},

@@ -8,35 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import shoal.report.panels  # noqa: F401 - they register themselves
 from shoal.base.markup import facts_html, table_html
 from shoal.errors import InputError, Reason, did_you_mean, listing
-from shoal.report.adversary import adversary
-from shoal.report.answers import answers, item_answers
 from shoal.report.chart import PAPER, Chart, plot, variables
-from shoal.report.excerpt import hiding
-from shoal.report.items import items
-from shoal.report.panel import Material, Panel, number, percent
-from shoal.report.sensitive import sensitive
-from shoal.report.suppression import suppressed
-from shoal.report.utility import distributions, loss
-from shoal.report.words import blocks, limits, making, promise
-
-PANELS = (
-    promise,
-    adversary,
-    sensitive,
-    hiding,
-    suppressed,
-    loss,
-    distributions,
-    items,
-    answers,
-    item_answers,
-    blocks,
-    making,
-    limits,
-)
-"""All panels, in the order in which they stand; each is a function of the material, and may return None."""
+from shoal.report.panel import PANELS, Material, Panel, number, percent
 
 DARK = {
     "ink": "#e6eef0",
@@ -81,7 +57,7 @@ class Report:
     @cached_property
     def panels(self) -> tuple[Panel, ...]:
         """The parts of the report; those that do not apply are left out."""
-        made = (panel(self.material) for panel in PANELS)
+        made = (declared.of(self.material) for declared in PANELS.values())
         return tuple(panel for panel in made if panel is not None)
 
     @property
@@ -133,7 +109,7 @@ class Report:
                 {"name": chart.name, "title": chart.title, "description": chart.description}
                 for chart in self.charts.values()
             ],
-            "keep_in_mind": list(self.panels[-1].points),
+            "keep_in_mind": [p for panel in self.panels if panel.name == "limits" for p in panel.points],
         }
 
     def sections(self) -> str:
@@ -147,17 +123,17 @@ class Report:
         at_most = ", at most" if self.material.in_blocks else ""
         return (
             (number(found.rows), "released rows"),
-            (f"{found.concealment:,}", f"rows or more hide each person; promised: {k:,}"),
-            (percent(found.risks.prosecutor.highest), f"highest chance that a guess is right{at_most}"),
+            (f"{found.concealment:,}", f"rows or more hide each record; guaranteed: {k:,}"),
+            (percent(found.risks.prosecutor.highest), f"highest probability that a guess is right{at_most}"),
             (percent(lost.gcp), "of the precision was lost"),
         )
 
     def summary(self) -> str:
         """Return the figures that matter most as a piece of HTML, for notebooks."""
-        (grid,) = loss(self.material).grids
-        return facts_html(self.material.audit.verdict, self.tiles) + table_html(
-            grid.title, grid.head, grid.rows
-        )
+        lost = PANELS["loss"].of(self.material)
+        grids = () if lost is None else lost.grids
+        tables = (table_html(grid.title, grid.head, grid.rows) for grid in grids)
+        return facts_html(self.material.audit.verdict, self.tiles) + "".join(tables)
 
 
 def page_style() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.auditing import Audit
+from shoal.base.wording import number, percent, plural
 from shoal.measures import Loss
 from shoal.models import Model
 from shoal.recoding import Recoding
 from shoal.report.chart import Chart
+
+__all__ = [
+    "PANELS",
+    "Content",
+    "DeclaredPanel",
+    "Detail",
+    "Grid",
+    "Material",
+    "Panel",
+    "in_memory",
+    "number",
+    "percent",
+    "plural",
+    "report_panel",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +78,12 @@ class Material:
         return f"Material({self.audit.rows} rows, {self.model!r})"
 
     @property
+    def held(self) -> Detail:
+        """The detail, for panels that apply only if there is one."""
+        assert self.detail is not None
+        return self.detail
+
+    @property
     def in_blocks(self) -> bool:
         """Whether the table was cut into blocks: crowds were then counted within them."""
         return "engine" in self.certificate
@@ -86,16 +108,12 @@ class Grid:
     rows: Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True)
-class Panel:
-    """One part of a report.
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """What a panel shows.
 
     Parameters
     ----------
-    name
-        How programs ask for it.
-    title
-        What it is about.
     paragraphs
         What there is to say.
     facts
@@ -108,8 +126,6 @@ class Panel:
         What it is drawn from, as plain data, less what the certificate says.
     """
 
-    name: str
-    title: str
     paragraphs: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     points: tuple[str, ...] = ()
@@ -118,23 +134,92 @@ class Panel:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-def percent(share: float) -> str:
-    """Return a share as readers expect it: 12%, 1.2%, 0.12%, never 0% for something, 100% for not all."""
-    if 0.995 <= share < 1:
-        return "more than 99%"
-    for digits, least in ((0, 0.1), (1, 0.01), (2, 0.0001)):
-        if share >= least:
-            return f"{100 * share:.{digits}f}%"
-    return "0%" if share == 0 else "less than 0.01%"
+@dataclass(frozen=True, kw_only=True)
+class Panel(Content):
+    """One part of a report.
+
+    Parameters
+    ----------
+    name
+        How programs ask for it.
+    title
+        What it is about.
+    """
+
+    name: str
+    title: str
 
 
-def number(value: float) -> str:
-    """Return a number as readers expect it: digits in groups of three, three figures after the start."""
-    if float(value).is_integer():
-        return f"{int(value):,}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+Render = Callable[[Material], Content | None]
+"""Returns what a panel shows; None if there turns out to be nothing."""
 
 
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """Return a count and what is counted."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+@dataclass(frozen=True)
+class DeclaredPanel:
+    """A panel that reports may have.
+
+    Parameters
+    ----------
+    name, title
+        As of `Panel`.
+    render
+        Returns what it shows.
+    applies
+        Returns whether a report has it at all.
+    place
+        Its place in the report: a low number is early.
+    """
+
+    name: str
+    title: str
+    render: Render
+    applies: Callable[[Material], bool]
+    place: int
+
+    def of(self, material: Material) -> Panel | None:
+        """Return the panel of a report; None if the report has none."""
+        content = self.render(material) if self.applies(material) else None
+        return None if content is None else Panel(name=self.name, title=self.title, **vars(content))
+
+
+PANELS: dict[str, DeclaredPanel] = {}
+"""All panels by name, in the order of their places."""
+
+
+def always(material: Material) -> bool:  # noqa: ARG001 - the material does not matter
+    """Return that a panel applies to every report."""
+    return True
+
+
+def in_memory(material: Material) -> bool:
+    """Return whether a panel applies that needs the generalized values: those of a release in memory."""
+    return material.detail is not None
+
+
+def report_panel(
+    name: str, title: str, *, applies: Callable[[Material], bool] = always, place: int = 105
+) -> Callable[[Render], Render]:
+    """Register a function as a panel of the report.
+
+    Parameters
+    ----------
+    name, title, applies, place
+        As of `DeclaredPanel`. If no place is given, a panel stands after what was lost, and before how the
+        release was made.
+
+    Raises
+    ------
+    ValueError
+        If another panel has the name.
+    """
+
+    def register(render: Render) -> Render:
+        if name in PANELS or name in ("certificate", "charts", "keep_in_mind"):
+            raise ValueError(f"another part of the report has the name {name!r}")
+        PANELS[name] = DeclaredPanel(name, title, render, applies, place)
+        ordered = sorted(PANELS.items(), key=lambda each: each[1].place)
+        PANELS.clear()
+        PANELS.update(ordered)
+        return render
+
+    return register

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.errors import InputError, unknown_column
 from shoal.kinds.encoding import to_polars
 from shoal.schema import Kind, Role, Schema, as_frame, infer_kind, usual_role
 
 OFTEN_UNIQUE = 0.5
-"""A column looks identifying if more than this share of the records have a value that nobody else has."""
+"""A column looks identifying if more than this share of the records have a value that no other record has."""
 NEARLY_ALL = 0.95
 """Whole numbers that are unique in more than this share of the records are taken for numbers of records."""
 FEW = 12
@@ -40,7 +41,7 @@ class Suggestion:
     missing
         How many cells are null, empty or not a number.
     unique_share
-        Share of the records whose value nobody else has; "missing" is a value here.
+        Share of the records whose value no other record has; "missing" is a value here.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Suggestion:
     unique_share: float
 
 
-def suggest(frame: Any) -> tuple[Suggestion, ...]:
+def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
     """Suggest a role and a kind for each column of any eager frame that narwhals supports.
 
     Judged by names and values; O(records x columns) expected, plus O(records) for each pair of a column of no
@@ -71,7 +72,7 @@ def suggest(frame: Any) -> tuple[Suggestion, ...]:
     )
 
 
-def warnings(frame: Any, schema: Schema) -> list[str]:
+def warnings(frame: IntoDataFrame, schema: Schema) -> list[str]:
     """Return one line for each column that would be released unchanged although it looks identifying.
 
     A line says why and what to do, never with a value of the table. A column that the schema does not mention
@@ -107,7 +108,7 @@ _ADVICE = {
 }
 
 
-class _Rule(NamedTuple):
+class _Hint(NamedTuple):
     role: Role
     meaning: str
     codes: float  # up to how many different numbers are codes, not quantities
@@ -120,60 +121,60 @@ _ANY = float("inf")
 # The last one in a name decides: a "patient age" is an age.
 # fmt: off
 _RULES = (
-    _Rule(_I, "a person's name", 0, """surname firstname lastname fullname username first-name last-name
+    _Hint(_I, "a person's name", 0, """surname firstname lastname fullname username first-name last-name
         full-name given-name family-name maiden-name user-name vorname nachname geburtsname prenom
         apellido"""),
-    _Rule(_I, "a number of one person", 0, """ssn social-security passport license mrn medical-record
+    _Hint(_I, "a number of one person", 0, """ssn social-security passport license mrn medical-record
         record-number case-number insurance-number account iban credit-card card-number patient-id person-id
         user-id customer-id client-id subject-id member-id record-id employee-id student-id case-id tax-id dni
         nif nie nir ausweis steuernummer versichertennummer patientennummer fallnummer konto pasaporte"""),
-    _Rule(_I, "a way to reach a person", 0, """email e-mail mail phone telephone tel mobile fax address street
+    _Hint(_I, "a way to reach a person", 0, """email e-mail mail phone telephone tel mobile fax address street
         ip mac-address imei url website uuid guid photo lat latitude lon longitude gps strasse hausnummer
         anschrift adresse telefon handy kennzeichen rue courriel direccion calle telefono correo"""),
-    _Rule(_I, "free text", 0, """comment remark note narrative free-text freitext kommentar bemerkung
+    _Hint(_I, "free text", 0, """comment remark note narrative free-text freitext kommentar bemerkung
         comentario"""),
-    _Rule(_Q, "age or birth", 0, """age agep birth birthdate birthday birthyear born dob yob alter geburt
+    _Hint(_Q, "age or birth", 0, """age agep birth birthdate birthday birthyear born dob yob alter geburt
         geburtsdatum geburtstag geburtsjahr naissance edad nacimiento"""),
-    _Rule(_Q, "sex or gender", FEW, "sex gender geschlecht sexe genre sexo genero"),
-    _Rule(_Q, "a postal or area code", _ANY, "zip zipcode postal postcode plz postleitzahl puma fips tract"),
-    _Rule(_Q, "a place", FEW, """city town village county state province region district country residence
+    _Hint(_Q, "sex or gender", FEW, "sex gender geschlecht sexe genre sexo genero"),
+    _Hint(_Q, "a postal or area code", _ANY, "zip zipcode postal postcode plz postleitzahl puma fips tract"),
+    _Hint(_Q, "a place", FEW, """city town village county state province region district country residence
         location stadt ort wohnort kreis landkreis gemeinde bundesland land ville commune departement pays
         ciudad municipio provincia pais"""),
-    _Rule(_Q, "origin or religion", FEW, """race rac ethnic ethnicity hisp hispanic nationality citizenship
+    _Hint(_Q, "origin or religion", FEW, """race rac ethnic ethnicity hisp hispanic nationality citizenship
         ancestry language native religion faith herkunft nationalitat staatsangehorigkeit sprache konfession
         nationalite langue origine raza etnia nacionalidad idioma"""),
-    _Rule(_Q, "marital status or family", FEW, """marital married msp relationship spouse family household
+    _Hint(_Q, "marital status or family", FEW, """marital married msp relationship spouse family household
         familienstand haushalt etat-civil situation-familiale estado-civil"""),
-    _Rule(_Q, "the size of a family", 0, """family-size household-size child children sibling noc npf kinder
+    _Hint(_Q, "the size of a family", 0, """family-size household-size child children sibling noc npf kinder
         enfant hijo"""),
-    _Rule(_Q, "education", 0, """education edu school degree bildung ausbildung schulabschluss diplome
+    _Hint(_Q, "education", 0, """education edu school degree bildung ausbildung schulabschluss diplome
         educacion"""),
-    _Rule(_Q, "work", FEW, """occupation job profession employment employer employed working workclass
+    _Hint(_Q, "work", FEW, """occupation job profession employment employer employed working workclass
         work-class company beruf arbeitgeber metier emploi ocupacion profesion empleo trabajo"""),
-    _Rule(_Q, "an industry", _ANY, "industry indp naics branche"),
-    _Rule(_Q, "housing", FEW, "housing tenure own-rent dwelling wohnung logement vivienda"),
-    _Rule(_Q, "a stay or a visit", 0, """admission admitted admit discharge discharged visit appointment
+    _Hint(_Q, "an industry", _ANY, "industry indp naics branche"),
+    _Hint(_Q, "housing", FEW, "housing tenure own-rent dwelling wohnung logement vivienda"),
+    _Hint(_Q, "a stay or a visit", 0, """admission admitted admit discharge discharged visit appointment
         hospital clinic ward death died deceased aufnahme entlassung sortie admision alta fecha-ingreso"""),
-    _Rule(_Q, "the looks of a person", 0, "height weight bmi grosse gewicht taille poids altura peso"),
-    _Rule(_S, "health", FEW, """diagnosis diagnoses diagnostic dx icd disease illness condition symptom health
+    _Hint(_Q, "the looks of a person", 0, "height weight bmi grosse gewicht taille poids altura peso"),
+    _Hint(_S, "health", FEW, """diagnosis diagnoses diagnostic dx icd disease illness condition symptom health
         medical drug medication medicine prescription dose therapy treatment surgery procedure allergy hiv
         cancer pregnant pregnancy contraceptive disability dvet drem dphy deye dear smoker smoking alcohol
         blood result outcome diagnose krankheit medikament therapie befund behandlung ergebnis maladie
         medicament traitement resultat diagnostico enfermedad medicamento tratamiento resultado"""),
-    _Rule(_S, "money", 0, """income salary wage pay earnings pincp povpip poverty capital wealth debt loan
+    _Hint(_S, "money", 0, """income salary wage pay earnings pincp povpip poverty capital wealth debt loan
         balance credit finance einkommen gehalt lohn schulden salaire revenu dette salario sueldo ingreso
         renta deuda"""),
-    _Rule(_S, "a rating", 0, "score grade gpa rating iq"),
-    _Rule(_S, "beliefs or conduct", FEW, "political vote sexual-orientation criminal conviction arrest"),
-    _Rule(_O, "a survey weight", 0, """fnlwgt pwgtp wgtp sample-weight sampling-weight survey-weight
+    _Hint(_S, "a rating", 0, "score grade gpa rating iq"),
+    _Hint(_S, "beliefs or conduct", FEW, "political vote sexual-orientation criminal conviction arrest"),
+    _Hint(_O, "a survey weight", 0, """fnlwgt pwgtp wgtp sample-weight sampling-weight survey-weight
         person-weight"""),
 )
 # Only where nothing else was found ("drug name" is about a drug), and only for the last column.
 _WEAK_RULES = (
-    _Rule(_I, "an identifier", 0, "id identifier kennung identifiant identificador patient paciente"),
-    _Rule(_I, "a name", 0, "name nom nombre"),
+    _Hint(_I, "an identifier", 0, "id identifier kennung identifiant identificador patient paciente"),
+    _Hint(_I, "a name", 0, "name nom nombre"),
 )
-_LABEL_RULES = (_Rule(_S, "a class label", FEW, "class label target klasse classe clase"),)
+_LABEL_RULES = (_Hint(_S, "a class label", FEW, "class label target klasse classe clase"),)
 # fmt: on
 _OF = {"of", "at", "in", "on", "for", "per", "de", "du", "des", "del", "von", "bei"}
 _YEAR = {"year", "years", "jahr", "annee", "ano"}
@@ -204,7 +205,7 @@ class _Facts(NamedTuple):
     odd_one_out: bool  # numbers but for one text
 
 
-def _read(frame: Any) -> pl.DataFrame:
+def _read(frame: IntoDataFrame) -> pl.DataFrame:
     """Return a frame with null wherever a value is missing."""
     data = as_frame(frame)
     return pl.DataFrame({name: _cells(data[name]) for name in data.columns})
@@ -230,7 +231,7 @@ def _facts(cells: pl.Series) -> _Facts:
     values = counts["value"].drop_nulls()
     kind = _kind(values)
     written = cells.dtype == pl.String
-    texts = values if written and kind is Kind.CATEGORICAL else values.clear().cast(pl.String)
+    texts = values if written and kind.any_text else values.clear().cast(pl.String)
     some = cells.drop_nulls().gather_every(len(cells) // _ENOUGH + 1) if len(texts) else texts
     return _Facts(
         kind=kind,
@@ -239,7 +240,7 @@ def _facts(cells: pl.Series) -> _Facts:
         records=len(cells),
         unique=int((counts["records"] == 1).sum()),
         text=len(texts) > 0,
-        whole=kind is Kind.NUMERIC and not (_matches(values, "[.eE]") if written else cells.dtype.is_float()),
+        whole=kind.numeric and not (_matches(values, "[.eE]") if written else cells.dtype.is_float()),
         form=next((form for form, pattern in _IDENTIFIERS.items() if _mostly(some, pattern)), None),
         odd_dates=_mostly(some, _ODD_DATES),
         odd_one_out=_mostly(some, _NUMBERS) and 2 < len(texts) == _matches(texts, _NUMBERS) + 1,
@@ -249,7 +250,7 @@ def _facts(cells: pl.Series) -> _Facts:
 def _kind(values: pl.Series) -> Kind:
     # If some texts are neither numbers nor dates, the others need not be looked at.
     some = infer_kind(nw.from_native(values.head(_ENOUGH), series_only=True))
-    return some if some is Kind.CATEGORICAL else infer_kind(nw.from_native(values, series_only=True))
+    return some if some.any_text else infer_kind(nw.from_native(values, series_only=True))
 
 
 def _matches(texts: pl.Series, pattern: str) -> int:
@@ -265,7 +266,7 @@ def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
     kind, share = facts.kind, facts.unique / max(facts.records, 1)
     years = any(_YEAR.intersection(words) for words in _readings(name))
     codes = rule is not None and facts.distinct <= rule.codes and not years
-    if codes and kind is Kind.NUMERIC:
+    if codes and kind.numeric:
         kind = Kind.CATEGORICAL
         why += "; its numbers are codes, not quantities, so it is categorical"
     elif facts.odd_dates:
@@ -275,23 +276,25 @@ def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
     return Suggestion(name, role, kind, why, facts.distinct, facts.missing, share)
 
 
-def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Rule | None]:
+def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Hint | None]:
     rule = _named(name, last)
     if facts.form is not None:
         return Role.IDENTIFIER, f"its values look like {facts.form}", rule
-    if (facts.kind is Kind.DATE or facts.odd_dates) and (rule is None or rule.role not in _ADVICE):
-        return Role.QUASI, "looks identifying: others may know the day of an event", None
+    kind = Kind.DATE if facts.odd_dates else facts.kind
+    known = Role.QUASI, f"looks identifying: others may know {kind.often_known}", None
+    if kind.known_if_sensitive and (rule is None or rule.role not in _ADVICE):
+        return known
     if rule is not None:
         return rule.role, f"its name suggests {rule.meaning}", rule
-    if facts.kind is Kind.ITEMS:
-        return Role.QUASI, "looks identifying: others may know some of a person's items", None
+    if kind.often_known:
+        return known
     enough = OFTEN_UNIQUE if facts.text else NEARLY_ALL
     if (facts.text or facts.whole) and facts.unique > enough * facts.records:
         return Role.IDENTIFIER, f"looks identifying: {_alone(facts)}", None
     return Role.OTHER, "neither its name nor its form says more", None
 
 
-def _named(name: str, last: bool) -> _Rule | None:
+def _named(name: str, last: bool) -> _Hint | None:
     """Return the rule that fits the name of a column."""
     for rules in (_BY_WORDS, _BY_WEAK_WORDS, _BY_LABEL_WORDS if last else {}):
         for words in _readings(name):
@@ -311,7 +314,7 @@ def _readings(name: str) -> Iterator[list[str]]:
         yield [found.lower() for found in re.findall(word, plain)]
 
 
-def _last_match(words: Sequence[str], rules: Mapping[str, _Rule]) -> _Rule | None:
+def _last_match(words: Sequence[str], rules: Mapping[str, _Hint]) -> _Hint | None:
     for end in range(len(words), 0, -1):
         for run in ("-".join(words[max(end - 2, 0) : end]), words[end - 1]):
             if rule := rules.get(run) or rules.get(run.removesuffix("s")):
@@ -347,7 +350,7 @@ def _singled_out(
 
 
 def _alone(facts: _Facts) -> str:
-    return f"{facts.unique / facts.records:.0%} of the records have a value that nobody else has"
+    return f"{facts.unique / facts.records:.0%} of the records have a value that no other record has"
 
 
 def _decides(pair: pl.DataFrame) -> bool:

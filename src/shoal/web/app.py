@@ -13,8 +13,10 @@ from shoal.report.document import page_style
 from shoal.web import parts
 from shoal.web.columns import columns_step, serve_columns
 from shoal.web.data import data_step, serve_data
-from shoal.web.promise import promise_step, run_step, serve_promise
-from shoal.web.result import download_step, result_step, serve_result
+from shoal.web.download import download_step, serve_download
+from shoal.web.promise import promise_step, serve_promise
+from shoal.web.result import result_step, serve_result
+from shoal.web.run import run_step, serve_run
 from shoal.web.state import Desk
 
 ASSETS = Path(__file__).parent / "assets"
@@ -34,11 +36,11 @@ def application(folder: Path, most_bytes: int, shared: Path | None) -> App:
     """
 
     def server(input: Inputs, output: Outputs, session: Session) -> None:  # noqa: A002 - Shiny's own word
-        del output  # outputs register themselves
+        del input, output  # the session has the first; outputs register themselves
         private = Path(tempfile.mkdtemp(prefix="session-", dir=folder))
         desk = Desk(session, private, most_bytes, shared)
-        for serve in (serve_data, serve_columns, serve_promise, serve_result):
-            serve(desk, input)
+        for serve in (serve_data, serve_columns, serve_promise, serve_run, serve_result, serve_download):
+            serve(desk)
 
     made = App(_page(most_bytes, shared), server, static_assets={"/assets": ASSETS})
     made.sanitize_errors = True

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
-from shiny import Inputs, reactive, render, req, ui
+from shiny import reactive, render, ui
 
 from shoal.errors import InputError, Reason, ShoalError
-from shoal.kinds.hierarchy import Hierarchy, HierarchySource, Intervals, Prefixes
+from shoal.kinds.hierarchy import Hierarchy, HierarchySource
+from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.report.panel import percent
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.web import fields, parts
-from shoal.web.state import Desk, Problems
+from shoal.web.state import Desk, Problems, needed
 
 ROLES = {
     Role.QUASI.value: "known to others: less precise",
@@ -61,7 +62,7 @@ def columns_step() -> Tag:
     )
 
 
-def serve_columns(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own word
+def serve_columns(desk: Desk) -> None:
     """Make the second step work."""
 
     @render.ui
@@ -77,37 +78,15 @@ def serve_columns(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
         )
 
     @reactive.effect
-    @reactive.event(input.columns_done)
+    @reactive.event(desk.input.columns_done)
     def _() -> None:
-        source, seen = desk.source(), desk.seen()
-        req(source is not None and seen is not None)
-        assert source is not None
-        assert seen is not None
-        names = [column["name"] for column in seen["columns"]]
-        schema, problems = described(names, lambda name: input[name](), desk.folder.parent)
-        used = on_screen(desk, input)
-        if schema is None or used != desk.used():
-            desk.unsettle()
-        if schema is None:
-            desk.stop()
-            desk.tell(problems)
-            return
-        desk.used.set(used)
-
-        def done(result: dict[str, Any]) -> None:
-            if desk.used() != used or on_screen(desk, input) != used:
-                return  # changed while it was weighed
-            desk.schema.set(schema)
-            desk.weighed.set(result)
-            desk.go_to("promise")
-
-        desk.start("weigh", source, done, partial(_where, names), schema=schema)
+        _use_columns(desk)
 
     @reactive.effect
     def _() -> None:
         # All later steps depend on the columns: an edit that is not confirmed closes them.
         used = desk.used()
-        if used is not None and on_screen(desk, input) != used:
+        if used is not None and on_screen(desk) != used:
             desk.unsettle()
 
     @render.ui
@@ -122,11 +101,34 @@ def serve_columns(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's ow
         )
 
 
-def on_screen(desk: Desk, input: Inputs) -> list[object]:  # noqa: A002 - Shiny's own word
+def _use_columns(desk: Desk) -> None:
+    """Weigh the table with the columns as they are on the screen, or tell what is wrong with them."""
+    source, seen = needed(desk.source()), needed(desk.seen())
+    names = [column["name"] for column in seen["columns"]]
+    schema, problems = described(names, lambda name: desk.input[name](), desk.folder.parent)
+    used = on_screen(desk)
+    if schema is None or used != desk.used():
+        desk.unsettle()
+    if schema is None:
+        desk.stop()
+        desk.tell(problems)
+        return
+    desk.used.set(used)
+
+    def done(result: dict[str, Any]) -> None:
+        if desk.used() != used or on_screen(desk) != used:
+            return  # changed while it was weighed
+        desk.schema.set(schema)
+        desk.weighed.set(result)
+        desk.go_to("promise")
+
+    desk.start("weigh", source, done, partial(_where, names), schema=schema)
+
+
+def on_screen(desk: Desk) -> list[object]:
     """Return what stands in the fields of all columns."""
     columns = (desk.seen() or {"columns": ()})["columns"]
-    entries = (input[f"{name}_{place}"] for place in range(len(columns)) for name in FIELDS)
-    return [entry() if entry.is_set() else None for entry in entries]
+    return [desk.entry(f"{name}_{place}") for place in range(len(columns)) for name in FIELDS]
 
 
 def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | None, Problems]:
@@ -153,27 +155,31 @@ def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | 
         except ShoalError as error:
             problems[field] = str(error)
     if not problems and not any(column.role is Role.QUASI for column in columns):
-        problems["columns"] = "At least one column must be known to others: there is nothing to hide else."
+        problems["columns"] = (
+            "At least one column must be known to others: otherwise there is nothing to hide."
+        )
     return (None, problems) if problems else (Schema(tuple(columns)), {})
 
 
 def _column(
     place: int, name: str, hierarchy: HierarchySource | None, weight: float, entry: Entries
 ) -> Column:
-    kind = fields.chosen(entry(f"kind_{place}"), KINDS)
+    kind = Kind(fields.chosen(entry(f"kind_{place}"), KINDS))
     marks, order = _listed(entry(f"marks_{place}")), _listed(entry(f"order_{place}"))
-    dates, separator = fields.text(entry(f"dates_{place}")), fields.text(entry(f"separator_{place}"))
+    entered: dict[str, Any] = {
+        "hierarchy": hierarchy,
+        "date_format": fields.text(entry(f"dates_{place}")).strip() or None,
+        "separator": fields.text(entry(f"separator_{place}")) or None,
+    }
     return Column(
         name,
         role=Role(fields.chosen(entry(f"role_{place}"), ROLES)),
-        kind=Kind(kind),
+        kind=kind,
         weight=weight,
-        hierarchy=hierarchy if kind != Kind.ITEMS else None,
-        domain=order if kind == Kind.ORDINAL and order else None,
+        domain=order if kind.needs_domain and order else None,
         missing=Missing(fields.chosen(entry(f"missing_{place}"), MISSINGS)),
         missing_marks=marks,
-        date_format=(dates.strip() or None) if kind == Kind.DATE else None,
-        separator=(separator or None) if kind == Kind.ITEMS else None,
+        **{setting: value for setting, value in entered.items() if setting in kind.settings},
     )
 
 
@@ -277,7 +283,7 @@ def _combinations(found: list[dict[str, Any]], *, suggested: bool) -> Tag | None
                 tags.li(
                     tags.span(", ".join(each["columns"]), class_="names"),
                     tags.meter(value=f"{each['share']:.4f}", min="0", max="1", aria_hidden="true"),
-                    tags.span(f"{percent(each['share'])}", tags.small(f" {each['unique']:,} people")),
+                    tags.span(f"{percent(each['share'])}", tags.small(f" {each['unique']:,} records")),
                 )
                 for each in found
             ],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
-from shiny import Inputs, reactive, render, req, ui
+from shiny import reactive, render, ui
 
 from shoal.errors import ShoalError
 from shoal.files.formats import FORMATS, ending_of, endings
@@ -20,7 +20,7 @@ from shoal.files.writing import write_csv
 from shoal.samples import hospital
 from shoal.web import parts
 from shoal.web.fields import chosen, stored_file
-from shoal.web.state import Desk, Problems
+from shoal.web.state import Desk, Problems, needed
 from shoal.web.tasks import Source
 
 DEMO = "patients.csv"
@@ -62,51 +62,17 @@ def data_step(most_bytes: int, shared: Path | None) -> Tag:
     )
 
 
-def serve_data(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own word
+def serve_data(desk: Desk) -> None:
     """Make the first step work."""
+    _take_tables(desk)
 
     @reactive.effect
-    @reactive.event(input.upload)
+    @reactive.event(desk.input.delimiter, desk.input.encoding, ignore_init=True)
     def _() -> None:
-        found = stored_file(input.upload(), desk.folder.parent)
-        if found is None:
-            return
-        name, stored = shown_name(found[0]), found[1]
-        ending = ending_of(name)
-        if ending is None:
-            stored.unlink()
-            desk.tell({"upload": f"{name} has no ending that tells a format: {', '.join(endings())}"})
-            return
-        path = _place(desk) / f"table{ending}"
-        shutil.move(stored, path)
-        _look(desk, Source(path, name, most_bytes=desk.most_bytes))
-
-    @reactive.effect
-    @reactive.event(input.demo)
-    def _() -> None:
-        path = _place(desk) / DEMO
-        write_csv(hospital(PATIENTS), path)
-        _look(desk, Source(path, DEMO, made_up=True))
-
-    if desk.shared is not None:
-        folder = desk.shared
-
-        @reactive.effect
-        @reactive.event(input.folder_file)
-        def _() -> None:
-            name = input.folder_file()
-            if isinstance(name, str) and name in tables_in(folder):
-                _look(desk, Source(folder / name, name, most_bytes=desk.most_bytes))
-
-    @reactive.effect
-    @reactive.event(input.delimiter, input.encoding, ignore_init=True)
-    def _() -> None:
-        source = desk.source()
-        req(source is not None)
-        assert source is not None
+        source = needed(desk.source())
         try:
-            delimiter = chosen(input.delimiter(), DELIMITERS)
-            encoding = chosen(input.encoding(), ENCODINGS)
+            delimiter = chosen(desk.input.delimiter(), DELIMITERS)
+            encoding = chosen(desk.input.encoding(), ENCODINGS)
         except ShoalError as error:
             desk.tell({"data": str(error)})
             return
@@ -120,6 +86,43 @@ def serve_data(desk: Desk, input: Inputs) -> None:  # noqa: A002 - Shiny's own w
         if source is None:
             return None
         return TagList(_reading(source, seen), _preview(source, seen) if seen else None)
+
+
+def _take_tables(desk: Desk) -> None:
+    """Take the table that is uploaded, made up or chosen from the shared folder."""
+
+    @reactive.effect
+    @reactive.event(desk.input.upload)
+    def _() -> None:
+        found = stored_file(desk.input.upload(), desk.folder.parent)
+        if found is None:
+            return
+        name, stored = shown_name(found[0]), found[1]
+        ending = ending_of(name)
+        if ending is None:
+            stored.unlink()
+            desk.tell({"upload": f"{name} has no ending that tells a format: {', '.join(endings())}"})
+            return
+        path = _place(desk) / f"table{ending}"
+        shutil.move(stored, path)
+        _look(desk, Source(path, name, most_bytes=desk.most_bytes))
+
+    @reactive.effect
+    @reactive.event(desk.input.demo)
+    def _() -> None:
+        path = _place(desk) / DEMO
+        write_csv(hospital(PATIENTS), path)
+        _look(desk, Source(path, DEMO, made_up=True))
+
+    if desk.shared is not None:
+        folder = desk.shared
+
+        @reactive.effect
+        @reactive.event(desk.input.folder_file)
+        def _() -> None:
+            name = desk.input.folder_file()
+            if isinstance(name, str) and name in tables_in(folder):
+                _look(desk, Source(folder / name, name, most_bytes=desk.most_bytes))
 
 
 def tables_in(folder: Path) -> list[str]:

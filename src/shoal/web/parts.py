@@ -61,13 +61,12 @@ def number(
     return _field(name, label, entry, hint)
 
 
-def text(name: str, label: str, value: str = "", hint: TagChild = None, *, placeholder: str = "") -> Tag:
+def text(name: str, label: str, hint: TagChild = None) -> Tag:
     """Return a field for a line of text."""
     entry = tags.input(
         type="text",
         id=name,
-        value=value,
-        placeholder=placeholder,
+        value="",
         autocomplete="off",
         spellcheck="false",
         **_described(name),
@@ -96,9 +95,9 @@ def choice(
     return _field(name, label, entry, hint, bare=bare)
 
 
-def tick(name: str, label: str, hint: TagChild = None, *, value: bool = False) -> Tag:
+def tick(name: str, label: str, hint: TagChild = None) -> Tag:
     """Return a box to tick."""
-    entry = tags.input(type="checkbox", id=name, checked="" if value else None, **_described(name))
+    entry = tags.input(type="checkbox", id=name, **_described(name))
     return tags.div(
         tags.label(entry, tags.span(label), class_="tick"), *_below(name, hint), class_="field ticked"
     )

@@ -18,12 +18,13 @@ from types import FrameType
 from typing import NoReturn
 
 import uvicorn
+from shiny import App
 
 from shoal.errors import InputError, Reason
+from shoal.files.private_folders import private_folder
 from shoal.web import LOOPBACK
 from shoal.web.app import application, inline_scripts
 from shoal.web.guard import Guard
-from shoal.web.leftovers import private_folder, sweep
 from shoal.web.messages import Conversation
 
 
@@ -54,42 +55,54 @@ def serve(
         If it is not possible to listen there.
     """
     token = secrets.token_urlsafe(32)
-    parent = Path(tempfile.gettempdir())
-    sweep(parent)
     with (
         closing(_listening(host, port)) as listening,
         _ending_by_hangup(),
         _for_us_alone(),
-        private_folder(parent) as folder,
+        private_folder(Path(tempfile.gettempdir(), "shoal-page")) as folder,
+        _temporary_files_in(folder),
     ):
         taken = listening.getsockname()[1]
-        # Whatever is written aside, by Shiny as well, lies in one private folder and goes with it.
-        tempfile.tempdir = str(folder)
-        hosts = {"localhost", host.lower(), socket.gethostname().lower()} - {""}
-        page = application(folder, most_bytes, shared)
-        guard = Guard(
-            page,
-            token,
-            hosts=hosts,
-            most_bytes=most_bytes,
-            cookie=f"shoal-{taken}",
-            scripts=inline_scripts(page),
-            messages=Conversation,
-        )
+        page = _guarded(application(folder, most_bytes, shared), host, taken, token, most_bytes)
         config = uvicorn.Config(
-            guard,
+            page,
             log_level="warning",
             server_header=False,
             ws_max_size=1 << 22,
             timeout_graceful_shutdown=2,
             lifespan="on",
         )
-        shown = LOOPBACK if host in ("0.0.0.0", "::", "") else host
-        address = f"http://{f'[{shown}]' if ':' in shown else shown}:{taken}/?token={token}"
-        try:
-            asyncio.run(_Server(config, lambda: ready(address)).serve(sockets=[listening]))
-        finally:
-            tempfile.tempdir = None
+        address = _address(host, taken, token)
+        asyncio.run(_Server(config, lambda: ready(address)).serve(sockets=[listening]))
+
+
+def _guarded(page: App, host: str, port: int, token: str, most_bytes: int) -> Guard:
+    """Return the page behind its guard, which knows by which names this machine may be called."""
+    return Guard(
+        page,
+        token,
+        hosts={"localhost", host.lower(), socket.gethostname().lower()} - {""},
+        most_bytes=most_bytes,
+        cookie=f"shoal-{port}",
+        scripts=inline_scripts(page),
+        messages=Conversation,
+    )
+
+
+def _address(host: str, port: int, token: str) -> str:
+    """Return the address that opens the page, with the token."""
+    shown = LOOPBACK if host in ("0.0.0.0", "::", "") else host
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/?token={token}"
+
+
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    """Put all temporary files, also those of Shiny, in one folder, with which they are removed."""
+    tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = None
 
 
 def is_loopback(host: str) -> bool:

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from shiny import Session, reactive
+from shiny import Session, reactive, req
 
 from shoal.models import Model
 from shoal.release import Format
@@ -21,6 +21,7 @@ from shoal.web.work import Job
 
 Problems = dict[str, str]
 """What is wrong, by the name of the field or the step that it concerns."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,8 @@ class Desk:
     """
 
     def __init__(self, session: Session, folder: Path, most_bytes: int, shared: Path | None) -> None:
+        self.input = session.input
+        """The fields of the page."""
         self.folder = folder
         self.most_bytes = most_bytes
         self.shared = shared
@@ -140,6 +143,11 @@ class Desk:
         self._sending: set[asyncio.Task[None]] = set()  # the loop keeps no task alive by itself
         session.on_ended(self._leave)
 
+    def entry(self, name: str) -> Any:
+        """Return what stands in a field; None if the field is not on the page."""
+        field = self.input[name]
+        return field() if field.is_set() else None
+
     def run_shown(self) -> Run | None:
         """Return the run that the visitor looks at."""
         return next((run for run in self.runs() if run.number == self.shown()), None)
@@ -149,8 +157,8 @@ class Desk:
         self.source.set(source)
         self.seen.set(None)
         self.unsettle()
-        for name in dir(self._session.input):
-            if name.startswith("levels_") and (entry := self._session.input[name]).is_set():
+        for name in dir(self.input):
+            if name.startswith("levels_") and (entry := self.input[name]).is_set():
                 file = stored_file(entry(), self.folder.parent)
                 if file is not None:
                     file[1].unlink(missing_ok=True)
@@ -240,3 +248,10 @@ class Desk:
         if self._following is not None:
             await self._following
         await asyncio.to_thread(shutil.rmtree, self.folder, True)
+
+
+def needed(value: T | None) -> T:
+    """Return a value that a reaction needs; without it, the reaction ends and shows nothing."""
+    req(value is not None)
+    assert value is not None
+    return value

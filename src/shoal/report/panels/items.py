@@ -9,33 +9,30 @@ from numpy.typing import NDArray
 
 from shoal.kinds.domain import Attribute
 from shoal.kinds.items import Worlds
-from shoal.measures import ItemsLoss
-from shoal.report.chart import WIDTH, Chart, axis, values
-from shoal.report.panel import Material, Panel, number, percent, plural
-from shoal.report.utility import LEAST, before_and_after
+from shoal.measures.items import ItemsLoss, columns_of_items
+from shoal.report.chart import WIDTH, Chart, axis, before_and_after, values
+from shoal.report.grouping import LEAST
+from shoal.report.panel import Content, Material, in_memory, number, percent, plural, report_panel
 
 MOST_BARS = 12
 MOST_DOTS = 400
-"""So many items are drawn, the most frequent ones."""
+"""The maximum number of items that are drawn, the most frequent ones."""
 
 
-def items(material: Material) -> Panel | None:
+@report_panel("items", "Items before and after", applies=in_memory, place=80)
+def items(material: Material) -> Content | None:
     """Return the panel on how often items are published; None if there are none that can be told."""
-    detail = material.detail
-    if detail is None:
-        return None
+    detail = material.held
     recoding = detail.recoding
     least = max(LEAST, material.model.crowd)
     charts: list[Chart] = []
     facts: list[tuple[str, str]] = []
     data: dict[str, Any] = {}
-    for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
-        if not isinstance(generalized, Worlds):
-            continue
+    for attribute, generalized in columns_of_items(recoding):
         name, names = attribute.column.name, generalized.domain.names
         before = _counts(generalized, attribute.codes, sets=True)
         after = _counts(generalized, recoding.box, sets=False)
-        # What hardly anybody has, or hardly anybody lacks, would be about those few.
+        # What hardly any record has, or hardly any lacks, would be about those few.
         told = np.flatnonzero((before >= least) & (before <= len(recoding.table) - least))
         told = told[np.argsort(-before[told], kind="stable")]
         facts += _facts(name, material.loss.items[name], told, len(names))
@@ -49,13 +46,11 @@ def items(material: Material) -> Panel | None:
         }
     if not data:
         return None
-    return Panel(
-        "items",
-        "Items before and after",
+    return Content(
         paragraphs=(
             "In how many records an item occurs, and in how many rows it is published as a base item: what "
-            "somebody would count who has only the release and takes base items for true. Only items are "
-            f"told that at least {least} records have and as many have not.",
+            "a reader would count who has only the release and takes base items for true. Only items are "
+            f"shown that at least {least} records have and as many do not have.",
         ),
         facts=tuple(facts),
         charts=tuple(charts),
@@ -71,13 +66,13 @@ def _counts(worlds: Worlds, index: NDArray[np.int32], *, sets: bool) -> NDArray[
 
 def _facts(name: str, lost: ItemsLoss, told: NDArray[np.int64], known: int) -> list[tuple[str, str]]:
     return [
-        (f"{name}: items that are told", f"{len(told):,} of {known:,}"),
+        (f"{name}: items shown", f"{len(told):,} of {known:,}"),
         (
             f"{name}: wrong in the base",
             f"{percent(lost.error_rate)} of as many items as records have (error rate)",
         ),
         (f"{name}: uncertain", plural(round(lost.uncertain), "item") + " in a row, on average"),
-        (f"{name}: bits that a row leaves open", number(lost.bits)),
+        (f"{name}: entropy of a row", f"{number(lost.bits)} bits"),
     ]
 
 
@@ -122,7 +117,7 @@ def _dots(
     ends = [{"true": end, "published": end} for end in (0.0, most)]
     return Chart(
         f"item-frequencies-{name}",
-        f"{name}: {gone:,} of {plural(len(told), 'item')} that are told are in no base"
+        f"{name}: {gone:,} of {plural(len(told), 'item')} shown are in no base"
         if gone
         else f"{name}: how often each item is published",
         f"A dot for each item: how many records have it, and how many rows publish it. On the dashed line "

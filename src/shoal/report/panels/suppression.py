@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from shoal.report.panel import Grid, Material, Panel, number, percent, plural
+from shoal.report.panel import Content, Grid, Material, number, percent, plural, report_panel
 
 MOST = 20
-"""So many combinations of columns are listed, those of most rows."""
+"""The maximum number of combinations of columns that are listed, those of most rows."""
 
 
-def suppressed(material: Material) -> Panel | None:
-    """Return the panel on patterns; None if the promise is not about any."""
+@report_panel(
+    "suppressed", "What was suppressed", applies=lambda material: bool(material.audit.suppressions), place=50
+)
+def suppressed(material: Material) -> Content:
+    """Return the panel on the combinations of columns that rows suppress."""
     kinds = material.audit.suppressions
-    if not kinds:
-        return None
     account, rows = material.certificate.get("account", {}), material.audit.rows
     columns = len(material.loss.by_attribute)
     cells = sum(len(kind.suppressed) * kind.rows for kind in kinds)
@@ -27,9 +28,7 @@ def suppressed(material: Material) -> Panel | None:
     allowed = f", of {plural(account['patterns'], 'pattern')} that were allowed" if account else ""
     if "bound" in account:
         facts.append(("cost at least, whatever one does", number(account["bound"])))
-    return Panel(
-        "suppressed",
-        "What was suppressed",
+    return Content(
         paragraphs=(
             "Every cell shows the true value or nothing. Rows suppress "
             f"{plural(len(kinds), 'combination')} of columns{allowed}.",

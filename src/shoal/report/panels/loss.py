@@ -1,8 +1,7 @@
-"""What was lost: overall, by attribute, in the width of values, and in distributions before and after."""
+"""What was lost: overall, by attribute, and in the width of values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,35 +9,28 @@ from numpy.typing import NDArray
 
 from shoal.kinds.domain import Attribute
 from shoal.kinds.generalized import Generalized
-from shoal.measures import Loss
-from shoal.measures.items import ItemsLoss
+from shoal.measures import MEASURES, ItemsLoss, Loss
 from shoal.recoding import Recoding
 from shoal.report.chart import WIDTH, Chart, axis, values
-from shoal.report.grouping import groups_of
-from shoal.report.panel import Grid, Material, Panel, number, percent
+from shoal.report.panel import Content, Grid, Material, number, percent, report_panel
 
-LEAST = 5
-"""No group of original values has fewer records than this, or k if that is more."""
-WIDTHS = ("exact", "up to 10%", "up to 25%", "up to 50%", "less than all", "says nothing")
+WIDTHS = ("exact", "up to 10%", "up to 25%", "up to 50%", "above 50%", "suppressed")
 _UPPER = (0.10, 0.25, 0.50)
 
 
-def loss(material: Material) -> Panel:
+@report_panel("loss", "What was lost", place=60)
+def loss(material: Material) -> Content:
     """Return the panel on how much precision the quasi-identifiers lost."""
     lost, detail = material.loss, material.detail
     spread = {} if detail is None else _spread(detail.recoding)
-    return Panel(
-        "loss",
-        "What was lost",
+    return Content(
         paragraphs=(
             f"On average, a released value leaves open {percent(lost.gcp)} of what the column could say "
             "(the global certainty penalty, GCP): 0% would be the original, 100% a table of stars. Columns "
-            "that are not quasi-identifiers are released as they were.",
+            "that are not quasi-identifiers are released unchanged.",
         ),
         facts=(
-            ("lost in all (GCP)", percent(lost.gcp)),
-            *_least(lost),
-            *_other_measures(lost),
+            *_figures(lost),
             *((f"items of {name}", _items(each)) for name, each in lost.items.items() if detail is None),
         ),
         charts=(_loss_chart(lost), *([_width_chart(spread)] if spread else [])),
@@ -53,16 +45,14 @@ def _spread(recoding: Recoding) -> dict[str, list[float]]:
     return {attribute.column.name: _widths(each, recoding.box) for attribute, each in attributes}
 
 
-def _other_measures(lost: Loss) -> list[tuple[str, str]]:
-    """Return what other measures say, as far as they are known."""
+def _figures(lost: Loss) -> list[tuple[str, str]]:
+    """Return what the measures say, as far as that is known; the bound is one of GCP, and stands below it."""
     facts = []
-    if lost.lm is not None:
-        facts.append(("counted in values (LM)", percent(lost.lm)))
-    if lost.em is not None:
-        facts.append(("bits that a value leaves open (EM)", number(lost.em)))
-    if lost.row_types is not None:
-        often = f"each {number(lost.row_types.mean)} times on average"
-        facts.append(("different rows", f"{lost.row_types.count:,}, {often}"))
+    for measure in MEASURES.values():
+        if measure.label is not None and (figure := lost[measure.name]) is not None:
+            facts.append((measure.label, measure.written(figure)))
+        if measure.name == "gcp":
+            facts += _least(lost)
     return facts
 
 
@@ -74,55 +64,7 @@ def _short_grid(lost: Loss) -> Grid:
     """Return the loss of each quasi-identifier, the largest first."""
     worst = sorted(lost.by_attribute.items(), key=lambda each: -each[1])
     head = ("quasi-identifier", "lost")
-    return Grid("Loss by column", head, [[name, percent(share)] for name, share in worst])
-
-
-def distributions(material: Material) -> Panel | None:
-    """Return the panel that compares columns before and after; None if there is none that can be shown."""
-    detail = material.detail
-    if detail is None:
-        return None
-    recoding = detail.recoding
-    least = max(LEAST, material.model.crowd)
-    charts, data = [], {}
-    for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
-        groups = groups_of(attribute, least)
-        often = np.bincount(recoding.box, minlength=len(generalized)).astype(np.float64)
-        released = None if groups is None else generalized.expected(often)
-        if groups is None or released is None:
-            continue
-        count = len(groups.labels)
-        before = np.bincount(groups.of_code, attribute.counts, count).astype(np.float64)
-        after = np.bincount(groups.of_code, released, count).astype(np.float64)
-        name = attribute.column.name
-        data[name] = {
-            "groups": list(groups.labels),
-            "original": before.astype(int).tolist(),
-            "released": after.tolist(),
-        }
-        moved = float(np.abs(after - before).sum() / 2 / before.sum())
-        charts.append(
-            before_and_after(
-                f"distribution-{name}",
-                f"{name}: {percent(moved)} of the records end up in another group",
-                groups.labels,
-                before,
-                after,
-            )
-        )
-    if not charts:
-        return None
-    return Panel(
-        "distributions",
-        "Columns before and after",
-        paragraphs=(
-            "How often values occur in the original, and how often somebody would expect them who has only "
-            "the release and takes every value that a cell allows for equally likely. Groups have at least "
-            f"{least} records each; rarer values are put together.",
-        ),
-        charts=tuple(charts),
-        data=data,
-    )
+    return Grid("Loss by quasi-identifier", head, [[name, percent(share)] for name, share in worst])
 
 
 def _least(lost: Loss) -> tuple[tuple[str, str], ...]:
@@ -130,10 +72,10 @@ def _least(lost: Loss) -> tuple[tuple[str, str], ...]:
         return ()
     about = "about " if lost.bound_error else ""
     return (
-        ("any release with this promise loses", f"at least {about}{percent(lost.bound)}"),
+        ("any release with this guarantee loses", f"at least {about}{percent(lost.bound)}"),
         (
-            "so this one loses",
-            f"at most {about}{np.ceil(10 * lost.ratio - 1e-6) / 10:.1f} times what it must",
+            "this release loses",
+            f"at most {about}{np.ceil(10 * lost.ratio - 1e-6) / 10:.1f} times as much",
         ),
     )
 
@@ -152,7 +94,7 @@ def _loss_chart(lost: Loss) -> Chart:
     return Chart(
         "loss",
         f"{worst} lost most: {percent(lost.by_attribute[worst])}",
-        "Bars of the loss of each quasi-identifier: "
+        "Bar chart of the loss of each quasi-identifier: "
         + ", ".join(f"{name} {percent(share)}" for name, share in lost.by_attribute.items())
         + ".",
         {
@@ -183,7 +125,7 @@ def _width_chart(spread: dict[str, list[float]]) -> Chart:
     return Chart(
         "widths",
         "How much of its column a released value leaves open",
-        "Stacked bars, one for each quasi-identifier. Exact are "
+        "Stacked bar chart, one bar for each quasi-identifier. Exact are "
         + ", ".join(f"{percent(share)} of {name}" for name, share in exact.items())
         + ".",
         {
@@ -207,43 +149,6 @@ def _width_chart(spread: dict[str, list[float]]) -> Chart:
     )
 
 
-def before_and_after(
-    name: str,
-    title: str,
-    labels: Sequence[str],
-    before: NDArray[np.integer[Any] | np.floating[Any]],
-    after: NDArray[np.integer[Any] | np.floating[Any]],
-) -> Chart:
-    """Return a chart with a pair of bars for each label: the original, and what the release makes expect."""
-    series = {"original": before, "expected from the release": after}
-    rows = [
-        {"group": label, "which": which, "records": float(count)}
-        for which, counts in series.items()
-        for label, count in zip(labels, counts, strict=True)
-    ]
-    return Chart(
-        name,
-        title,
-        "Pairs of bars, original and expected from the release: "
-        + "; ".join(
-            f"{label} {b:,.0f} and {a:,.0f}" for label, b, a in zip(labels, before, after, strict=True)
-        )
-        + ".",
-        {
-            "data": values(rows),
-            "mark": "bar",
-            "encoding": {
-                "y": axis("group", "nominal", None, sort=list(labels)),
-                "yOffset": {"field": "which", "sort": list(series)},
-                "x": axis("records", "quantitative", "records", axis={"tickCount": 3, "format": ",d"}),
-                "color": axis("which", "nominal", None, sort=list(series)),
-            },
-            "width": WIDTH - 130,
-            "height": {"step": 9},
-        },
-    )
-
-
 def _grid(lost: Loss, recoding: Recoding, spread: dict[str, list[float]]) -> Grid:
     rows = []
     for attribute, generalized in zip(recoding.table.attributes, recoding.values, strict=True):
@@ -263,10 +168,10 @@ def _grid(lost: Loss, recoding: Recoding, spread: dict[str, list[float]]) -> Gri
         "released as",
         "lost (GCP)",
         "exact rows",
-        "rows that say nothing",
+        "suppressed rows",
         "a typical value",
     )
-    return Grid("What became of each quasi-identifier", head, rows)
+    return Grid("Loss by quasi-identifier", head, rows)
 
 
 def _typical(attribute: Attribute, generalized: Generalized, box: NDArray[np.int32]) -> str:

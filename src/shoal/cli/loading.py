@@ -1,0 +1,277 @@
+"""Tables and schemas that options describe: read into memory, opened as a stream, or given to Spark."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from shoal.base.commands import option
+from shoal.cli import options
+from shoal.cli.declared import Bundle
+from shoal.cli.output import warn
+from shoal.engines.on_disk import exceeds_memory
+from shoal.engines.spark_files import read_files
+from shoal.engines.spark_frames import headings, kinds_in
+from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
+from shoal.files.formats import format_of
+from shoal.files.reading import read_table
+from shoal.files.streams import StreamedTable, open_source
+from shoal.kinds.hierarchy import Hierarchy
+from shoal.schema import Kind, Role, Schema, merged_kinds
+from shoal.schema.long_tables import collect_items
+from shoal.schema.suggesting import warnings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ENGINES = ("auto", "memory", "blocks", "spark")
+
+
+def load(
+    table: options.TableFile,
+    schema: options.SchemaFile = None,
+    quasi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    drop: options.Drop = None,
+    hierarchy: options.Hierarchies = None,
+    kind: options.Kinds = None,
+    separator: options.Separators = None,
+    long: options.Long = None,
+    weight: options.Weights = None,
+    missing: options.Missings = None,
+    missing_mark: options.MissingMarks = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+) -> tuple[pl.DataFrame, Schema]:
+    """Read a table and the schema that file and options describe; options take precedence over the file.
+
+    Raises
+    ------
+    InputError
+        If table or schema cannot be read, or do not fit each other.
+    """
+    frame = read_table(table, delimiter=delimiter, encoding=encoding)
+    if long is not None:
+        frame = collect_items(frame, *_record_and_item(long))
+    return frame, _described(
+        frame,
+        table,
+        schema,
+        quasi,
+        sensitive,
+        drop,
+        hierarchy,
+        kind,
+        separator,
+        weight,
+        missing,
+        missing_mark,
+    )
+
+
+def open_table(load: Loading) -> tuple[StreamedTable, Schema]:
+    """Return the table that `load` would read, without reading it all into memory, and its schema.
+
+    Raises
+    ------
+    InputError
+        As `load`.
+    """
+    given = dict(load.keywords)
+    del given["long"]  # needs all rows at once, see `engine_for`
+    source = open_source(given["table"], delimiter=given.pop("delimiter"), encoding=given.pop("encoding"))
+    marks = tuple(given["missing_mark"] or ())
+    # Columns named by options may be missing from the schema file.
+    described = given["schema"] is not None and not given["quasi"]
+    kinds = None if described else merged_kinds(source.batches(), marks)
+    return source, _described(source.head, **given, kinds=kinds)
+
+
+def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema]:
+    """Return the table that `load` would read as a frame of Spark, and its schema.
+
+    Raises
+    ------
+    InputError
+        As `load`.
+    """
+    given = dict(load.keywords)
+    del given["long"]
+    delimiter, encoding = given.pop("delimiter"), given.pop("encoding")
+    table = read_files(session, given["table"], delimiter=delimiter, encoding=encoding)
+    marks = tuple(given["missing_mark"] or ())
+    kinds = None if given["schema"] is not None else kinds_in(table, marks)
+    return table, _described(headings(table), **given, kinds=kinds)
+
+
+def _described(
+    frame: pl.DataFrame,
+    table: Path,
+    schema: Path | None,
+    quasi: list[str] | None,
+    sensitive: list[str] | None,
+    drop: list[str] | None,
+    hierarchy: list[str] | None,
+    kind: list[str] | None,
+    separator: list[str] | None,
+    weight: list[str] | None,
+    missing: list[str] | None,
+    missing_mark: list[str] | None,
+    kinds: Mapping[str, Kind] | None = None,
+) -> Schema:
+    """Return the schema that file and options describe; kinds are those of the frame unless given."""
+    known = format_of(table)
+    if known is not None and known.only_column is not None and not (quasi or sensitive or drop or schema):
+        quasi = [known.only_column]
+    named = {
+        Role.QUASI: _names(quasi, frame.columns),
+        Role.SENSITIVE: _names(sensitive, frame.columns),
+        Role.IDENTIFIER: _names(drop, frame.columns),
+    }
+    changes: dict[str, dict[str, Any]] = {}
+    for key, given in (("kind", kind), ("weight", weight), ("missing", missing)):
+        for name, text in _pairs(given, f"--{key}", frame.columns):
+            changes.setdefault(name, {})[key] = _number(text, name) if key == "weight" else text
+    for name, text in _pairs(separator, "--separator", frame.columns):
+        changes.setdefault(name, {}).update(kind=Kind.ITEMS, separator=text)
+    for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
+        changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
+    marks = tuple(missing_mark or ())
+    inferred = Schema.infer(
+        frame,
+        quasi=named[Role.QUASI],
+        sensitive=named[Role.SENSITIVE],
+        drop=named[Role.IDENTIFIER],
+        missing_marks=marks,
+        kinds=kinds,
+    )
+    described = _with_file(inferred, Schema.read(schema), named, marks) if schema is not None else inferred
+    for name, change in changes.items():
+        described = described.changed(name, **change)
+    return described.completed(frame.columns)
+
+
+def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
+    """Return the engine for the table that `load` would read: ``memory``, ``blocks`` or ``spark``.
+
+    Parameters
+    ----------
+    engine
+        The engine that was asked for; ``auto`` decides by the size of the table.
+    load
+        The call that reads the table.
+    keep_key
+        Whether the key is wanted, which only ``memory`` can write.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine, or it does not support an option.
+    """
+    if engine not in ENGINES:
+        raise InputError(
+            f"engine {engine!r} is unknown{did_you_mean(engine, ENGINES)}; there is {listing(ENGINES)}",
+            reason=Reason.PARAMETER,
+        )
+    whole = keep_key or load.keywords["long"] is not None
+    if engine in ("blocks", "spark") and whole:
+        raise InputError(
+            "--keep-key and --long need the whole table in memory; use --engine memory",
+            reason=Reason.PARAMETER,
+        )
+    if engine != "auto":
+        return engine
+    table = load.keywords["table"]
+    if whole or not table.exists():
+        return "memory"
+    return "blocks" if table.is_dir() or exceeds_memory(open_source(table)) else "memory"
+
+
+def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
+    """Warn of columns that would be released unchanged but may identify records."""
+    lines = warnings(frame, schema)
+    for line in lines:
+        warn(line)
+    if lines:
+        warn("use --drop for identifiers, and --quasi for quasi-identifiers")
+
+
+Loading = partial[tuple[pl.DataFrame, Schema]]
+"""The call that reads the table and its schema."""
+
+
+TABLE = Bundle(
+    tuple(inspect.signature(load, eval_str=True).parameters.values()),
+    lambda given: partial(load, **given),
+)
+"""The options that describe a table; a command gets them as a call that reads the table."""
+
+
+def words_of(load: Loading) -> list[str]:
+    """Return the words of a command line that describe the same table."""
+    words = [str(load.keywords["table"])]
+    for name, given in load.keywords.items():
+        if name != "table" and given is not None:
+            values = given if isinstance(given, list) else [given]
+            words += [word for value in values for word in (option(name), str(value))]
+    return words
+
+
+def _with_file(
+    inferred: Schema, read: Schema, named: dict[Role, list[str]], marks: tuple[str, ...]
+) -> Schema:
+    """Return the schema of a file with the roles and marks given by options."""
+    known = {column.name: column for column in read}
+    for name in known:
+        if name not in inferred.names:
+            raise unknown_column(name, inferred.names)
+    described = []
+    for column in inferred:
+        before = known.get(column.name, column)
+        role = next((role for role, names in named.items() if column.name in names), before.role)
+        described.append(replace(before, role=role, missing_marks=marks or before.missing_marks))
+    return Schema(tuple(described))
+
+
+def _record_and_item(given: str) -> tuple[str, str]:
+    record, comma, item = given.partition(",")
+    if not (comma and record.strip() and item.strip()):
+        raise InputError(f"--long {given!r} must be RECORD,ITEM", reason=Reason.PARAMETER)
+    return record.strip(), item.strip()
+
+
+def _names(given: list[str] | None, columns: list[str]) -> list[str]:
+    """Return the names in comma-separated lists; a name that contains a comma itself is not split."""
+    names: list[str] = []
+    for text in given or ():
+        names += [text] if text in columns else [name.strip() for name in text.split(",") if name.strip()]
+    return names
+
+
+def _pairs(given: list[str] | None, option: str, columns: list[str]) -> list[tuple[str, str]]:
+    pairs = []
+    for text in given or ():
+        parts = text.split("=")
+        # Names and values may contain "=" as well: the part before one of them is a column.
+        ways = [("=".join(parts[:i]), "=".join(parts[i:])) for i in range(1, len(parts))]
+        ways = [(name, value) for name, value in ways if name and value]
+        if not ways:
+            raise InputError(f"{option} {text!r} must be COLUMN=VALUE", reason=Reason.PARAMETER)
+        known = [way for way in ways if way[0] in columns]
+        if not known:
+            raise unknown_column(ways[0][0], columns)
+        pairs.append(known[0])
+    return pairs
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--weight {name}={text}: not a number", reason=Reason.PARAMETER) from None

@@ -1,0 +1,74 @@
+"""Jobs of Spark: run one, report its progress, and cancel it if the caller asks for that."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, TypeVar
+
+from shoal.methods import Progress
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext, SparkStageInfo
+
+LAST_TASKS = 60.0
+"""The maximum number of seconds to wait for tasks of a cancelled job."""
+
+_Result = TypeVar("_Result")
+
+
+def run_job(context: SparkContext, what: str, action: Callable[[], _Result], progress: Progress) -> _Result:
+    """Run an action of Spark and report its progress; cancel its jobs if `progress` raises.
+
+    Parameters
+    ----------
+    context
+        The context of the session.
+    what
+        A description for the progress and for Spark's own pages.
+    action
+        What to run; its result is returned.
+    progress
+        Called with `what` and the share of the tasks that are done; may raise to cancel.
+    """
+    group = f"shoal-{secrets.token_hex(8)}"
+
+    def work() -> _Result:
+        context.setJobGroup(group, what, interruptOnCancel=True)
+        return action()
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        try:
+            while True:
+                progress(what, _share_done(context, group))
+                if wait([future], timeout=0.5).done:
+                    return future.result()
+        except BaseException:
+            while not future.done():  # a job may begin only now
+                context.cancelJobGroup(group)
+                wait([future], timeout=0.5)
+            _wait_for_tasks(context, group)
+            raise
+
+
+def _wait_for_tasks(context: SparkContext, group: str) -> None:
+    """Wait for the last tasks of a group, which may write for a while after their job is cancelled."""
+    deadline = time.monotonic() + LAST_TASKS
+    while time.monotonic() < deadline and any(stage.numActiveTasks for stage in _stages(context, group)):
+        time.sleep(0.1)
+
+
+def _share_done(context: SparkContext, group: str) -> float:
+    """Return the share of the tasks of a group of jobs that is finished."""
+    stages = _stages(context, group)
+    return sum(stage.numCompletedTasks for stage in stages) / max(sum(stage.numTasks for stage in stages), 1)
+
+
+def _stages(context: SparkContext, group: str) -> list[SparkStageInfo]:
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    return [stage for stage in stages if stage is not None]

@@ -1,0 +1,44 @@
+"""How the release was made: method, options, time, and what became of each column."""
+
+from __future__ import annotations
+
+from shoal.report.panel import Content, Grid, Material, plural, report_panel
+from shoal.schema import Role
+
+_ROLES = {
+    Role.IDENTIFIER: "identifies a person: left out",
+    Role.QUASI: "an attacker may know it: generalized",
+    Role.SENSITIVE: "an attacker must not learn it: released unchanged",
+    Role.OTHER: "released unchanged",
+}
+
+
+@report_panel("making", "How it was made", place=120)
+def making(material: Material) -> Content:
+    """Return the panel on how the release was made."""
+    made = material.certificate
+    options = ", ".join(f"{name} = {value}" for name, value in made["options"].items())
+    files = made.get("files", {})
+    return Content(
+        facts=(
+            ("method", made["method"]),
+            ("options", options or "none"),
+            ("version", f"Shoal {made['shoal']}"),
+            ("made", made["created"]),
+            ("time", f"{made['seconds']:.1f} seconds" if "seconds" in made else "unknown"),
+            (
+                "random choices",
+                "from a seed: for experiments only" if made["seeded"] else "from the operating system",
+            ),
+            ("left out", plural(made["left_out"], "record") + " with missing values"),
+            *([("withheld", plural(made["withheld"], "record") + " at random")] if made["withheld"] else []),
+            *((f"SHA-256 of {name}", file["sha256"]) for name, file in files.items()),
+        ),
+        grids=(
+            Grid(
+                "Columns",
+                ("column", "role", "what that means"),
+                [[c["name"], c["role"], _ROLES[Role(c["role"])]] for c in made["columns"]],
+            ),
+        ),
+    )

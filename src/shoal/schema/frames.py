@@ -1,0 +1,96 @@
+"""What a frame says about its columns: their kinds, and which of them are an index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoDataFrame
+
+from shoal.base.fresh_columns import readable
+from shoal.errors import InputError, Reason
+from shoal.kinds.kind import Kind
+from shoal.schema.column import Role
+
+
+def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
+    """Return any frame that narwhals supports as one of its own.
+
+    Raises
+    ------
+    InputError
+        If it is not a table in memory, or its columns have no proper names.
+    """
+    try:
+        data: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        raise InputError(
+            "the table has several columns of the same name; rename all but one",
+            reason=Reason.DUPLICATE_COLUMN,
+        ) from None
+    except TypeError:
+        raise InputError(
+            f"{type(frame).__name__} is not a table in memory that Shoal can read; give a pandas, Polars or "
+            "PyArrow table (collect a lazy one first)",
+            reason=Reason.PARAMETER,
+        ) from None
+    for name in data.columns:
+        if not isinstance(name, str):
+            raise InputError(
+                f"the name of column {name!r} is not a text; rename it", reason=Reason.SCHEMA, column=name
+            )
+    return readable(data)
+
+
+def is_index(name: str) -> bool:
+    """Return whether a column is the index of a pandas frame, by the name that pandas gives it in files."""
+    return re.fullmatch(r"__index_level_[0-9]+__", name) is not None
+
+
+def usual_role(name: str) -> Role:
+    """Return the role of a column that nothing is said about."""
+    return Role.IDENTIFIER if is_index(name) else Role.OTHER
+
+
+def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> Kind:
+    """Return the kind of a column, judged by its type and, for text, by all its values.
+
+    Text counts as numeric only where reading it as numbers loses nothing: codes with leading zeros, such as
+    ZIP codes, stay categories.
+    """
+    texts = None
+    if series.dtype == nw.String:
+        texts = series.filter(~series.is_null()).unique()
+        texts = texts.filter(~texts.is_in(["", *missing_marks]))
+        if not len(texts):
+            return Kind.CATEGORICAL
+    return next((kind for kind in Kind if kind.fits(series, texts)), Kind.CATEGORICAL)
+
+
+def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Kind]:
+    """Return the kinds of all columns with values, of a table in batches, as `infer_kind` of the whole.
+
+    Parameters
+    ----------
+    batches
+        Frames with the same columns.
+    missing_marks
+        Texts that mean "missing".
+    """
+    kinds: dict[str, Kind] = {}
+    for batch in batches:
+        data = as_frame(batch)
+        for name in data.columns:
+            series = data[name]
+            if name in kinds and kinds[name].any_text:
+                continue  # no further value can change that
+            if series.dtype == nw.String:
+                series = series.drop_nulls()
+                series = series.filter(~series.is_in(["", *missing_marks]))
+                if len(series) == 0:
+                    continue  # a batch without values says nothing
+            kind = infer_kind(series, missing_marks)
+            kinds[name] = kinds.get(name, kind).united(kind)
+    return kinds

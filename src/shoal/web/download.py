@@ -1,0 +1,138 @@
+"""The sixth step: the files of a release to download, and how to make it without the page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from htmltools import Tag, TagChild, TagList, tags
+from shiny import render, req, ui
+
+from shoal.web import export, parts
+from shoal.web.data import DEMO
+from shoal.web.result import nothing_shown, outdated_notice
+from shoal.web.state import Desk, Run, needed
+
+FILES = {
+    "certificate.json": "what was promised, lost and found",
+    "report.html": "this result as a page that opens anywhere",
+    export.SCHEMA: "what the columns are",
+    export.COMMAND: "the command that makes such a release",
+    export.SCRIPT: "the same in Python",
+}
+"""What can be downloaded besides the release, and what it is."""
+_PIECE = 1 << 20
+
+
+def download_step() -> Tag:
+    """Return the section in which files are downloaded."""
+    return parts.step(
+        "download",
+        "Publish the release; keep the certificate. Do not publish two releases of the same people.",
+        ui.output_ui("downloads_shown"),
+    )
+
+
+def serve_download(desk: Desk) -> None:
+    """Make the sixth step work."""
+
+    @render.ui
+    def downloads_shown() -> TagChild:
+        run = desk.run_shown()
+        if run is None:
+            return tags.p(nothing_shown(desk), class_="waiting")
+        return TagList(ui.output_ui("outdated_shown"), _downloads(run))
+
+    @render.ui
+    def outdated_shown() -> TagChild:
+        run = desk.run_shown()
+        return outdated_notice(run) if run is not None and desk.outdated() else None
+
+    _offer_files(desk)
+
+
+def _offer_files(desk: Desk) -> None:
+    """Answer the links to files: each gives a file of the run that is shown."""
+
+    def path_of(name: str) -> str:
+        return str(needed(desk.run_shown()).folder / name)
+
+    def offer(identity: str, name: str) -> None:
+        render.download_button(filename=name)(_named(identity, lambda: path_of(name)))
+
+    for identity, name in (
+        *_identities().items(),
+        ("get_csv", "release.csv"),
+        ("get_parquet", "release.parquet"),
+    ):
+        offer(identity, name)
+
+    @render.download_button(filename=export.KEY)
+    def get_key() -> str:
+        req(needed(desk.run_shown()).plan.keep_key)
+        return path_of(export.KEY)
+
+    @render.download_button(filename=DEMO)
+    def get_demo() -> str:
+        source = needed(desk.source())
+        req(source.made_up)
+        return str(source.path)
+
+    @render.download_button(filename=export.EVERYTHING)
+    async def get_everything() -> AsyncIterator[bytes]:
+        path = await asyncio.to_thread(export.bundle, needed(desk.run_shown()))
+        with path.open("rb") as file:
+            while piece := await asyncio.to_thread(file.read, _PIECE):
+                yield piece
+
+
+def _named(name: str, function: Any) -> Any:
+    function.__name__ = name
+    return function
+
+
+def _identities() -> dict[str, str]:
+    return {f"get_{name.replace('.', '_')}": name for name in FILES}
+
+
+def _downloads(run: Run) -> TagList:
+    form = run.plan.form
+    key: TagChild = None
+    if run.plan.keep_key:
+        key = parts.notice(
+            tags.b("The secret key."),
+            " It re-identifies every row. Keep it apart from the release, and do not pass it on: ",
+            tags.a(
+                export.KEY,
+                id="get_key",
+                href="",
+                download="",
+                class_="shiny-download-link disabled",
+                tabindex="-1",
+            ),
+            alert=True,
+        )
+    return TagList(
+        tags.ul(
+            parts.download(f"get_{form}", f"release.{form}", "the table to publish"),
+            [parts.download(identity, name, FILES[name]) for identity, name in _identities().items()],
+            parts.download("get_everything", export.EVERYTHING, "all of these; neither the key nor the seed"),
+            parts.download("get_demo", DEMO, "the made-up table") if run.plan.source.made_up else None,
+            class_="downloads",
+        ),
+        key,
+        tags.h3("The same without this page"),
+        tags.p("Put the table and schema.toml into one folder, and run there:"),
+        _seed_below(run),
+        parts.code("Command line", export.command(run.plan), "command"),
+        parts.code("Python", export.script(run.plan), "script"),
+    )
+
+
+def _seed_below(run: Run) -> Tag | None:
+    if "seed" not in run.plan.choices:
+        return None
+    return parts.notice(
+        "The seed stands in the lines below and in no file. Keep it apart from the release.", alert=True
+    )

@@ -1,0 +1,142 @@
+"""The fields of a model's parameters and of its methods' options, as these declare them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from htmltools import Tag, TagChild, tags
+from shiny import ui
+
+from shoal.methods import METHODS
+from shoal.models import MODELS, Model, Parameter, declarations, is_required
+from shoal.schema import Schema
+from shoal.web import parts
+from shoal.web.planning import YES_NO, fields_of, options_for, parameters_of
+
+
+def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any], k: int | None) -> Tag:
+    """Return the fields of a model.
+
+    Parameters
+    ----------
+    name
+        The model.
+    schema
+        What the columns are.
+    weighed
+        What the table allows, as the task `weigh` tells it.
+    k
+        What is entered for k; None for the usual one.
+    """
+    entries: list[TagChild] = []
+    for parameter, declared in fields_of(name, schema):
+        if parameter == "k":
+            entries.append(_crowd(declared, k, weighed["records"]))
+        elif parameter in next(iter(weighed["diversity"].values()), {}):
+            entries.append(_diversity(parameter, declared, MODELS[name], weighed))
+        else:
+            entries.append(_field(parameter, declared, MODELS[name], schema))
+    advised = "epsilon" in parameters_of(name, schema)
+    if advised:
+        entries.append(tags.div(parts.button("advise", "Which delta is achievable?"), class_="field"))
+    known = METHODS[MODELS[name]]
+    method = parts.choice(
+        "method", "Method", {"": f"default: {next(iter(known))}", **{each: each for each in known}}, ""
+    )
+    return tags.div(
+        tags.div(entries, class_="fields"),
+        ui.output_ui("delta_shown") if advised else None,
+        tags.details(
+            tags.summary("How it is done"), tags.div(method, *_options(name), class_="fields"), class_="more"
+        ),
+        class_="parameters",
+    )
+
+
+def _options(model: str) -> list[TagChild]:
+    """Return the fields for options of the model's methods."""
+    fields: list[TagChild] = []
+    for name, option in options_for(model).items():
+        hint = f"{option.help} Used by the methods that have it."
+        label = name.replace("_", " ").capitalize()
+        if option.choices:
+            fields.append(
+                parts.choice(name, label, {"": "default", **{c: c for c in option.choices}}, "", hint)
+            )
+        elif option.type is bool:
+            fields.append(parts.choice(name, label, {"": "default", **{c: c for c in YES_NO}}, "", hint))
+        else:
+            fields.append(parts.number(name, label, None, hint, least=option.above))
+    return fields
+
+
+def _crowd(declared: Parameter, k: int | None, records: int) -> Tag:
+    assert declared.label is not None
+    return parts.number(
+        "k",
+        declared.label,
+        k if k is not None and 2 <= k <= records else usual_k(records),
+        f"2 to {records:,}. {usual_k(records)} is a good start for tables that are published; a larger k "
+        "hides better, and loses more information.",
+        least=2,
+        most=records,
+        whole=True,
+    )
+
+
+def usual_k(records: int) -> int:
+    """Return the k to begin with: 10, and less for few records, so that something is left to see."""
+    return max(2, min(10, records // 10))
+
+
+def _diversity(parameter: str, declared: Parameter, model: type[Model], weighed: dict[str, Any]) -> Tag:
+    assert declared.label is not None
+    possible = {name: each[parameter] for name, each in weighed["diversity"].items()}
+    least = min(possible, key=lambda name: possible[name])
+    most = math.floor(1000 * possible[least] + 1e-6) / 1000
+    needed = any(name == parameter and is_required(own) for name, _, own in declarations(model))
+    return parts.number(
+        parameter,
+        declared.label,
+        2 if (parameter == "l" and most >= 2) else None,
+        f"{declared.help} At most {most:g} ({least}){'' if needed else '; empty: not required'}.",
+        least=declared.least,
+        most=most,
+        whole=declared.type is int,
+    )
+
+
+def _field(name: str, declared: Parameter, model: type[Model], schema: Schema) -> TagChild:
+    """Return the field of a parameter, as it is declared."""
+    assert declared.label is not None
+    own = next(own for each, _, own in declarations(model) if each == name)
+    if declared.widget == "tick":
+        return parts.tick(name, declared.label, declared.help)
+    if declared.widget == "choice":
+        choices = {"": "default", **{each: each for each in declared.choices}}
+        return parts.choice(name, declared.label, choices, "", declared.help)
+    if declared.widget == "columns":
+        boxes = [
+            tags.label(
+                tags.input(type="checkbox", name=name, value=column.name),
+                tags.span(column.name),
+                class_="tick",
+            )
+            for column in schema.quasi
+        ]
+        return tags.fieldset(
+            tags.legend(declared.label, class_="label"),
+            boxes,
+            id=name,
+            class_="field shiny-input-checkboxgroup",
+        )
+    return parts.number(
+        name,
+        declared.label,
+        own.default if isinstance(own.default, int | float) else None,
+        declared.help,
+        least=declared.least if math.isfinite(declared.least) else None,
+        most=declared.most if declared.most < 1e300 else None,
+        whole=declared.type is int,
+    )

@@ -1,0 +1,154 @@
+"""The fourth step: a release is made as the fields ask for it, and audited."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from htmltools import Tag, TagChild, TagList, tags
+from shiny import reactive, render, ui
+
+from shoal.models import Model, declarations
+from shoal.web import export, parts
+from shoal.web.columns import on_screen
+from shoal.web.planning import (
+    CHOICES,
+    FORMS,
+    OPTIONS,
+    field_of,
+    options_for,
+    parameters_of,
+    planned,
+    suitable,
+)
+from shoal.web.state import Desk, Plan, Problems, Run
+
+
+def run_step() -> Tag:
+    """Return the section in which the work is begun."""
+    return parts.step(
+        "run",
+        "Make a release. An independent audit then attacks it; you see the release only if it passes.",
+        ui.output_ui("run_shown"),
+        parts.problem("run"),
+    )
+
+
+def serve_run(desk: Desk) -> None:
+    """Make the fourth step work."""
+
+    @render.ui
+    def run_shown() -> TagChild:
+        if desk.weighed() is None:
+            return tags.p("Choose a privacy model first.", class_="waiting")
+        return TagList(parts.button("go", "Make the release", main=True), _more())
+
+    @reactive.effect
+    @reactive.event(desk.input.go)
+    def _() -> None:
+        source, schema = desk.source(), desk.schema()
+        if source is None or schema is None or on_screen(desk) != desk.used():
+            desk.tell({"columns": "A column was edited. Press “Use these columns” again first."})
+            return
+        plan, problems = planned(source, schema, desk.input.model(), partial(_entry, desk))
+        if plan is None:
+            desk.stop()
+            desk.tell(problems)
+            return
+        _make(desk, plan)
+
+    @reactive.effect
+    def _() -> None:
+        run = desk.run_shown()
+        desk.outdated.set(run is not None and run.settings != _settings(desk))
+
+    @reactive.effect
+    @reactive.event(desk.input.cancel)
+    def _() -> None:
+        desk.stop()
+
+
+def _more() -> Tag:
+    """Return the fields that most visitors do not need."""
+    return tags.details(
+        tags.summary("For experiments, and the secret key"),
+        tags.div(
+            parts.choice("form", "Released file", FORMS, "csv"),
+            parts.text(
+                "seed",
+                "Seed",
+                hint="A whole number makes the release repeatable. Anyone who has it can undo the "
+                "shuffle: never publish such a release.",
+            ),
+            class_="fields",
+        ),
+        parts.tick(
+            "keep_key",
+            "Also write the secret key",
+            "It re-identifies every row. Keep it apart from the release, or do not create it.",
+        ),
+        class_="more",
+    )
+
+
+def _make(desk: Desk, plan: Plan) -> None:
+    """Have a release made, and show it when it is there."""
+    settings = _settings(desk)
+    runs = desk.runs()
+    latest = runs[-1].number + 1 if runs else 1
+    folder = _fresh_folder(desk, latest)
+
+    def done(result: dict[str, Any]) -> None:
+        export.write_beside(plan, folder)
+        desk.runs.set((*desk.runs(), Run(latest, plan, folder, result, settings)))
+        if desk.schema() is plan.schema:  # otherwise the columns were edited meanwhile
+            desk.shown.set(latest)
+        desk.go_to("result")
+
+    desk.start(
+        "make",
+        plan.source,
+        done,
+        partial(_where, plan.model),
+        schema=plan.schema,
+        model=plan.model,
+        choices=plan.choices,
+        form=plan.form,
+        keep_key=plan.keep_key,
+        folder=folder,
+    )
+
+
+def _fresh_folder(desk: Desk, number: int) -> Path:
+    """Return a new folder for a run; that of a cancelled run with the same number goes."""
+    folder = desk.folder / f"run-{number}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def _where(model: Model, error: Mapping[str, Any]) -> Problems:
+    """Return beside which fields an error of a run belongs."""
+    known = [name for name, declared, _ in declarations(type(model)) if declared.label is not None]
+    place = field_of(known, error)
+    return {**({} if "promise" in place else place), "run": error["message"]}
+
+
+def _entry(desk: Desk, name: str) -> Any:
+    """Return what stands in a field; for an option of a method that is not on the screen, None: its default.
+
+    A parameter of the model that is not there stops the run, so that no guarantee is dropped.
+    """
+    return desk.entry(name) if name in OPTIONS else desk.input[name]()
+
+
+def _settings(desk: Desk) -> object:
+    """Return what stands in all fields that decide on a release; equal if these are."""
+    names = ["model", *CHOICES]
+    model, schema = desk.entry("model"), desk.schema()
+    if schema is not None and model in suitable(schema):
+        names += [*parameters_of(model, schema), *options_for(model)]
+    return desk.used(), names, [desk.entry(name) for name in names]
