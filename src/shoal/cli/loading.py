@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from shoal.base.commands import option
 from shoal.cli import options
 from shoal.cli.declared import Bundle
 from shoal.cli.output import warn
-from shoal.base.commands import option
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, kinds_in
