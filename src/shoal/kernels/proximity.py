@@ -205,7 +205,7 @@ class Coloring:
         """Make each of these classes show what no other does, by the exchange that costs least.
 
         Classes that do so already stay as they are; the other one then shows what it did, or nothing that
-        others do. The excess never grows. Looks at the few classes that suit best first; returns how many were
+        others do. The excess never grows. Looks first at the classes that suit best; returns how many were
         changed.
         """
         return self._coloring.part(classes.astype(np.int32), few)

@@ -80,13 +80,13 @@ def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: Diver
         if asked is not None and asked > possible * (1 + 1e-9):
             raise InfeasibleError(
                 f"{name} = {asked:.10g} is not achievable: the sensitive column {column.name!r} allows at "
-                f"most {name} = {_rounded_down(possible):.10g}{some}, even with every row identical",
+                f"most {name} = {rounded_down(possible):.10g}{some}, even with every row identical",
                 column=column.name,
                 parameter=name,
             )
 
 
-def _rounded_down(level: float) -> float:
+def rounded_down(level: float) -> float:
     """Return a level in four significant digits, and no higher."""
     scale = 10.0 ** (3 - math.floor(math.log10(level)))
     return math.floor(level * scale * (1 + 1e-12)) / scale if scale >= 1 else math.floor(level)

@@ -1,4 +1,4 @@
-"""Coverage: the graph of records and the rows that cover them, and which pairs are matches."""
+"""The consistency graph of records and the rows that cover them, and which pairs are matches."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class MatchCounts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Matches(MatchCounts):
-    """Which rows could be whose, to an attacker who knows every record (Tassa et al. 2012, Definition 6).
+    """The matches of each record, for an attacker who knows every record (Tassa et al. 2012, Definition 6).
 
     A row is a match of a record if some perfect matching of records and covering rows pairs the two; where
     there is no perfect one, if some maximum matching does.
