@@ -23,7 +23,7 @@ class ClassMoves:
         The class of each record, numbered 0, 1, 2, ...; near classes should have near numbers, or the search
         takes long.
     k
-        How many records a class has at least.
+        Minimum number of records of a class.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ def cut(codes: NDArray[np.int32], attributes: Sequence[Geometry], k: int) -> NDA
     attributes
         What it costs to cover several codes.
     k
-        How many records a class has at least.
+        Minimum number of records of a class.
 
     Returns
     -------
