@@ -26,7 +26,7 @@ from shoal.samples import hospital
 
 
 class OwnError(InputError):
-    """An error of somebody who extends Shoal."""
+    """An error of an extension of Shoal."""
 
     def __init__(self, *, column: str) -> None:
         super().__init__(f"{column} is wrong", reason=Reason.BAD_VALUE)

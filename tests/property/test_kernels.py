@@ -283,13 +283,14 @@ def test_count_consistent(data: st.DataObject) -> None:
     event(f"records: {len(records) // 9 * 9} or more, boxes: {len(boxes) // 9 * 9} or more")
     record_copies = data.draw(exactly(len(records), copies))
     box_copies = data.draw(exactly(len(boxes), copies))
-    boxes_of_record, records_of_box = kernels.count_consistent(
+    graph = kernels.ConsistencyGraph(
         matrix(records, len(sizes)),
         np.array(record_copies, np.int64),
         matrix(boxes, len(sizes)),
         np.array(box_copies, np.int64),
         attributes,
     )
+    boxes_of_record, records_of_box = graph.count()
     expected = twins.count_consistent(records, record_copies, boxes, box_copies, attributes)
     assert (boxes_of_record.tolist(), records_of_box.tolist()) == expected
 

@@ -66,7 +66,7 @@ def test_moves_lower_the_cost_as_claimed(drawn: Any, k: int) -> None:
         if moved == 0:
             break
     assert moved == 0
-    # Nobody can gain by a move of up to k places.
+    # No record can gain by a move of up to k places.
     for record in order:
         others = int(copies.sum() - copies[record])
         if others < k:

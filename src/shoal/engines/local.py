@@ -33,10 +33,8 @@ def anonymize(
     ----------
     frame
         The table: any frame that narwhals supports (pandas, Polars, PyArrow, ...).
-    schema
-        The roles and kinds of its columns.
-    model
-        The privacy model.
+    schema, model
+        The roles and kinds of its columns, and the privacy model.
     method
         Name of the method; the model's default if omitted.
     seed

@@ -32,11 +32,11 @@ class PlannedRun:
     Parameters
     ----------
     model
-        The promise.
+        The privacy model.
     method
         The name of the method.
     options
-        Choices of the method.
+        Options of the method.
     """
 
     model: Model
@@ -46,16 +46,16 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run.
+    """The outcome of a run.
 
     Parameters
     ----------
     certificate
-        That of the release; None if there was none.
+        The certificate of the release; None if there is no release.
     reason, message
-        Why there was none, for programs and in words.
+        Why there is no release, as a code and in words.
     seconds
-        How long the run took, with everything around it.
+        The time that the run took, with the start of its process.
     """
 
     certificate: Mapping[str, Any] | None
@@ -65,12 +65,12 @@ class Outcome:
 
 
 def options_for(model: Model, method: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of some options that a method knows.
+    """Return the options that a method has, out of those given.
 
     Raises
     ------
     InputError
-        If no such method keeps this kind of promise.
+        If the model has no such method.
     """
     _, function = method_for(model, method)
     return {name: value for name, value in wanted.items() if name in inspect.signature(function).parameters}
@@ -86,7 +86,7 @@ def compare_runs(
     jobs: int | None = None,
     progress: Progress = silent,
 ) -> list[Outcome]:
-    """Make a release of a table in each of several ways, and tell what each is worth; keep none.
+    """Make a release of a table in each of several ways, and return their outcomes without the releases.
 
     A run that fails, takes too long or dies is an outcome like any other.
 
@@ -95,13 +95,13 @@ def compare_runs(
     frame, schema
         The table, as for `anonymize`.
     runs
-        The ways.
+        The models, methods and options to try.
     seed
         Makes each run repeatable.
     limit
-        How many seconds a run may take; None for any.
+        Time limit of a run in seconds; None for no limit.
     jobs
-        How many run at a time; None for one for each core.
+        Number of runs at a time; one for each core if omitted.
     progress
         Called with what is being done and the share of runs that are done; may raise to cancel.
 
@@ -143,7 +143,7 @@ def _outcome(crew: Crew, task: bytes, run: PlannedRun) -> Outcome:
 
 
 def answer() -> None:
-    """Do the run that stdin holds, and tell its outcome on stdout: what a process of `compare_runs` does."""
+    """Do the run that stdin describes, and write its outcome to stdout: the program of a worker process."""
 
     def certificate() -> dict[str, Any]:
         task, run = pickle.load(sys.stdin.buffer)

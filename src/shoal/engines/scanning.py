@@ -54,12 +54,12 @@ def scan(frame: IntoDataFrame, *, up_to: int = 3) -> Scan:
     Returns
     -------
     Scan
-        Suggestions to look over, and a schema made of them.
+        Suggestions to check, and a schema made of them.
 
     Raises
     ------
     InputError
-        If this is no table, or values of a column cannot be read.
+        If this is not a table, or values of a column cannot be read.
 
     Examples
     --------

@@ -1,16 +1,7 @@
 """The only door to native code: typed functions over the compiled core, which trusts its arguments."""
 
-from shoal.kernels.classes import (
-    ClassMoves,
-    Closeness,
-    Coloring,
-    Component,
-    Cover,
-    PatternSearch,
-    cover,
-    cut,
-    mondrian,
-)
+from shoal.kernels.assignments import Walked, cheapest_assignment, walk
+from shoal.kernels.classes import ClassMoves, cut, mondrian
 from shoal.kernels.consistency import (
     ConsistencyGraph,
     LabelCounts,
@@ -18,7 +9,6 @@ from shoal.kernels.consistency import (
     MatchingChains,
     Neighbourhoods,
     Parts,
-    count_consistent,
     count_labels,
     differences,
     exact_links,
@@ -34,19 +24,12 @@ from shoal.kernels.geometry import (
     Geometry,
     group_rows,
 )
-from shoal.kernels.graphs import (
-    BoxTree,
-    Diversification,
-    Matching,
-    Reassignable,
-    Refinement,
-    Ring,
-    Walked,
-    chain,
-    cheapest_assignment,
-    walk,
-)
+from shoal.kernels.graphs import Diversification, Reassignable, Refinement
+from shoal.kernels.orders import Ring, chain
 from shoal.kernels.own_rows import OwnRows
+from shoal.kernels.patterns import Cover, PatternSearch, cover
+from shoal.kernels.proximity import Closeness, Coloring, Component
+from shoal.kernels.trees import BoxTree, Matching
 
 __all__ = [
     "RANGE",
@@ -78,7 +61,6 @@ __all__ = [
     "Walked",
     "chain",
     "cheapest_assignment",
-    "count_consistent",
     "count_labels",
     "cover",
     "cut",

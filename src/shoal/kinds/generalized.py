@@ -1,4 +1,4 @@
-"""Generalized values of an attribute, whatever its kind, and single values with suppressed cells."""
+"""Generalized values of an attribute of any kind, and single values with suppressed cells."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Generalized(ABC):
 
     @abstractmethod
     def ncp(self) -> NDArray[np.float64]:
-        """Return the normalized certainty penalty of each, 0 (exact) to 1 (says nothing)."""
+        """Return the normalized certainty penalty of each, from 0 (exact) to 1 (suppressed)."""
 
     @abstractmethod
     def sizes(self) -> NDArray[np.int64]:
@@ -199,7 +199,7 @@ def xlogx(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def entropies_of_intervals(counts: NDArray[np.int64], low: Codes, high: Codes) -> NDArray[np.float64]:
-    """Return the entropy in bits of a code that lies in each interval, if codes occur so often."""
+    """Return the entropy in bits of a code in each interval, given how often codes occur."""
     weights = counts.astype(np.float64)
     total = np.concatenate(([0.0], np.cumsum(weights)))
     logs = np.concatenate(([0.0], np.cumsum(xlogx(weights))))

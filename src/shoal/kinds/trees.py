@@ -104,7 +104,7 @@ class TreeDomain(Domain):
         return np.asarray(expected[tree.leaf_node])
 
     def best_cut(self, counts: NDArray[np.int64], fewest: float) -> tuple[float, NDArray[np.bool_]] | None:
-        """Return by how much the cost of a common ancestor falls at best, between two children of the top."""
+        """Return the best reduction of a common ancestor's cost, by a cut between children of the top."""
         present = np.flatnonzero(counts)
         tree = self.hierarchy
         top = int(tree.ancestor(present[0], present[-1]))
@@ -201,7 +201,7 @@ class Nodes(Generalized):
         return sizes_of_intervals(self.low, self.high, self.domain.possible, first, last)
 
     def is_exact(self) -> NDArray[np.bool_]:
-        """Return which are leaves; one above a single leaf that occurs is not, as its label says less."""
+        """Return which are leaves; a node above one occurring leaf is not, as its label is less precise."""
         return np.asarray(self.low == self.high)
 
     def is_everything(self, size: int) -> NDArray[np.bool_]:

@@ -197,9 +197,9 @@ class _RowGrowth:
 
     def _join(self) -> Matches:
         """Find all matches, and tell the rows which components they form."""
-        everybody = np.arange(len(self.table))
-        graph = Graph.of_recoding(Recoding.of_rows(self.table, *self.rows.members, everybody))
-        found = graph.matches(everybody)
+        all_records = np.arange(len(self.table))
+        graph = Graph.of_recoding(Recoding.of_rows(self.table, *self.rows.members, all_records))
+        found = graph.matches(all_records)
         self.rows.join(found.component_of_record)
         return found
 

@@ -1,4 +1,4 @@
-"""How varied the sensitive values in a crowd must be: one object for all models that say so."""
+"""Requirements on the variety of sensitive values in a crowd, shared by several models."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class SetDiversity(Model):
         type=int,
         least=2,
         wanted="a whole number of at least 2: with l = 1 nothing is hidden",
-        label="l: how varied is the crowd?",
+        label="l: diversity",
         about_sensitive=True,
     )
 

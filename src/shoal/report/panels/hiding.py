@@ -1,4 +1,4 @@
-"""Who hides among whom, for a few records: which of them could be whose row, without any value of theirs."""
+"""Which rows could belong to which records, for a few of them and without any value."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MOST = 30
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A few records, the rows around them, and which could be whose.
+    """A few records, rows that cover them, and which could belong together.
 
     Parameters
     ----------
     kind
         What a link means: the row is in the record's class (``classes``), was made to cover the record
-        (``graph``), or is consistent with it (``consistency``).
+        (``graph``), or covers it (``consistency``).
     records, rows
         How many there are.
     links
@@ -38,53 +38,51 @@ class Excerpt:
     links: tuple[tuple[int, int], ...]
 
 
-def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int, most: int = MOST) -> Excerpt:
+def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int) -> Excerpt:
     """Return an excerpt around the first released row.
 
     Parameters
     ----------
     recoding
-        The generalized values, and who hides among whom.
+        The generalized values, and which rows cover which records.
     rows
         The row of the recoding that each released row shows. It is a random order, so its first row is one
         that chance has picked.
     k
-        Among how many rows everybody hides.
-    most
-        How many records and rows there are at most.
+        The minimum crowd size.
     """
     kind, links = _links(recoding, k)
     records: list[int] = []
     for start in rows:
-        if len(records) >= most:
+        if len(records) >= MOST:
             break
-        records += _around(links, int(start), set(records), most - len(records))
+        records += _around(links, int(start), set(records), MOST - len(records))
     candidates = np.concatenate([links.rows(record) for record in records])
     shown, often = np.unique(candidates, return_counts=True)
     # Of the rows around these records, those that have most of their records here.
-    shown = shown[np.argsort(-often, kind="stable")[:most]]
+    shown = shown[np.argsort(-often, kind="stable")[:MOST]]
     linked = np.array([np.isin(records, links.records(int(row))) for row in shown]).T
     across, down = _orders(linked)
     pairs = np.argwhere(linked[across][:, down])
     return Excerpt(kind, len(across), len(down), tuple((int(a), int(b)) for a, b in pairs))
 
 
-@report_panel("hiding", "Who hides among whom", applies=in_memory, place=40)
+@report_panel("hiding", "Which row could be whose", applies=in_memory, place=40)
 def hiding(material: Material) -> Content:
     """Return the panel with a picture of who hides among whom."""
     detail = material.held
     excerpt = excerpt_of(detail.recoding, detail.rows, material.model.crowd)
     words = {
-        "classes": "Rows of one class look the same, so each could belong to each record of the class.",
+        "classes": "Rows of one class are identical, so each could belong to each record of the class.",
         "graph": "Each row was made to cover several records, and no two rows need to cover the same ones. "
         "Which of its rows is a record's own was drawn at random.",
-        "consistency": "A line leads to each row that fits the record in all quasi-identifiers.",
+        "consistency": "A line leads to each row that covers the record.",
     }[excerpt.kind]
     return Content(
         paragraphs=(
-            f"An excerpt that chance has picked: {plural(excerpt.records, 'record')} and "
+            f"A random excerpt: {plural(excerpt.records, 'record')} and "
             f"{plural(excerpt.rows, 'row')}. "
-            f"{words} Lines that lead out of the excerpt are not drawn.",
+            f"{words} Lines to records and rows outside the excerpt are not drawn.",
         ),
         charts=(_chart(excerpt),),
         data={
