@@ -23,10 +23,10 @@ from shoal.cli.ui import ui
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 
 DONE, BROKEN, WRONG, BUG = 0, 1, 2, 3
-"""Exit codes: done; the promise does not hold or cannot be kept; call or input is wrong; a bug of ours."""
+"""Exit codes: done; the guarantee does not hold or is infeasible; call or input is wrong; a bug of ours."""
 
 app = typer.Typer(
-    help="Publish a table so that nobody in it can be singled out among fewer than k records.",
+    help="Publish a table so that no record can be singled out among fewer than k rows.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

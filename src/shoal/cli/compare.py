@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from shoal import commands
+from shoal.base import commands
 from shoal.cli import loading, options
 from shoal.cli.declared import method_options, model_parameters, takes
 from shoal.cli.output import out, progress, show_json, show_table

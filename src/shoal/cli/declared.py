@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.commands import option
+from shoal.base.commands import option
 from shoal.methods import METHODS, is_baseline, options_of
 from shoal.models import declarations, in_order
 

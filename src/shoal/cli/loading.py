@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from shoal.base.commands import option
 from shoal.cli import options
 from shoal.cli.declared import Bundle
 from shoal.cli.output import warn
-from shoal.commands import option
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, kinds_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.files.formats import format_of
 from shoal.files.reading import read_table
-from shoal.files.streams import Source, open_source
+from shoal.files.streams import StreamedTable, open_source
 from shoal.kinds.hierarchy import Hierarchy
 from shoal.schema import Kind, Role, Schema, merged_kinds
 from shoal.schema.long_tables import collect_items
@@ -75,7 +75,7 @@ def load(
     )
 
 
-def open_table(load: Loading) -> tuple[Source, Schema]:
+def open_table(load: Loading) -> tuple[StreamedTable, Schema]:
     """Return the table that `load` would read, without reading it all into memory, and its schema.
 
     Raises

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
-from shoal.commands import option
+from shoal.base.commands import option
 from shoal.errors import ShoalError
 from shoal.methods import Progress as Report
 from shoal.methods import silent
@@ -70,7 +70,7 @@ def show_facts(title: str, facts: Sequence[tuple[str, object]]) -> None:
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Report]:
-    """Yield a function that draws progress on stderr, if that is a terminal and nobody asked for quiet."""
+    """Yield a function that draws progress on stderr, if that is a terminal and output is not quiet."""
     if quiet or not err.is_terminal:
         yield silent
         return

@@ -23,7 +23,9 @@ def ui(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page at once.")] = True,
     folder: Annotated[
         Path | None,
-        typer.Option("--folder", help="Whose tables can be chosen; else the current one, on this machine."),
+        typer.Option(
+            "--folder", help="Folder whose tables can be chosen; by default the current one, on this machine."
+        ),
     ] = None,
     limit: Annotated[
         int, typer.Option("--limit", metavar="MB", min=1, help="Maximum size of a table, uncompressed.")

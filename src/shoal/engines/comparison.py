@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.engines.runs import Outcome, Run, compare_runs, options_for
+from narwhals.stable.v2.typing import IntoDataFrame
+
+from shoal.engines.runs import Outcome, PlannedRun, compare_runs, options_for
 from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
 from shoal.measures import headlines
 from shoal.methods import METHODS, Progress, options_of, silent
@@ -138,7 +140,7 @@ class Comparison:
 
 
 def compare(
-    frame: Any,
+    frame: IntoDataFrame,
     schema: Schema,
     *,
     k: int | Sequence[int] = DEFAULT_K,
@@ -193,9 +195,9 @@ def compare(
     parameters, choices = _split(options)
     ways = _ways(names, _named(method), [k] if isinstance(k, int) else k)
     plans = [_planned(*way, parameters, choices) for way in ways]
-    runs = [plan for plan in plans if isinstance(plan, Run)]
+    runs = [plan for plan in plans if isinstance(plan, PlannedRun)]
     made = iter(compare_runs(frame, schema, runs, seed=seed, limit=limit, jobs=jobs, progress=progress))
-    outcomes = [next(made) if isinstance(plan, Run) else plan for plan in plans]
+    outcomes = [next(made) if isinstance(plan, PlannedRun) else plan for plan in plans]
     return Comparison(tuple(map(_compared, ways, plans, outcomes)))
 
 
@@ -251,20 +253,20 @@ def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> l
 
 def _planned(
     model: str, method: str, k: int, parameters: Mapping[str, Any], choices: Mapping[str, Any]
-) -> Run | Outcome:
+) -> PlannedRun | Outcome:
     """Return the run, or the outcome of one that is not possible."""
     try:
         made = make_model(model, {"k": k, **parameters})
-        return Run(made, method, options_for(made, method, choices))
+        return PlannedRun(made, method, options_for(made, method, choices))
     except ShoalError as error:
         return Outcome(None, error.reason.value, str(error), 0.0)
 
 
-def _compared(way: tuple[str, str, int], plan: Run | Outcome, outcome: Outcome) -> ComparedRun:
+def _compared(way: tuple[str, str, int], plan: PlannedRun | Outcome, outcome: Outcome) -> ComparedRun:
     found = outcome.certificate
     return ComparedRun(
         *way,
-        options=plan.options if isinstance(plan, Run) else {},
+        options=plan.options if isinstance(plan, PlannedRun) else {},
         certificate=found,
         seconds=outcome.seconds if found is None else found["seconds"],
         reason=outcome.reason,

@@ -17,7 +17,7 @@ from shoal.methods.setorder import gray_ranks
 from shoal.table import Table
 
 SLACK = 1.5
-"""A part is cut if it has more than so many times the records that a block should have."""
+"""A part is cut if it has more than this multiple of the records that a block should have."""
 LEAST_SHARE = 1 / 3
 """No side of a cut has fewer records than this share of a block."""
 
@@ -51,7 +51,7 @@ class Cut:
         Its number.
     bound
         Numbers and dates up to this are low, missing ones high; None if `codes` decide. Of items, those are
-        low that come before so many other thresholds in the Gray order.
+        low that come before this many other thresholds in the Gray order.
     codes
         Which codes of its domain are low.
     low, high

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
 
+from narwhals.stable.v2.typing import IntoDataFrame
+
 from shoal.base.randomness import checked_seed
 from shoal.engines.local import anonymize
 from shoal.engines.workers import DIED, Crew, tell
@@ -24,7 +26,7 @@ _WORKER = "from shoal.engines.runs import answer; answer()"
 
 
 @dataclass(frozen=True)
-class Run:
+class PlannedRun:
     """One way to publish a table.
 
     Parameters
@@ -75,9 +77,9 @@ def options_for(model: Model, method: str, wanted: Mapping[str, Any]) -> dict[st
 
 
 def compare_runs(
-    frame: Any,
+    frame: IntoDataFrame,
     schema: Schema,
-    runs: Sequence[Run],
+    runs: Sequence[PlannedRun],
     *,
     seed: int | None = None,
     limit: float | None = None,
@@ -132,7 +134,7 @@ def compare_runs(
     return [outcomes[place] for place in range(len(runs))]
 
 
-def _outcome(crew: Crew, task: bytes, run: Run) -> Outcome:
+def _outcome(crew: Crew, task: bytes, run: PlannedRun) -> Outcome:
     """Do a run in a new process."""
     started = time.perf_counter()
     told = crew.ask(_WORKER, pickle.dumps((task, run)))

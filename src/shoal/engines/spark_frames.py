@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 TOGETHER = 100_000
-"""A task looks at so many rows at a time."""
+"""Number of rows that a task looks at at a time."""
 
 
 def kinds_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, Kind]:
@@ -85,7 +85,7 @@ def plain_columns(table: DataFrame) -> DataFrame:
 
 
 def plain_names(count: int) -> list[str]:
-    """Return the names of so many columns."""
+    """Return the names of this many columns."""
     return [f"c{number}" for number in range(count)]
 
 

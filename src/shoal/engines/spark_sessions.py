@@ -29,7 +29,7 @@ _ALONE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
 }
-"""Settings of a Spark that runs on this machine only: nobody else can reach it."""
+"""Settings of a Spark that runs on this machine only and cannot be reached from others."""
 _JAVA = """\
 #!/bin/sh
 # Spark asks for a module that only its machine learning needs, and that this Java does not have.

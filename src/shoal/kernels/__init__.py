@@ -1,16 +1,7 @@
 """The only door to native code: typed functions over the compiled core, which trusts its arguments."""
 
-from shoal.kernels.classes import (
-    Classes,
-    Closeness,
-    Coloring,
-    Component,
-    Cover,
-    PatternSearch,
-    cover,
-    cut,
-    mondrian,
-)
+from shoal.kernels.assignments import Walked, cheapest_assignment, walk
+from shoal.kernels.classes import ClassMoves, cut, mondrian
 from shoal.kernels.consistency import (
     ConsistencyGraph,
     LabelCounts,
@@ -29,23 +20,16 @@ from shoal.kernels.geometry import (
     SET,
     TREE,
     Arrays,
+    CodeIntervals,
     Geometry,
-    Intervals,
     group_rows,
 )
-from shoal.kernels.graphs import (
-    BoxTree,
-    Diversification,
-    Matching,
-    Reassignable,
-    Refinement,
-    Ring,
-    Walked,
-    chain,
-    cheapest_assignment,
-    walk,
-)
+from shoal.kernels.graphs import Diversification, Reassignable, Refinement
+from shoal.kernels.orders import Ring, chain
 from shoal.kernels.own_rows import OwnRows
+from shoal.kernels.patterns import Cover, PatternSearch, cover
+from shoal.kernels.proximity import Closeness, Coloring, Component
+from shoal.kernels.trees import BoxTree, Matching
 
 __all__ = [
     "RANGE",
@@ -54,15 +38,15 @@ __all__ = [
     "TREE",
     "Arrays",
     "BoxTree",
-    "Classes",
+    "ClassMoves",
     "Closeness",
+    "CodeIntervals",
     "Coloring",
     "Component",
     "ConsistencyGraph",
     "Cover",
     "Diversification",
     "Geometry",
-    "Intervals",
     "LabelCounts",
     "Matched",
     "Matching",

@@ -1,4 +1,4 @@
-"""The adversary's view: which records fit which rows, in which matchings, and how likely."""
+"""The attacker's view: which rows cover which records, in which matchings, and how likely."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Subsets
 from shoal.kernels import _native
-from shoal.kernels.geometry import Arrays, Intervals
+from shoal.kernels.geometry import Arrays, CodeIntervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +59,12 @@ class ConsistencyGraph:
         record_copies: NDArray[np.int64],
         boxes: NDArray[np.int32],
         box_copies: NDArray[np.int64],
-        attributes: Sequence[Intervals | Subsets],
+        attributes: Sequence[CodeIntervals | Subsets],
     ) -> None:
         none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
         specs = [
             (False, a.size, a.low, a.high, none64, none32)
-            if isinstance(a, Intervals)
+            if isinstance(a, CodeIntervals)
             else (
                 *(True, a.size, none32, none32),
                 *a.arrays,
@@ -261,7 +261,7 @@ def count_labels(
     records: NDArray[np.int32],
     boxes: NDArray[np.int32],
     box_copies: NDArray[np.int64],
-    attributes: Sequence[Intervals | Subsets],
+    attributes: Sequence[CodeIntervals | Subsets],
     labels: NDArray[np.int32],
     size: int,
 ) -> LabelCounts:

@@ -65,7 +65,7 @@ class Dissimilarity(CrowdModel):
         least=0,
         most=sys.float_info.max,
         wanted="a number of at least 0",
-        label="epsilon: how close is nearly equal?",
+        label="epsilon: nearly equal",
     )
     delta: float = parameter(
         "Minimum share of a class whose sensitive value is not nearly equal to any given one.",
@@ -73,7 +73,7 @@ class Dissimilarity(CrowdModel):
         least=0,
         most=1,
         wanted="a number from 0 to 1",
-        label="delta: which share must differ?",
+        label="delta: share that differs",
     )
     distance: str | Callable[[Any, Any], float] | None = parameter(  # noqa: RUF009 - it makes a field
         "Distance between sensitive values: absolute, equality or tree; for several columns together l1, l2, "

@@ -18,7 +18,7 @@ import numpy as np
 from shoal.errors import InputError, Reason, did_you_mean, listing
 
 if TYPE_CHECKING:
-    from shoal.models.diversity import Diversity
+    from shoal.models.diversity import RequiredDiversity
     from shoal.schema import Schema
 
 CrowdKind = Literal["classes", "rows"]
@@ -182,7 +182,7 @@ class Model(ABC):
         return self.crowd
 
     @property
-    def diversity(self) -> Diversity | None:
+    def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
         return None
 

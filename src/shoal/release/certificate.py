@@ -99,7 +99,7 @@ class Certificate:
         detail
             Details that only a release in memory has; panels that need them are omitted without it.
         """
-        from shoal.report import Material, Report  # late: not everybody asks for one
+        from shoal.report import Material, Report  # late: few callers ask for one
 
         return Report(Material(self.model, self.loss, self.audit, self.as_dict(), detail))
 

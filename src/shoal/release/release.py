@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 
 from shoal.auditing import Audit, audit_table
@@ -39,11 +40,17 @@ from shoal.schema import Role
 from shoal.table import Table
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
     from shoal.report import Detail, Report
+
+    FrameT = TypeVarWithDefault("FrameT", bound=IntoDataFrame, default=Any)  # Release is Release[Any]
+else:
+    FrameT = TypeVar("FrameT")
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Generic[FrameT]):
     """A table that may be published, with its guarantee, information loss and audit.
 
     Made by `shoal.anonymize`. Every release has passed its audit.
@@ -111,7 +118,7 @@ class Release:
         return self.report.summary()
 
     @cached_property
-    def table(self) -> Any:
+    def table(self) -> FrameT:
         """The table to publish, a frame of the flavour that went in.
 
         Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values. All columns
@@ -120,7 +127,8 @@ class Release:
         """
         frame = self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
         # A copy: what is saved is what was audited, whatever becomes of this frame.
-        return nw.from_native(frame, eager_only=True).clone().to_native()
+        table: FrameT = nw.from_native(frame, eager_only=True).clone().to_native()
+        return table
 
     @cached_property
     def certified(self) -> Certificate:
@@ -150,7 +158,7 @@ class Release:
 
     @property
     def _detail(self) -> Detail:
-        from shoal.report import Detail  # late: not everybody asks for a report
+        from shoal.report import Detail  # late: few callers ask for a report
 
         return Detail(self.recoding, self.rows, self.order)
 
@@ -261,7 +269,7 @@ def publish(
     Raises
     ------
     InternalError
-        If the audit finds that the promise does not hold: a method is wrong, and nothing is released.
+        If the audit finds that the guarantee does not hold: a method is wrong, and nothing is released.
     """
     rows = randomness.permutation(len(recoding.box))
     order = recoding.records[rows]

@@ -44,7 +44,7 @@ class Guard:
     token
         What the first request must bring, as ``?token=``; later ones bring it as a cookie.
     hosts
-        The names by which the page may be called. Addresses in numbers are no names: nobody can make
+        The names by which the page may be called. Addresses in numbers are no names: no attacker can make
         another site's name out of one.
     most_bytes
         How large the body of a request may be.
