@@ -85,7 +85,7 @@ class DiverseModel(CrowdModel):
         type=float,
         least=1,
         wanted="a number of at least 1",
-        label="entropy l: a stricter form of l",
+        label="entropy l: how even is the crowd?",
         about_sensitive=True,
     )
 

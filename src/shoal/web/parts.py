@@ -12,7 +12,7 @@ from htmltools import Tag, TagChild, TagList, tags
 STEPS = {
     "data": "Data",
     "columns": "Columns",
-    "promise": "Promise",
+    "promise": "Guarantee",
     "run": "Run",
     "result": "Result",
     "download": "Download",

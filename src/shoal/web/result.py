@@ -138,7 +138,7 @@ def _comparison_lines(runs: tuple[Run, ...]) -> list[Tag]:
     worst = max(losses) or 1.0
     columns = found[0]["loss"]["by_attribute"]
     cells: dict[str, list[TagChild]] = {
-        "promise": [_promise_words(run) for run in runs],
+        "guarantee": [_promise_words(run) for run in runs],
         "method": [each["method"] for each in found],
         "lost": [_bar(loss / worst, percent(loss)) for loss in losses],
         **{
