@@ -1,4 +1,4 @@
-"""A table as compact arrays: the quasi-identifiers as codes, everything else carried along untouched."""
+"""A table as compact arrays: the quasi-identifiers as codes, all other columns unchanged."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, listing
@@ -20,14 +21,14 @@ from shoal.schema import Missing, Role, Schema, as_frame
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table ready for a method.
+    """A table as methods use it.
 
     Parameters
     ----------
     schema
         What each column of the frame is.
     frame
-        The records as they came in, less those left out for a missing value.
+        The original records, without those left out for a missing value.
     attributes
         The quasi-identifiers.
     sensitive
@@ -35,7 +36,7 @@ class Table:
     rows
         The position of each record in the input.
     left_out
-        How many records were left out because a value was missing (policy `suppress`).
+        Number of records left out because a value was missing (policy `suppress`).
     """
 
     schema: Schema
@@ -50,7 +51,7 @@ class Table:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError(
-            "a Table is not pickled, as it holds the original records, and neither is what refers to it; "
+            "a Table and objects that refer to it cannot be pickled, because it has the original records; "
             "pickle release.table, the table to publish"
         )
 
@@ -65,7 +66,7 @@ class Table:
         return len(self.rows)
 
     def without_identifiers(self) -> Table:
-        """Return the same table without its identifying columns, for what outlives the audit."""
+        """Return the same table without its identifiers, to be kept after the audit."""
         kept = [c.name for c in self.schema if c.role is not Role.IDENTIFIER and c.name in self.frame.columns]
         return replace(self, frame=self.frame.select(kept))
 
@@ -81,13 +82,13 @@ class Table:
         return np.asarray(weights / weights.sum())
 
     def decode(self) -> Any:
-        """Return the quasi-identifiers as a frame of the flavour that went in."""
+        """Return the quasi-identifiers as a frame of the original library."""
         return encoding.same_flavour([a.decode() for a in self.attributes], self.frame).to_native()
 
     @classmethod
     def encode(
         cls,
-        frame: Any,
+        frame: IntoDataFrame,
         schema: Schema,
         *,
         domains: Mapping[str, Domain] | None = None,
@@ -101,13 +102,13 @@ class Table:
         frame
             Any frame that narwhals supports.
         schema
-            What its columns are; columns it does not mention are carried along.
+            Describes the columns; others are released unchanged.
         domains
-            Where the frame is a part of a larger table, the domains of some of its columns there.
+            If the frame is a part of a larger table, the domains of some of its columns there.
         first_row
             The position of its first row there.
         times
-            Whether different times of a day are different values, as for an auditor; methods know days.
+            Whether different times of a day are different values, as for the auditor; methods use days.
 
         Raises
         ------
@@ -138,7 +139,7 @@ class Table:
 
 
 def _check_names(schema: Schema) -> None:
-    """Refuse a table with a column whose name is needed for what another column becomes."""
+    """Refuse a table with a column whose name the release needs for another column."""
     for column in schema.quasi:
         columns = column.kind.released_columns(column.name)
         for name in columns[1:]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal import Schema, kernels
 from shoal.auditing.reading import read_release
 from shoal.base.ragged import Subsets
-from shoal.kernels import RANGE, SET, Geometry, Intervals
+from shoal.kernels import RANGE, SET, CodeIntervals, Geometry
 from shoal.kinds.hierarchy import Hierarchy
 from shoal.kinds.ranges import Ranges
 from shoal.recoding.coverage import Graph, Matches
@@ -31,7 +31,7 @@ def line(records: list[int], rows: list[tuple[int, int]], size: int = 20) -> Gra
     low, high = np.array(rows, np.int32).reshape(-1, 2).T.copy()
     cells, codes = np.arange(len(rows), dtype=np.int32)[:, None], np.array(records, np.int32)[:, None]
     (record_type, first), row_type = kernels.group_rows(codes), np.arange(len(rows), dtype=np.int32)
-    return Graph(codes[first], record_type, cells, row_type, (Intervals(size, low, high),))
+    return Graph(codes[first], record_type, cells, row_type, (CodeIntervals(size, low, high),))
 
 
 # --- Tassa, Mazza and Gionis 2012 ---------------------------------------------------------------------------
@@ -197,14 +197,14 @@ def neighbourhoods(n: int, k: int, suppressed: float) -> Graph:
     ]
     order = kernels.BoxTree(codes, geometries, 1).order
     members = order[(np.arange(n)[:, None] + np.arange(k)) % n]
-    attributes: list[Intervals | Subsets] = []
+    attributes: list[CodeIntervals | Subsets] = []
     cells = np.repeat(np.arange(n, dtype=np.int32)[:, None], len(sizes), axis=1)
     cells[rng.random(n) < suppressed] = n  # the last value of each attribute is everything
     for a, size in enumerate(sizes):
         inside = codes[:, a][members]
         if a < 3:
             low, high = np.append(inside.min(axis=1), 0), np.append(inside.max(axis=1), size - 1)
-            attributes.append(Intervals(size, low.astype(np.int32), high.astype(np.int32)))
+            attributes.append(CodeIntervals(size, low.astype(np.int32), high.astype(np.int32)))
         else:
             pairs = np.unique(np.arange(n).repeat(k) * size + inside.ravel())
             sets = np.append(np.bincount(pairs // size, minlength=n), size)
@@ -223,7 +223,7 @@ def covers(graph: Graph, rows: NDArray[np.int64], record: NDArray[np.int32]) -> 
     for attribute, code, value in zip(
         graph.attributes, record, graph.boxes[graph.row_type[rows]].T, strict=True
     ):
-        if isinstance(attribute, Intervals):
+        if isinstance(attribute, CodeIntervals):
             inside &= (attribute.low[value] <= code) & (code <= attribute.high[value])
         else:
             owner = np.repeat(np.arange(len(attribute.starts) - 1), np.diff(attribute.starts))

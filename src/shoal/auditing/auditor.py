@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 
 from shoal.auditing.carried import carried_along
@@ -28,8 +29,8 @@ WORST_COMBINATIONS = 5
 
 
 def audit(
-    original: Any,
-    released: Any,
+    original: IntoDataFrame,
+    released: IntoDataFrame,
     schema: Schema,
     model: Model | None = None,
     *,
@@ -87,7 +88,7 @@ def audit(
 
 def audit_table(
     table: Table,
-    released: Any,
+    released: IntoDataFrame,
     model: Model | None = None,
     key: NDArray[np.int64] | None = None,
     *,

@@ -1,4 +1,4 @@
-"""Coverage: the graph of records and the rows that cover them, and which pairs are matches."""
+"""The consistency graph of records and the rows that cover them, and which pairs are matches."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class MatchCounts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Matches(MatchCounts):
-    """Which rows could be whose, to an attacker who knows every record (Tassa et al. 2012, Definition 6).
+    """The matches of each record, for an attacker who knows every record (Tassa et al. 2012, Definition 6).
 
     A row is a match of a record if some perfect matching of records and covering rows pairs the two; where
     there is no perfect one, if some maximum matching does.
@@ -140,7 +140,7 @@ class Graph:
     record_type: NDArray[np.int32]
     boxes: NDArray[np.int32]
     row_type: NDArray[np.int32]
-    attributes: tuple[kernels.Intervals | Subsets, ...]
+    attributes: tuple[kernels.CodeIntervals | Subsets, ...]
 
     @classmethod
     def of(cls, codes: NDArray[np.int32], cells: NDArray[np.int32], values: Sequence[Generalized]) -> Self:
@@ -330,14 +330,14 @@ class Graph:
 
     def _apart(
         self, of_record: NDArray[np.int32], of_box: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.Intervals | Subsets, ...]]:
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.CodeIntervals | Subsets, ...]]:
         """Return records, boxes and attributes such that nothing lies in a box of another component."""
         number = np.arange(1 + max(of_record.max(initial=0), of_box.max(initial=0)), dtype=np.int32)
         # A component is one more attribute, in which every box is a single code.
         return (
             np.column_stack((self.records, of_record)),
             np.column_stack((self.boxes, of_box)),
-            (*self.attributes, kernels.Intervals(len(number), number, number)),
+            (*self.attributes, kernels.CodeIntervals(len(number), number, number)),
         )
 
 

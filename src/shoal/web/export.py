@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from shoal.commands import words
+from shoal.base.commands import words
 from shoal.models import Model, Patterned
 from shoal.release import RELEASE_FILES
 from shoal.web.state import Plan, Run
@@ -66,7 +66,7 @@ def script(plan: Plan) -> str:
             "import shoal",
             "",
             f"table = shoal.read_table({_arguments(repr(_path(plan)), _keywords(reading))})",
-            f'schema = shoal.Schema.read("{SCHEMA}")',
+            f"schema = shoal.Schema.read({SCHEMA!r})",
             f"release = shoal.anonymize({_arguments('table', 'schema', model, _keywords(plan.choices))})",
             "print(release.audit.verdict)",
             f"release.save({_arguments(repr(OUTPUT), _keywords(saving))})",

@@ -38,7 +38,7 @@ class Excerpt:
     links: tuple[tuple[int, int], ...]
 
 
-def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int, most: int = MOST) -> Excerpt:
+def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int) -> Excerpt:
     """Return an excerpt around the first released row.
 
     Parameters
@@ -49,20 +49,18 @@ def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int, most: int = 
         The row of the recoding that each released row shows. It is a random order, so its first row is one
         that chance has picked.
     k
-        Number of rows among which each record is hidden.
-    most
-        How many records and rows there are at most.
+        The minimum crowd size.
     """
     kind, links = _links(recoding, k)
     records: list[int] = []
     for start in rows:
-        if len(records) >= most:
+        if len(records) >= MOST:
             break
-        records += _around(links, int(start), set(records), most - len(records))
+        records += _around(links, int(start), set(records), MOST - len(records))
     candidates = np.concatenate([links.rows(record) for record in records])
     shown, often = np.unique(candidates, return_counts=True)
     # Of the rows around these records, those that have most of their records here.
-    shown = shown[np.argsort(-often, kind="stable")[:most]]
+    shown = shown[np.argsort(-often, kind="stable")[:MOST]]
     linked = np.array([np.isin(records, links.records(int(row))) for row in shown]).T
     across, down = _orders(linked)
     pairs = np.argwhere(linked[across][:, down])
@@ -97,29 +95,29 @@ def hiding(material: Material) -> Content:
 
 
 @dataclass(frozen=True, eq=False)
-class _Links:
+class _PossiblePairs:
     """Which records a row could belong to, and which rows a record; both ascending."""
 
     records: Callable[[int], NDArray[np.int64]]
     rows: Callable[[int], NDArray[np.int64]]
 
 
-def _links(recoding: Recoding, k: int) -> tuple[str, _Links]:
+def _links(recoding: Recoding, k: int) -> tuple[str, _PossiblePairs]:
     graph, types = recoding.graph, recoding.types
     if graph is not None:
         # The order within a row of the graph may tell for which record it was made first.
-        return "graph", _Links(
+        return "graph", _PossiblePairs(
             lambda row: np.sort(graph[row]).astype(np.int64),
             lambda record: np.flatnonzero((graph == record).any(axis=1)),
         )
     if recoding.assignment is None and np.bincount(types).min() >= k:
-        return "classes", _Links(
+        return "classes", _PossiblePairs(
             lambda row: np.flatnonzero(types == types[row]),
             lambda record: np.flatnonzero(types == types[record]),
         )
     pairs = list(zip(recoding.values, recoding.table.attributes, strict=True))
     box, n = recoding.box, len(recoding.table)
-    return "consistency", _Links(
+    return "consistency", _PossiblePairs(
         lambda row: np.flatnonzero(
             np.logical_and.reduce([v.covers(np.full(n, box[row]), a.codes) for v, a in pairs])
         ),
@@ -129,7 +127,7 @@ def _links(recoding: Recoding, k: int) -> tuple[str, _Links]:
     )
 
 
-def _around(links: _Links, start: int, known: set[int], most: int) -> list[int]:
+def _around(links: _PossiblePairs, start: int, known: set[int], most: int) -> list[int]:
     """Return records that are near a row: its own, then those of their rows, and so on."""
     found: dict[int, None] = {}
     waiting, seen = [start], {start}
