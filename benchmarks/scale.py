@@ -1,7 +1,7 @@
 """Tables cut into blocks against tables at once: loss, time and memory, by rows and by the size of blocks.
 
 Options choose what is measured now: ``--cell ROWS,BLOCK_ROWS`` a single cell (0 rows are Adult itself, 0
-block rows the table at once), ``--cores N`` on so many cores, ``--spark ROWS`` the same blocks on Spark. What
+block rows the table at once), ``--cores N`` on N cores, ``--spark ROWS`` the same blocks on Spark. What
 was measured at this commit before is not measured again, and a run in blocks that was broken off goes on.
 """
 
@@ -39,9 +39,9 @@ from shoal.engines.blocks import BLOCK_ROWS
 
 K = 10
 PIECE = 500_000
-"""So many rows of the table are made at a time."""
+"""Number of rows of the table that are made at a time."""
 SIZED = 300_000
-"""So many rows are released on one core, and with Spark, too."""
+"""Number of rows that are released on one core, and with Spark, too."""
 LOSSES = (
     *((0, size) for size in (5_000, 10_000, 20_000, 0)),
     (1_000_000, BLOCK_ROWS),

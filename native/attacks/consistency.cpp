@@ -67,7 +67,7 @@ std::vector<std::int32_t> ConsistencyGraph::boxes_around(std::int32_t record,
   return found;
 }
 
-// Counts for one thread. What a box adds to a whole stretch of records is noted at its two ends only.
+// The counts of one thread. What a box adds to a whole stretch of records is noted only at its two ends.
 class ConsistencyGraph::Counter {
  public:
   Counter(const ConsistencyGraph& graph, const std::vector<std::int64_t>& copies_before, Counts& counts,

@@ -60,7 +60,7 @@ class Forest {
     std::int32_t vertex;
     std::size_t parent;   // its place here
     std::int64_t weight;  // of the link to it
-    std::int32_t below;   // so many records in it and below it
+    std::int32_t below;   // number of records in it and below it
   };
 
   std::int32_t size() const { return seen_[0].below; }
@@ -76,11 +76,11 @@ class Forest {
     for (std::size_t i = seen_.size(); i-- > 1;) seen_[seen_[i].parent].below += seen_[i].below;
   }
 
-  // Makes two trees of the one that was looked at, each of at least k records, and returns a vertex of the
-  // one that does not have the root; -1 if that cannot be. The heaviest link goes that may. If none may,
-  // there is a vertex from which nothing leads to k records or more: what hangs on it is divided, and where
-  // the vertex itself does not go, a stand-in does that is no record. Both have k if the tree has 3k - 4 and
-  // the vertex is a record, or 3k - 2 if not.
+  // Divides the tree into two, each of at least k records, and returns a vertex of the one without the
+  // root; -1 if that is impossible. The heaviest link that may be cut is cut. If there is none, some vertex
+  // has no branch of k records or more: its branches are divided into two groups, and a stand-in that is no
+  // record replaces the vertex in the other one. Both groups have k if the tree has 3k - 4 and the vertex
+  // is a record, or 3k - 2 if not.
   std::int32_t decompose() {
     const std::int32_t all = size();
     std::size_t heaviest = 0;

@@ -1,5 +1,5 @@
-// What the compiled core offers for the adversary: which records fit which rows, in which matchings, and how
-// likely.
+// What the compiled core offers for the attacker: which rows cover which records, in which matchings, and
+// with which probability.
 
 #include <optional>
 #include <tuple>

@@ -10,8 +10,9 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kClasses = 8;  // looked at for each record
-constexpr double kPatience = 2.0;    // may cost so many times what is saved, before another record goes
+constexpr std::size_t kClasses = 8;  // tried for each record
+constexpr double kPatience =
+    2.0;  // the other class may grow by this multiple of what is saved, before a record leaves it
 
 }  // namespace
 
@@ -34,7 +35,7 @@ Classes::Classes(std::span<const std::int32_t> codes, const std::vector<Attribut
 }
 
 std::int64_t Classes::sweep() {
-  // Records that are looked at together lie in classes far apart, so that a change seldom concerns another.
+  // Records of a batch are in classes far apart, so that one change seldom affects another.
   std::int64_t made = 0;
   const auto finder = [&] {
     return [&, nearby = UnionTree::Nearby{}](std::int32_t record) mutable {
@@ -131,7 +132,7 @@ Classes::Change Classes::best_change(std::int32_t record, UnionTree::Nearby& nea
   const std::int32_t* own = codes(record);
   const auto size = [&](std::int32_t number) { return static_cast<double>(members_[at(number)].size()); };
   const double without = growth(from, own, nullptr);
-  // What its class saves if it goes, and each member if another one comes in its place.
+  // What its class saves if it leaves, and if another record takes the place of each member.
   const double whole = members_[at(from)].size() > k_ ? costs_[at(from)] - (size(from) - 1.0) * without : 0.0;
   const double each = -without;
   Change best{0.0, -1, -1};
@@ -147,7 +148,7 @@ Classes::Change Classes::best_change(std::int32_t record, UnionTree::Nearby& nea
     if (each <= kWorthwhile) continue;
     for (const std::int32_t other : members_[at(to)]) {
       const double here = size(from) * growth(from, own, codes(other));
-      if (here >= best.change) continue;  // the other class can hardly gain by a record that came from afar
+      if (here >= best.change) continue;  // a distant record hardly helps the other class
       const double change = here + size(to) * growth(to, codes(other), own);
       if (change < best.change) best = {change, to, other};
     }
@@ -155,7 +156,7 @@ Classes::Change Classes::best_change(std::int32_t record, UnionTree::Nearby& nea
   return best;
 }
 
-// Takes a record from its class to another one; both have to be renewed then.
+// Moves a record from its class to another one; both have to be updated afterwards.
 void Classes::move(std::int32_t record, std::int32_t to) {
   auto& mates = members_[at(class_of_[at(record)])];
   mates.erase(std::find(mates.begin(), mates.end(), record));

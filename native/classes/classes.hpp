@@ -1,4 +1,4 @@
-// Classes of at least k records, and moves between them that lower what they lose.
+// Classes of at least k records, and moves between them that lower their cost.
 //
 // Example: ages 20, 21, 40 | 22, 41, 42 in two classes of k = 3; each class costs 0.2 for each of its
 // records.
@@ -20,25 +20,25 @@ namespace shoal {
 class Classes {
  public:
   // `codes` is row-major, records x attributes; `class_of` numbers the classes 0, 1, 2, ... Near classes
-  // should have near numbers: the search leaves out what lies together in the wrong place.
+  // should have near numbers, so that the search can skip most of them.
   Classes(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
           std::vector<std::int32_t> class_of, std::int32_t k);
 
   // Goes once through all records. Each may move to another class, if its own has more than k, or change
-  // places with a record there, whichever saves most. It looks at the few classes that fit it best, if they
-  // could take it in for no more than twice what its own saves. On all cores; returns how many did, and each
-  // lowered the cost.
+  // places with a record there, whichever saves most. It tries the few classes that fit it best, if they
+  // can take it in for no more than twice what its own saves. On all cores; returns the number of changes,
+  // each of which lowered the cost.
   std::int64_t sweep();
 
-  // Each record takes the place of the next one, in another class, and the last that of the first; by how
-  // much that changes the cost was found before.
+  // Each record takes the place of the next one, in another class, and the last that of the first; `change`
+  // is the change of the cost, computed before.
   void rotate(std::span<const std::int32_t> records, double change);
 
-  // By how much the cost of a class grows if one record goes and another comes; either may be null.
+  // The change of the cost of a class if one record leaves and another joins; either may be null.
   double growth(std::int32_t number, const std::int32_t* out, const std::int32_t* in) const;
 
-  // A number for what a class shows if one record goes and another comes, or neither; classes that show the
-  // same have the same, others hardly ever.
+  // A hash of what a class shows if one record leaves and another joins, or neither; classes that show the
+  // same have the same hash, others almost never.
   std::uint64_t shown(std::int32_t number, const std::int32_t* out = nullptr,
                       const std::int32_t* in = nullptr) const;
 

@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kShared = 4096;
 
 // After this many cuts in a row only even ones are considered, in a tree between the children of the common
-// ancestor. The cheapest cut may take off a handful of records each time, for instance one value after the
-// other below a flat root: n / k cuts, each of which looks at up to n records.
+// ancestor. The cheapest cut may split off a handful of records each time, for instance one value after the
+// other below a flat root: n / k cuts, each of which examines up to n records.
 constexpr std::int32_t kPatience = 64;
 
 struct Node {
@@ -83,7 +83,7 @@ class Box {
     ++count_;
   }
 
-  // What its records lose when they all show this box.
+  // The cost of its records if they all show this box.
   double loss() const {
     double cost = 0.0;
     for (std::size_t a = 0; a < attributes_.size(); ++a) {
@@ -189,7 +189,7 @@ class Worker {
 
  private:
   // Puts the records of the left side first and returns where the right side begins, or -1 if no cut
-  // leaves both sides what they need. Of the cuts it considers, it takes the one that loses least.
+  // satisfies both sides. Of the cuts it considers, it takes the one with the least cost.
   std::int64_t cut(Node node) {
     if (node.count() < 2 * problem_.k) return -1;
     std::vector<Cut> cuts;
@@ -325,7 +325,7 @@ class Worker {
       cuts.push_back({a, halfway, half - left_count[halfway], 0.0});
   }
 
-  // Finds out before which codes the attribute may be cut, so that both sides have what they need.
+  // Finds the codes before which the attribute may be cut, so that both sides satisfy the requirements.
   void find_allowed(Node node, std::size_t a) {
     const auto& codes = in_order_[a].codes;
     const auto& left_count = in_order_[a].left_count;

@@ -1,4 +1,7 @@
-// Mondrian: cutting a table into classes of neighbouring records, each with at least k of them.
+// Mondrian: cuts a table into classes of neighbouring records, each with at least k of them.
+//
+// Example: the ages 20, 21, 40 and 41 and k = 2 are cut between 21 and 40. Neither side can be cut again,
+// so the classes are 0, 0, 1, 1.
 #pragma once
 
 #include <cstdint>

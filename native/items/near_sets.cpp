@@ -14,7 +14,7 @@ constexpr std::size_t kGrain = 64;  // sets that one thread takes at a time
 
 using Found = std::pair<std::int32_t, std::int32_t>;  // distance, set
 
-// The nearest sets among those that are shown to it. Each thread needs its own.
+// The nearest sets among those that are offered. Each thread needs its own.
 class Nearest {
  public:
   Nearest(const PackedSets& sets, std::size_t count)
@@ -66,7 +66,7 @@ std::pair<std::vector<std::int32_t>, std::vector<std::size_t>> turned(const std:
   const std::size_t n = nearest.size() / count;
   std::vector<std::int32_t> whose(nearest.size());
   std::vector<std::size_t> filled(n, 0);
-  for (std::size_t rank = 0; rank < count; ++rank)  // nearest first, they say most
+  for (std::size_t rank = 0; rank < count; ++rank)  // nearest first, as they help most
     for (std::size_t set = 0; set < n; ++set) {
       const std::size_t other = at(nearest[set * count + rank].second);
       if (filled[other] < count) whose[other * count + filled[other]++] = static_cast<std::int32_t>(set);

@@ -13,8 +13,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::int64_t kPartners = 2000;  // so many partners are looked at for one record
-constexpr std::size_t kMoves = 8;         // so many moves are compared
+constexpr std::int64_t kPartners = 2000;  // the maximum number of partners to try for one record
+constexpr std::size_t kMoves = 8;         // the number of moves to compare
 
 std::vector<std::int32_t> only_in(const std::vector<std::int32_t>& these,
                                   const std::vector<std::int32_t>& not_these) {
@@ -98,7 +98,7 @@ void Diversification::renew(std::int32_t type) {
   misses_[at(type)] = miss(type, kNobody, kNobody);
 }
 
-// By how much less these types miss what is asked after a change of one row that covers them.
+// The total by which these types come closer to the requirement after a change of one row that covers them.
 double Diversification::gain(const std::vector<std::int32_t>& types, std::int32_t without,
                              std::int32_t with) const {
   double sum = 0.0;
@@ -106,7 +106,7 @@ double Diversification::gain(const std::vector<std::int32_t>& types, std::int32_
   return sum;
 }
 
-// Holds the cost of a move against what it mends around everybody.
+// Compares the cost of a move with what it mends around all records.
 void Diversification::weigh(Move& move) {
   const std::int32_t carried = record_of_[at(move.row)];
   const auto before = types_in(move.row);
@@ -211,8 +211,8 @@ std::int64_t Diversification::widen() {
 bool Diversification::widen_for(std::int32_t type) {
   auto moves = moves_for(type);
   if (moves.empty()) return false;
-  // What is mended around this record decides which moves are considered, what is mended or spoiled around
-  // all of them which one is made; if each spoils more than it mends, the first of them.
+  // What is mended around this record decides which moves are considered; what is mended or spoiled around
+  // all records decides which one is made. If each spoils more than it mends, the first one is made.
   for (Move& move : moves) weigh(move);
   const Move best = *std::min_element(moves.begin(), moves.end());
   grow(best.row, best.record);
@@ -249,11 +249,11 @@ std::vector<Diversification::Move> Diversification::moves_for(std::int32_t type)
   visit_partners(type, around, [&](std::int32_t row, const auto&, std::int32_t other, double mended) {
     const std::int32_t record = record_of_[at(row)];
     const double cost = tree_.extra_cost(other, tree_.codes(record));
-    // What costs nothing was left alone for a reason: it harms others.
+    // Moves at no cost were left out because they harm others.
     if (cost > 0.0 && width_[at(other)] < widest_) propose(cost, mended, other, record, row);
     return true;
   });
-  if (moves.empty())  // none of the narrow rows mends anything: any row, as all together do
+  if (moves.empty())  // no narrow row mends anything: take any row, since all rows together do
     for (const auto& [cost, row] : tree_.nearest_boxes(place, kMoves, outside, search_))
       moves.push_back({cost, cost, row, place});
   std::sort(moves.begin(), moves.end());

@@ -16,11 +16,11 @@ namespace shoal {
 namespace {
 
 constexpr std::size_t kPart = 4096;  // rows
-constexpr int kExchanges = 64;       // other rows looked at to exchange one record
-constexpr int kLooks = 48;           // other rows looked at to find records that a row might take
+constexpr int kExchanges = 64;       // other rows tried for the exchange of one record
+constexpr int kLooks = 48;           // other rows searched for records that a row might take
 constexpr std::size_t kOffers = 12;  // the best of them
 
-// Every row in turn gives away its members, dearest first.
+// Every row in turn gives away its members, the most expensive first.
 class Exchanges {
  public:
   Exchanges(Neighbourhood& here, QuickRandom& random) : here_(here), random_(random) {}
@@ -53,7 +53,7 @@ class Exchanges {
       const std::int32_t record =
           here_.member(here_.near(row, random_), random_.below(static_cast<std::uint32_t>(degree)));
       const double mine = here_.change(row, slot, record);
-      if (mine >= 0.0 || here_.has(row, record)) continue;  // who can gain by a record that came from afar?
+      if (mine >= 0.0 || here_.has(row, record)) continue;  // a distant record hardly helps
       for (const std::int32_t place : here_.places_of(record)) {
         const std::int32_t other = place / degree;
         const auto other_slot = at(place % degree);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kHidden = -1.0;  // a limit that no cost is below
 
-// What it costs in addition to stretch an interval to a code.
+// The extra cost to stretch an interval to a code.
 double stretch_cost(const Attribute& attribute, Cell interval, std::int32_t code) {
   const std::int32_t low = interval.low(), high = interval.high();
   if (low <= code && code <= high) return 0.0;
@@ -114,7 +114,7 @@ double BoxTree::reach(std::int32_t node, const std::int32_t* record, double enou
   return sum;
 }
 
-// A lower bound of what it costs a box to take in any record below a node.
+// A lower bound of the cost for a box to take in any record below a node.
 double BoxTree::reach_records(std::int32_t node, std::int32_t box, double enough) const {
   const std::size_t d = attributes_.size();
   const Cell* below = records_below(node);
@@ -131,7 +131,7 @@ double BoxTree::reach_records(std::int32_t node, std::int32_t box, double enough
   return sum;
 }
 
-// Whether these cells, of a box or of a union of boxes, leave it possible that a record is covered.
+// Whether a record may be covered by these cells, of a box or of a union of boxes.
 bool BoxTree::may_cover(const Cell* cells, const std::int32_t* record) const {
   for (std::size_t a = 0; a < attributes_.size(); ++a) {
     const auto& attribute = attributes_[a];

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, listing
@@ -87,7 +88,7 @@ class Table:
     @classmethod
     def encode(
         cls,
-        frame: Any,
+        frame: IntoDataFrame,
         schema: Schema,
         *,
         domains: Mapping[str, Domain] | None = None,

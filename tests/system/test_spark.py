@@ -76,10 +76,10 @@ def released(folder: Path) -> pl.DataFrame:
 
 
 def check(frame: pl.DataFrame, folder: Path, model: Model, schema: Schema = SCHEMA) -> pl.DataFrame:
-    """Check that a release has everybody once, and keeps its promise as a whole; return it."""
+    """Check that a release has every record once, and keeps its guarantee as a whole; return it."""
     release = released(folder)
     assert "name" not in release.columns
-    # The column that is carried along tells that nobody is lost or doubled.
+    # The column that is carried along tells that no record is lost or doubled.
     assert sorted(release["row"]) == sorted(frame["row"])
     found = shoal.audit(frame, release, schema.completed(frame.columns), model)
     assert found.holds, found.verdict

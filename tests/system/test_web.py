@@ -200,7 +200,7 @@ def test_cancel_and_a_closed_tab_end_the_work(browser: Browser, server: Server, 
     assert len(server.workers()) == 1
     first = browser.driver.current_window_handle
     browser.driver.switch_to.new_window("tab")
-    other = Visitor(browser, server)  # somebody else at the same time
+    other = Visitor(browser, server)  # another user at the same time
     other.upload(folder / "patients.csv")
     other.use_columns()
     other.make(k=3)

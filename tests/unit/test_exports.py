@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import shoal
 
 
@@ -9,6 +11,9 @@ def test_all_names_are_there_once() -> None:
     assert len(set(shoal.__all__)) == len(shoal.__all__)
     for name in shoal.__all__:
         assert getattr(shoal, name) is not None
+        assert name in dir(shoal)
+    with pytest.raises(AttributeError, match="no attribute 'anonymise'"):
+        _ = shoal.anonymise
 
 
 def test_audit_is_the_function_although_a_room_has_that_name() -> None:

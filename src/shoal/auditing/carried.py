@@ -1,4 +1,4 @@
-"""What the columns that are carried along could tell: unique values, copies, and what follows from them."""
+"""Columns beside the quasi-identifiers that could identify records: unique values, copies, dependencies."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Carried:
     column
         Its name.
     own_values
-        The share of the rows that have a value that no other row has, if that is too large; else None.
+        The share of the rows that have a value that no other row has, if that is too large; otherwise None.
     repeats
         The identifiers and quasi-identifiers of the original whose values it repeats.
     gives_away
@@ -63,7 +63,7 @@ class Carried:
 
     @property
     def warning(self) -> str:
-        """What it could tell, in plain words and without any value."""
+        """What it could reveal, in plain words and without any value."""
         reasons = []
         if self.repeats:
             reasons.append(f"it repeats the {' and the '.join(self.repeats)}")
@@ -195,7 +195,7 @@ class _Original:
         return self._coded[name]
 
     def _others(self, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[tuple[str, str]]:
-        """Yield the name of each column that must not be told, and what to call it."""
+        """Yield the name of each column that must stay hidden, and what to call it."""
         for name in self._identifiers:
             yield name, f"identifier {name!r}"
         for attribute, _ in hidden:
@@ -233,7 +233,7 @@ class _Original:
                 yield words
 
     def found_in(self, cells: pl.Series, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[str]:
-        """Yield what a column repeats that only the release has, so that nobody knows whose its values are.
+        """Yield what a column repeats that only the release has, so that its values have no known records.
 
         All values of a column must be there, each as often. A quasi-identifier must be covered, too.
         """

@@ -27,7 +27,7 @@ from shoal.engines.disk_blocks import PART, DiskBlocks
 from shoal.engines.domains import Reference, Reservoir, Summary, reference, summarize
 from shoal.engines.joining import Check, join
 from shoal.engines.workspace import PLAN, emptied, write_whole
-from shoal.files.streams import Source
+from shoal.files.streams import StreamedTable
 from shoal.methods import Progress
 from shoal.release import Certificate, Format, into, sha256, write_documents
 
@@ -36,7 +36,7 @@ BUFFERED = 500_000
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Division:
     """How a table is divided.
 
     Parameters
@@ -80,7 +80,7 @@ class DiskRun:
     """
 
     def __init__(
-        self, call: Call, source: Source, form: Format, folder: Path, jobs: int, progress: Progress
+        self, call: Call, source: StreamedTable, form: Format, folder: Path, jobs: int, progress: Progress
     ) -> None:
         self.call, self.source, self.form = call, source, form
         self.folder, self.jobs, self.progress = folder, jobs, progress
@@ -117,12 +117,12 @@ class DiskRun:
         write_documents(certificate.report(), into(staging))
         return certificate
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> Division:
         """Divide the table into its blocks, unless an earlier run did, and return how."""
         file = self.folder / PLAN
         if file.exists():
             with file.open("rb") as opened:
-                known: Plan = pickle.load(opened)
+                known: Division = pickle.load(opened)
             return known
         summary, sample, columns = self._summarized()
         agreed = reference(summary, self.schema)
@@ -130,7 +130,7 @@ class DiskRun:
         counts = self._divided(agreed, tree, summary.rows)
         task = Task(self.call, agreed, self.form)
         self.blocks.prepare(task, tree.units(counts, self.call.least))
-        plan = Plan(summary, columns, task, tree, counts)
+        plan = Division(summary, columns, task, tree, counts)
         write_whole(file, pickle.dumps(plan))
         return plan
 

@@ -6,6 +6,8 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from narwhals.stable.v2.typing import IntoDataFrameT
+
 from shoal.auditing.rules import rule_for
 from shoal.base.randomness import Randomness, checked_seed
 from shoal.methods import Circumstances, Progress, method_for, require_options, silent
@@ -16,7 +18,7 @@ from shoal.table import Table
 
 
 def anonymize(
-    frame: Any,
+    frame: IntoDataFrameT,
     schema: Schema,
     model: Model,
     *,
@@ -24,17 +26,15 @@ def anonymize(
     seed: int | None = None,
     progress: Progress = silent,
     **options: Any,
-) -> Release:
+) -> Release[IntoDataFrameT]:
     """Make a release of a table that keeps a guarantee.
 
     Parameters
     ----------
     frame
         The table: any frame that narwhals supports (pandas, Polars, PyArrow, ...).
-    schema
-        The roles and kinds of its columns.
-    model
-        The privacy model.
+    schema, model
+        The roles and kinds of its columns, and the privacy model.
     method
         Name of the method; the model's default if omitted.
     seed
@@ -47,7 +47,7 @@ def anonymize(
     Returns
     -------
     Release
-        A release that passed its audit.
+        A release that passed its audit; its `table` is a frame of the same type.
 
     Raises
     ------

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Subsets
 from shoal.kernels import _native
-from shoal.kernels.geometry import Geometry, specs
-from shoal.kernels.graphs import Walked
+from shoal.kernels.assignments import Walked
+from shoal.kernels.geometry import Geometry
 from shoal.kernels.itemsets import spec_of
 
 
@@ -42,7 +42,7 @@ class Agglomeration:
         counts: Sequence[NDArray[np.integer[Any]]] = (),
     ) -> None:
         self._agglomeration = _native.Agglomeration(
-            codes, copies.astype(np.int32), specs(attributes), _floats(counts), k
+            codes, copies.astype(np.int32), attributes, _floats(counts), k
         )
 
     def advance(self, pairs: int) -> int:
@@ -78,7 +78,7 @@ def forest(
         The class of each copy of the first record, then of the second, ... Classes have k to
         max(2k - 1, 3k - 5) records, or rarely up to 3k - 3.
     """
-    return _native.forest(codes, copies.astype(np.int32), specs(attributes), _floats(counts), k)
+    return _native.forest(codes, copies.astype(np.int32), attributes, _floats(counts), k)
 
 
 def unify(
@@ -114,7 +114,7 @@ def unify(
     NDArray
         The class of each record, numbered 0, 1, 2, ...; all are one class if nothing less is diverse.
     """
-    return _native.unify(codes, class_of, specs(attributes), _floats(counts), sensitive, diversity, weight)
+    return _native.unify(codes, class_of, attributes, _floats(counts), sensitive, diversity, weight)
 
 
 def greedy_extraction(

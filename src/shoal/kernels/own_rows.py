@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import _native
-from shoal.kernels.geometry import Geometry, specs
+from shoal.kernels.geometry import Geometry
 
 
 class OwnRows:
@@ -41,7 +41,7 @@ class OwnRows:
     ) -> None:
         without = np.empty(0, np.int32) if withheld is None else withheld.astype(np.int32)
         # Rows that have once been drawn at random may have to be made larger by one record.
-        self._rows = _native.OwnRows(codes, specs(attributes), entropies, without, room + 1)
+        self._rows = _native.OwnRows(codes, attributes, entropies, without, room + 1)
         self._order = self._rows.order()
         self._place = np.empty_like(self._order)
         self._place[self._order] = np.arange(len(self._order), dtype=np.int32)

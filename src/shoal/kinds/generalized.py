@@ -16,7 +16,7 @@ from shoal.kinds.domain import Codes, Domain
 
 if TYPE_CHECKING:
     from shoal.base.ragged import Subsets
-    from shoal.kernels import Intervals
+    from shoal.kernels import CodeIntervals
     from shoal.kinds.items import Worlds
 
 
@@ -69,7 +69,7 @@ class Generalized(ABC):
         return [(self.typed() if typed else pl.Series(self.texts(), dtype=pl.String)).rename(name)]
 
     @abstractmethod
-    def for_kernel(self) -> Intervals | Subsets:
+    def for_kernel(self) -> CodeIntervals | Subsets:
         """Return each as a set of codes, as the kernels of the consistency graph take it."""
 
     def sizes_within(self, first: int, last: int) -> NDArray[np.int64]:
@@ -184,7 +184,7 @@ class Cells(Generalized):
     def expected(self, often: NDArray[np.float64]) -> NDArray[np.float64] | None:
         return self.distinct.expected(np.bincount(self.shown, often, len(self.distinct)).astype(np.float64))
 
-    def for_kernel(self) -> Intervals | Subsets:
+    def for_kernel(self) -> CodeIntervals | Subsets:
         raise InternalError("the consistency graph does not know suppressed cells")
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists
 from shoal.errors import InputError, Reason
-from shoal.kernels import RANGE, Geometry, Intervals
+from shoal.kernels import RANGE, CodeIntervals, Geometry
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain, sum_of_powers
@@ -269,8 +269,8 @@ class Ranges(Generalized):
         missing = pl.Series((self.low == self.domain.missing) & (self.low == self.high))
         return pl.select(pl.when(~missing).then(bounds)).to_series().rename(values.name)
 
-    def for_kernel(self) -> Intervals:
-        return Intervals(len(self.domain), self.low, self.high)
+    def for_kernel(self) -> CodeIntervals:
+        return CodeIntervals(len(self.domain), self.low, self.high)
 
     def sizes_within(self, first: int, last: int) -> NDArray[np.int64]:
         possible = np.ones(len(self.domain), np.bool_)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists
 from shoal.errors import InputError
-from shoal.kernels import TREE, Geometry, Intervals
+from shoal.kernels import TREE, CodeIntervals, Geometry
 from shoal.kinds import notation
 from shoal.kinds.domain import Attribute, Codes, Domain, copied_items, sum_of_powers
 from shoal.kinds.generalized import (
@@ -194,8 +194,8 @@ class Nodes(Generalized):
     def typed(self) -> pl.Series:
         return pl.Series(self.domain.values.name, self.texts(), dtype=pl.String)
 
-    def for_kernel(self) -> Intervals:
-        return Intervals(len(self.domain), self.low, self.high)
+    def for_kernel(self) -> CodeIntervals:
+        return CodeIntervals(len(self.domain), self.low, self.high)
 
     def sizes_within(self, first: int, last: int) -> NDArray[np.int64]:
         return sizes_of_intervals(self.low, self.high, self.domain.possible, first, last)

@@ -1,4 +1,4 @@
-"""Equal records: a row that grew around a copy of a record takes it in for nothing."""
+"""Equal records: a row that covers a copy of a record takes it in at no cost."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Whether a table can keep a promise at all; the whole table as one class is the most any method can do.
+"""Whether a table can keep a guarantee at all: the table as one class is the most that any method can do.
 
-Of sensitive values that is so because each promise is about the release as a whole, too.
+For sensitive values this holds because each guarantee applies to the release as a whole, too.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from shoal.table import Table
 
 
 def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] | None = None) -> None:
-    """Refuse a promise that no release of this table can keep.
+    """Refuse a guarantee that no release of this table can keep.
 
     Parameters
     ----------
     table, model
-        The table and the promise.
+        The table and the guarantee.
     kept
-        The records that are going to have a row; all by default.
+        The records that will have a row; all by default.
 
     Raises
     ------
     InputError
-        If k is larger than the table, or diversity is promised without a sensitive column.
+        If k is larger than the table, or the model has diversity but the table no sensitive column.
     InfeasibleError
-        If a sensitive column is less diverse than promised even in the table as a whole; the message names
-        the largest value that is possible.
+        If a sensitive column is less diverse than the model asks even in the table as a whole; the message
+        names the largest achievable value.
     """
     require_rows(table, model, kept)
     if model.diversity is not None:
@@ -42,10 +42,10 @@ def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] 
 
 
 def require_sensitive(table: Table) -> None:
-    """Refuse a promise about sensitive columns where there is none."""
+    """Refuse a guarantee about sensitive columns if there is none."""
     if not table.sensitive:
         raise InputError(
-            "l, p and entropy_l are promises about sensitive columns, but none is named; name the "
+            "l, p and entropy_l are guarantees about sensitive columns, but none is named; name the "
             "sensitive columns",
             reason=Reason.NO_SENSITIVE,
             parameter="sensitive",
@@ -53,9 +53,9 @@ def require_sensitive(table: Table) -> None:
 
 
 def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None = None) -> None:
-    """Refuse a k that is larger than the table, or than what is kept of it.
+    """Refuse a k that is larger than the number of records that are kept.
 
-    With `KOne` only records count, and those that are withheld do: a row covers them, too.
+    With `KOne`, withheld records count as well: rows cover them.
     """
     rows = len(table) if kept is None else len(kept)
     if rows == 0 < len(table):
@@ -93,7 +93,7 @@ def rounded_down(level: float) -> float:
 
 
 def largest_diversity(codes: NDArray[np.int32]) -> dict[str, float]:
-    """Return the largest `l`, `p` and `entropy_l` that a release can promise of records with these values."""
+    """Return the largest `l`, `p` and `entropy_l` that are achievable for records with these values."""
     shares = np.bincount(codes) / len(codes)
     shares = shares[shares > 0]
     entropy = -float((shares * np.log(shares)).sum())

@@ -27,7 +27,7 @@ def mondrian(
 ) -> Recoding:
     """Return classes of neighbouring records, found by recursive cuts.
 
-    The top-down algorithm of Section 4, but with the cut that loses least in all attributes together, among
+    The top-down algorithm, but with the cut that loses least in all attributes together, among
     the best and the most even cut of each attribute. Both sides must have at least k records and be as
     diverse as the model asks. Each class shows its closure, not the region it was cut from. Deterministic.
     O(attributes^2 x n log n) unless most cuts are lopsided.

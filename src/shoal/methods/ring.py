@@ -27,19 +27,20 @@ def ring(
     effort: Effort = "balanced",
     whole: Annotated[bool, Option("One ring through all records instead of several.")] = False,
 ) -> Recoding:
-    """Return rows that cover k neighbours each, on rings through records that are much alike.
+    """Return rows that cover k neighbours each, on rings through similar records.
 
-    The records are put into a cyclic order in which any k neighbours cost little together, and divided into
-    classes, as the method `chain` does it; each class is a ring of its own. Without exchanges the result is
-    the same for every order of the rows. About O(n log n + k n), O(n) memory besides the graph.
+    The records are put into a cyclic order in which any k neighbours cost little together (Wong, Mamoulis and
+    Cheung 2010), and divided into classes as by the method `chain`; each class is a ring. Without
+    exchanges the result is the same for every order of the rows. About O(n log n + k n), O(n) memory besides
+    the graph.
 
     Parameters
     ----------
     table, model, circumstances
         As for every method.
     effort
-        ``fast`` (the rings alone), ``balanced`` or ``best``. With these records move between the rings, then
-        rows exchange records, as long as that pays.
+        ``fast`` (the rings alone), ``balanced`` or ``best``: records move between the rings, then rows
+        exchange records, while this reduces the loss.
     whole
         Whether one ring leads through all records, as in the paper (default: no). It loses more.
     """
@@ -61,9 +62,9 @@ def ring_graph(order: NDArray[np.int64], classes: NDArray[np.int32], k: int) -> 
     order
         The records in their cyclic order.
     classes
-        The class of each, as they stand there; all have at least k records.
+        The class of each record, in that order; all have at least k records.
     k
-        How many records a row covers.
+        Number of records that a row covers.
     """
     n = len(order)
     by_class = np.argsort(classes, kind="stable")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NORMS = {"l1": 1.0, "l2": 2.0, "linf": float("inf")}
 """The exponents of the norms that join the distances of several columns."""
 DISTANCES = ("absolute", "equality", "tree", *NORMS, "least")
-"""How far apart sensitive values can be said to be, by name."""
+"""The names of the distances between sensitive values."""
 
 
 @dataclass(frozen=True, kw_only=True)

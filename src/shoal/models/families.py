@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from shoal.errors import InputError, Reason
-from shoal.models.diversity import NO_DIVERSITY, Diversity
+from shoal.models.diversity import NO_DIVERSITY, RequiredDiversity
 from shoal.models.model import Model, parameter, uncuttable
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ class DiverseModel(CrowdModel):
     )
 
     @property
-    def diversity(self) -> Diversity | None:
+    def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
-        asked = Diversity(self.l, self.p, self.entropy_l)
+        asked = RequiredDiversity(self.l, self.p, self.entropy_l)
         return None if asked == NO_DIVERSITY else asked
 
     def blocks_must_not_overlap(self, schema: Schema) -> bool:

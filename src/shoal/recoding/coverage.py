@@ -88,7 +88,7 @@ class MatchCounts:
 class Matches(MatchCounts):
     """The matches of each record, for an attacker who knows every record (Tassa et al. 2012, Definition 6).
 
-    A row is a match of a record if some perfect matching of records and consistent rows pairs the two; where
+    A row is a match of a record if some perfect matching of records and covering rows pairs the two; where
     there is no perfect one, if some maximum matching does.
 
     Parameters
@@ -96,8 +96,8 @@ class Matches(MatchCounts):
     matched
         A maximum matching: the row of each record, or -1.
     component_of_record, component_of_row
-        Components 0, 1, 2, ... A row is a match of a record if and only if the two are consistent and in the
-        same one. A record is consistent with no row of a component that has a lower number than its own.
+        Components 0, 1, 2, ... A row is a match of a record if and only if it covers it and both are in the
+        same one. No row of a component covers a record of a component with a higher number.
     """
 
     matched: NDArray[np.int64]
@@ -118,7 +118,7 @@ class Matches(MatchCounts):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """The consistency graph of a table and a release: an edge wherever a row covers a record.
+    """The coverage graph of a table and a release: an edge wherever a row covers a record.
 
     Equal records have the same neighbours, and so have equal rows: the graph knows only their types.
 
@@ -140,7 +140,7 @@ class Graph:
     record_type: NDArray[np.int32]
     boxes: NDArray[np.int32]
     row_type: NDArray[np.int32]
-    attributes: tuple[kernels.Intervals | Subsets, ...]
+    attributes: tuple[kernels.CodeIntervals | Subsets, ...]
 
     @classmethod
     def of(cls, codes: NDArray[np.int32], cells: NDArray[np.int32], values: Sequence[Generalized]) -> Self:
@@ -167,7 +167,7 @@ class Graph:
         return cls.of(recoding.table.codes, cells, recoding.values)
 
     def degrees(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return with how many rows each record, and with how many records each row is consistent."""
+        """Return how many rows cover each record, and how many records each row covers."""
         rows, records = self._kernel.count()
         return rows[self.record_type], records[self.row_type]
 
@@ -183,7 +183,7 @@ class Graph:
         size
             How many labels there are.
         matches
-            The matches of this graph, if only those count, and not all consistent rows.
+            The matches of this graph, if only those count, and not all covering rows.
         """
         records, boxes, attributes = self.records, self.boxes, self.attributes
         if matches is not None:
@@ -200,7 +200,7 @@ class Graph:
         )
 
     def crowds(self, types: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return the types of row that are consistent with each of some types of record.
+        """Return the types of row that cover each of some types of record.
 
         Parameters
         ----------
@@ -330,20 +330,20 @@ class Graph:
 
     def _apart(
         self, of_record: NDArray[np.int32], of_box: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.Intervals | Subsets, ...]]:
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.CodeIntervals | Subsets, ...]]:
         """Return records, boxes and attributes such that nothing lies in a box of another component."""
         number = np.arange(1 + max(of_record.max(initial=0), of_box.max(initial=0)), dtype=np.int32)
         # A component is one more attribute, in which every box is a single code.
         return (
             np.column_stack((self.records, of_record)),
             np.column_stack((self.boxes, of_box)),
-            (*self.attributes, kernels.Intervals(len(number), number, number)),
+            (*self.attributes, kernels.CodeIntervals(len(number), number, number)),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """The part of a consistency graph that lies within some components.
+    """The part of a coverage graph that lies within some components.
 
     Parameters
     ----------

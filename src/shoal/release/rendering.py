@@ -48,7 +48,7 @@ def published(
 
 
 def for_file(frame: Any, *, nested: bool) -> pl.DataFrame:
-    """Return a frame of any flavour as it stands in a file.
+    """Return a frame of any library as a file contains it.
 
     Parameters
     ----------

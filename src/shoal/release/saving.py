@@ -1,4 +1,4 @@
-"""The files of a release: which there are, what stands beside the released table, and the secret key."""
+"""The files of a release: their names, the documents beside the released table, and the secret key."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def sha256(file: Path) -> str:
 
 
 def write_documents(report: Report, write: Callable[[str, str], object]) -> None:
-    """Write what stands beside the released table: the report as a page and as data, and the certificate.
+    """Write the documents beside the released table: the report as a page and as data, and the certificate.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def write_documents(report: Report, write: Callable[[str, str], object]) -> None
 
 
 def into(folder: Path) -> Callable[[str, str], object]:
-    """Return what writes a text to a file in a folder."""
+    """Return a function that writes a text to a file of a given name in a folder."""
     return lambda name, text: (folder / name).write_text(text, encoding="utf-8")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.base.fresh_columns import readable
 from shoal.errors import InputError, Reason
@@ -14,7 +15,7 @@ from shoal.kinds.kind import Kind
 from shoal.schema.column import Role
 
 
-def as_frame(frame: Any) -> nw.DataFrame[Any]:
+def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
     """Return a frame of any supported library as a narwhals frame.
 
     Raises

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import narwhals.stable.v2 as nw
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrameT
 
 from shoal.errors import InputError, Reason, unknown_column
 from shoal.kinds.encoding import same_flavour, to_polars
 from shoal.schema import as_frame
 
 
-def collect_items(frame: Any, record: str, item: str) -> Any:
+def collect_items(frame: IntoDataFrameT, record: str, item: str) -> IntoDataFrameT:
     """Return a table with one row for each record, from one with a row for each of its items.
 
     Parameters
@@ -71,4 +70,7 @@ def collect_items(frame: Any, record: str, item: str) -> Any:
     items = pl.col(item).drop_nulls()
     wide = grouped.agg(*(pl.col(name).first() for name in others), items)
     collected = wide.select(name for name in table.columns if name != record)
-    return same_flavour(collected.get_columns(), nw.from_native(frame, eager_only=True)).to_native()
+    result: IntoDataFrameT = same_flavour(
+        collected.get_columns(), nw.from_native(frame, eager_only=True)
+    ).to_native()
+    return result

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.base.markup import table_html
 from shoal.errors import InputError, Reason, listing, unknown_column
@@ -126,7 +127,7 @@ class Schema:
     @classmethod
     def infer(
         cls,
-        frame: Any,
+        frame: IntoDataFrame,
         *,
         quasi: Collection[str] = (),
         sensitive: Collection[str] = (),

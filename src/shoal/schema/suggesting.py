@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.errors import InputError, unknown_column
 from shoal.kinds.encoding import to_polars
@@ -52,7 +53,7 @@ class Suggestion:
     unique_share: float
 
 
-def suggest(frame: Any) -> tuple[Suggestion, ...]:
+def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
     """Suggest a role and a kind for each column of any eager frame that narwhals supports.
 
     Suggestions follow from names and values. Takes O(records x columns) expected, plus O(records) for each
@@ -71,7 +72,7 @@ def suggest(frame: Any) -> tuple[Suggestion, ...]:
     )
 
 
-def warnings(frame: Any, schema: Schema) -> list[str]:
+def warnings(frame: IntoDataFrame, schema: Schema) -> list[str]:
     """Return one line for each column that would be released unchanged although it looks identifying.
 
     A line gives the reason and what to do, without any value of the table. Columns that the schema does not
@@ -107,7 +108,7 @@ _ADVICE = {
 }
 
 
-class _Rule(NamedTuple):
+class _Hint(NamedTuple):
     role: Role
     meaning: str
     codes: float  # up to how many different numbers are codes, not quantities
@@ -120,61 +121,61 @@ _ANY = float("inf")
 # The last match in a name counts: a "patient age" is an age.
 # fmt: off
 _RULES = (
-    _Rule(_I, "a person's name", 0, """surname firstname lastname fullname username first-name last-name
+    _Hint(_I, "a person's name", 0, """surname firstname lastname fullname username first-name last-name
         full-name given-name family-name maiden-name user-name vorname nachname geburtsname prenom
         apellido"""),
-    _Rule(_I, "a number that identifies a person", 0, """ssn social-security passport license mrn
+    _Hint(_I, "a number that identifies a person", 0, """ssn social-security passport license mrn
         medical-record record-number case-number insurance-number account iban credit-card card-number
         patient-id person-id user-id customer-id client-id subject-id member-id record-id employee-id
         student-id case-id tax-id dni nif nie nir ausweis steuernummer versichertennummer patientennummer
         fallnummer konto pasaporte"""),
-    _Rule(_I, "a way to reach a person", 0, """email e-mail mail phone telephone tel mobile fax address street
+    _Hint(_I, "a way to reach a person", 0, """email e-mail mail phone telephone tel mobile fax address street
         ip mac-address imei url website uuid guid photo lat latitude lon longitude gps strasse hausnummer
         anschrift adresse telefon handy kennzeichen rue courriel direccion calle telefono correo"""),
-    _Rule(_I, "free text", 0, """comment remark note narrative free-text freitext kommentar bemerkung
+    _Hint(_I, "free text", 0, """comment remark note narrative free-text freitext kommentar bemerkung
         comentario"""),
-    _Rule(_Q, "age or birth", 0, """age agep birth birthdate birthday birthyear born dob yob alter geburt
+    _Hint(_Q, "age or birth", 0, """age agep birth birthdate birthday birthyear born dob yob alter geburt
         geburtsdatum geburtstag geburtsjahr naissance edad nacimiento"""),
-    _Rule(_Q, "sex or gender", FEW, "sex gender geschlecht sexe genre sexo genero"),
-    _Rule(_Q, "a postal or area code", _ANY, "zip zipcode postal postcode plz postleitzahl puma fips tract"),
-    _Rule(_Q, "a place", FEW, """city town village county state province region district country residence
+    _Hint(_Q, "sex or gender", FEW, "sex gender geschlecht sexe genre sexo genero"),
+    _Hint(_Q, "a postal or area code", _ANY, "zip zipcode postal postcode plz postleitzahl puma fips tract"),
+    _Hint(_Q, "a place", FEW, """city town village county state province region district country residence
         location stadt ort wohnort kreis landkreis gemeinde bundesland land ville commune departement pays
         ciudad municipio provincia pais"""),
-    _Rule(_Q, "origin or religion", FEW, """race rac ethnic ethnicity hisp hispanic nationality citizenship
+    _Hint(_Q, "origin or religion", FEW, """race rac ethnic ethnicity hisp hispanic nationality citizenship
         ancestry language native religion faith herkunft nationalitat staatsangehorigkeit sprache konfession
         nationalite langue origine raza etnia nacionalidad idioma"""),
-    _Rule(_Q, "marital status or family", FEW, """marital married msp relationship spouse family household
+    _Hint(_Q, "marital status or family", FEW, """marital married msp relationship spouse family household
         familienstand haushalt etat-civil situation-familiale estado-civil"""),
-    _Rule(_Q, "the size of a family", 0, """family-size household-size child children sibling noc npf kinder
+    _Hint(_Q, "the size of a family", 0, """family-size household-size child children sibling noc npf kinder
         enfant hijo"""),
-    _Rule(_Q, "education", 0, """education edu school degree bildung ausbildung schulabschluss diplome
+    _Hint(_Q, "education", 0, """education edu school degree bildung ausbildung schulabschluss diplome
         educacion"""),
-    _Rule(_Q, "work", FEW, """occupation job profession employment employer employed working workclass
+    _Hint(_Q, "work", FEW, """occupation job profession employment employer employed working workclass
         work-class company beruf arbeitgeber metier emploi ocupacion profesion empleo trabajo"""),
-    _Rule(_Q, "an industry", _ANY, "industry indp naics branche"),
-    _Rule(_Q, "housing", FEW, "housing tenure own-rent dwelling wohnung logement vivienda"),
-    _Rule(_Q, "a stay or a visit", 0, """admission admitted admit discharge discharged visit appointment
+    _Hint(_Q, "an industry", _ANY, "industry indp naics branche"),
+    _Hint(_Q, "housing", FEW, "housing tenure own-rent dwelling wohnung logement vivienda"),
+    _Hint(_Q, "a stay or a visit", 0, """admission admitted admit discharge discharged visit appointment
         hospital clinic ward death died deceased aufnahme entlassung sortie admision alta fecha-ingreso"""),
-    _Rule(_Q, "body measurements", 0, "height weight bmi grosse gewicht taille poids altura peso"),
-    _Rule(_S, "health", FEW, """diagnosis diagnoses diagnostic dx icd disease illness condition symptom health
+    _Hint(_Q, "body measurements", 0, "height weight bmi grosse gewicht taille poids altura peso"),
+    _Hint(_S, "health", FEW, """diagnosis diagnoses diagnostic dx icd disease illness condition symptom health
         medical drug medication medicine prescription dose therapy treatment surgery procedure allergy hiv
         cancer pregnant pregnancy contraceptive disability dvet drem dphy deye dear smoker smoking alcohol
         blood result outcome diagnose krankheit medikament therapie befund behandlung ergebnis maladie
         medicament traitement resultat diagnostico enfermedad medicamento tratamiento resultado"""),
-    _Rule(_S, "money", 0, """income salary wage pay earnings pincp povpip poverty capital wealth debt loan
+    _Hint(_S, "money", 0, """income salary wage pay earnings pincp povpip poverty capital wealth debt loan
         balance credit finance einkommen gehalt lohn schulden salaire revenu dette salario sueldo ingreso
         renta deuda"""),
-    _Rule(_S, "a rating", 0, "score grade gpa rating iq"),
-    _Rule(_S, "beliefs or conduct", FEW, "political vote sexual-orientation criminal conviction arrest"),
-    _Rule(_O, "a survey weight", 0, """fnlwgt pwgtp wgtp sample-weight sampling-weight survey-weight
+    _Hint(_S, "a rating", 0, "score grade gpa rating iq"),
+    _Hint(_S, "beliefs or conduct", FEW, "political vote sexual-orientation criminal conviction arrest"),
+    _Hint(_O, "a survey weight", 0, """fnlwgt pwgtp wgtp sample-weight sampling-weight survey-weight
         person-weight"""),
 )
 # Only if no other rule matches ("drug name" is about a drug); labels only for the last column.
 _WEAK_RULES = (
-    _Rule(_I, "an identifier", 0, "id identifier kennung identifiant identificador patient paciente"),
-    _Rule(_I, "a name", 0, "name nom nombre"),
+    _Hint(_I, "an identifier", 0, "id identifier kennung identifiant identificador patient paciente"),
+    _Hint(_I, "a name", 0, "name nom nombre"),
 )
-_LABEL_RULES = (_Rule(_S, "a class label", FEW, "class label target klasse classe clase"),)
+_LABEL_RULES = (_Hint(_S, "a class label", FEW, "class label target klasse classe clase"),)
 # fmt: on
 _OF = {"of", "at", "in", "on", "for", "per", "de", "du", "des", "del", "von", "bei"}
 _YEAR = {"year", "years", "jahr", "annee", "ano"}
@@ -205,7 +206,7 @@ class _Facts(NamedTuple):
     odd_one_out: bool  # numbers but for one text
 
 
-def _read(frame: Any) -> pl.DataFrame:
+def _read(frame: IntoDataFrame) -> pl.DataFrame:
     """Return a frame with null wherever a value is missing."""
     data = as_frame(frame)
     return pl.DataFrame({name: _cells(data[name]) for name in data.columns})
@@ -276,7 +277,7 @@ def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
     return Suggestion(name, role, kind, why, facts.distinct, facts.missing, share)
 
 
-def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Rule | None]:
+def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Hint | None]:
     rule = _named(name, last)
     if facts.form is not None:
         return Role.IDENTIFIER, f"its values look like {facts.form}", rule
@@ -294,7 +295,7 @@ def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Rule | N
     return Role.OTHER, "nothing in its name or values suggests a role", None
 
 
-def _named(name: str, last: bool) -> _Rule | None:
+def _named(name: str, last: bool) -> _Hint | None:
     """Return the rule that fits the name of a column."""
     for rules in (_BY_WORDS, _BY_WEAK_WORDS, _BY_LABEL_WORDS if last else {}):
         for words in _readings(name):
@@ -314,7 +315,7 @@ def _readings(name: str) -> Iterator[list[str]]:
         yield [found.lower() for found in re.findall(word, plain)]
 
 
-def _last_match(words: Sequence[str], rules: Mapping[str, _Rule]) -> _Rule | None:
+def _last_match(words: Sequence[str], rules: Mapping[str, _Hint]) -> _Hint | None:
     for end in range(len(words), 0, -1):
         for run in ("-".join(words[max(end - 2, 0) : end]), words[end - 1]):
             if rule := rules.get(run) or rules.get(run.removesuffix("s")):

@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from shoal.commands import words
+from shoal.base.commands import words
 from shoal.models import Model, Patterned
 from shoal.release import RELEASE_FILES
 from shoal.web.state import Plan, Run

@@ -61,13 +61,12 @@ def number(
     return _field(name, label, entry, hint)
 
 
-def text(name: str, label: str, value: str = "", hint: TagChild = None, *, placeholder: str = "") -> Tag:
+def text(name: str, label: str, hint: TagChild = None) -> Tag:
     """Return a field for a line of text."""
     entry = tags.input(
         type="text",
         id=name,
-        value=value,
-        placeholder=placeholder,
+        value="",
         autocomplete="off",
         spellcheck="false",
         **_described(name),

@@ -6,10 +6,10 @@ from shoal.report.panel import Content, Grid, Material, plural, report_panel
 from shoal.schema import Role
 
 _ROLES = {
-    Role.IDENTIFIER: "names people: left out",
-    Role.QUASI: "others may know it: generalized",
-    Role.SENSITIVE: "nobody must learn it: released as it is",
-    Role.OTHER: "released as it is",
+    Role.IDENTIFIER: "identifies a person: left out",
+    Role.QUASI: "an attacker may know it: generalized",
+    Role.SENSITIVE: "an attacker must not learn it: released unchanged",
+    Role.OTHER: "released unchanged",
 }
 
 
