@@ -12,14 +12,14 @@
 namespace shoal {
 namespace {
 
-struct Edge {
+struct LightLink {
   std::int32_t one, other;
   std::int64_t weight;  // in steps
 };
 
 class Forest {
  public:
-  Forest(std::int32_t vertices, const std::vector<Edge>& edges, std::int32_t k)
+  Forest(std::int32_t vertices, const std::vector<LightLink>& edges, std::int32_t k)
       : k_(k), real_(vertices), links_(at(vertices)) {
     for (const auto& [one, other, weight] : edges) {
       links_[at(one)].push_back({weight, other});
@@ -160,8 +160,9 @@ class Forest {
 };
 
 // Between distinct records.
-std::vector<Edge> lightest_links(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
-                                 const ClosureCosts& costs, std::int32_t k) {
+std::vector<LightLink> lightest_links(std::span<const std::int32_t> codes,
+                                      std::span<const std::int32_t> copies, const ClosureCosts& costs,
+                                      std::int32_t k) {
   const auto n = static_cast<std::int32_t>(copies.size());
   const ClosureTree tree(codes, n, costs);
   std::vector<std::int32_t> root(at(n)), sizes(at(n));  // all by place; members of each root
@@ -190,7 +191,7 @@ std::vector<Edge> lightest_links(std::span<const std::int32_t> codes, std::span<
     };
   });
   for (std::int32_t place = 0; place < n; ++place) push(place, nearest[at(place)]);
-  std::vector<Edge> edges;
+  std::vector<LightLink> edges;
   ClosureTree::Search search;
   while (!lightest.empty()) {
     const Candidate found = lightest.top();
@@ -217,7 +218,7 @@ std::vector<Edge> lightest_links(std::span<const std::int32_t> codes, std::span<
 std::vector<std::int32_t> forest(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
                                  const ClosureCosts& costs, std::int32_t k) {
   std::vector<std::int32_t> first(1, 0);  // vertex of each distinct record
-  std::vector<Edge> edges;
+  std::vector<LightLink> edges;
   for (const std::int32_t count : copies) {
     for (std::int32_t i = 1; i < count; ++i) edges.push_back({first.back() + i - 1, first.back() + i, 0});
     first.push_back(first.back() + count);

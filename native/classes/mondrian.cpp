@@ -51,9 +51,9 @@ struct Problem {
 };
 
 // The smallest box around some records, grown one by one.
-class Box {
+class ClassBox {
  public:
-  explicit Box(const std::vector<Attribute>& attributes)
+  explicit ClassBox(const std::vector<Attribute>& attributes)
       : attributes_(attributes), low_(attributes.size()), high_(attributes.size()), seen_(attributes.size()) {
     for (std::size_t a = 0; a < attributes.size(); ++a)
       if (attributes[a].kind == Kind::set) seen_[a].assign(at(attributes[a].size), 0);
@@ -400,7 +400,7 @@ class Worker {
 
   Problem& problem_;
   WorkStack<Node>& stack_;
-  Box left_, right_;
+  ClassBox left_, right_;
   Diversity diversity_;
   std::vector<InOrder> in_order_;     // per attribute, of the node at hand
   std::vector<std::int64_t> counts_;  // per code; zero between uses

@@ -88,10 +88,10 @@ class Tail {
   std::vector<Hull> hulls_;  // of an interval: around the last record, the last two, ..., each once
 };
 
-class Chain {
+class GreedyChain {
  public:
-  Chain(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
-        std::span<const double> elsewhere, const std::vector<Attribute>& attributes, std::int32_t k)
+  GreedyChain(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
+              std::span<const double> elsewhere, const std::vector<Attribute>& attributes, std::int32_t k)
       : copies_(copies), elsewhere_(elsewhere), attributes_(attributes),
         boxes_(codes, static_cast<std::int32_t>(copies.size()), attributes, 1),
         tree_(boxes_.nodes(), attributes), most_(boxes_.nodes().size()), left_(copies.size(), true) {
@@ -182,7 +182,7 @@ class Chain {
 std::vector<std::int32_t> chain(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
                                 std::span<const double> elsewhere, const std::vector<Attribute>& attributes,
                                 std::int32_t k) {
-  return Chain(codes, copies, elsewhere, attributes, k).link();
+  return GreedyChain(codes, copies, elsewhere, attributes, k).link();
 }
 
 }  // namespace shoal

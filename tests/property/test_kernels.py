@@ -326,7 +326,9 @@ def test_count_labels_that_is_shared_among_threads() -> None:
     labels = np.random.default_rng(4).integers(0, 12, len(boxes), dtype=np.int32)
     ones = np.ones(len(records), np.int64)
     by_label = [
-        kernels.count_consistent(records, ones, boxes[labels == v], copies[labels == v], attributes)[0]
+        kernels.ConsistencyGraph(records, ones, boxes[labels == v], copies[labels == v], attributes).count()[
+            0
+        ]
         for v in range(12)
     ]
     counts = np.column_stack(by_label)
@@ -367,7 +369,7 @@ def test_count_consistent_that_is_shared_among_threads() -> None:
             inside &= contains[records[:, a]][:, boxes[:, a]]
     assert inside.sum() > 100_000
     for _ in range(2):
-        boxes_of_record, records_of_box = kernels.count_consistent(*problem)
+        boxes_of_record, records_of_box = kernels.ConsistencyGraph(*problem).count()
         assert (boxes_of_record == inside @ box_copies).all()
         assert (records_of_box == record_copies @ inside).all()
 
@@ -378,7 +380,8 @@ ALONE = """
 import pickle, sys
 from shoal import kernels
 name, arguments, options = pickle.load(sys.stdin.buffer)
-sys.stdout.buffer.write(pickle.dumps(getattr(kernels, name)(*arguments, **options)))
+found = getattr(kernels, name)(*arguments, **options)
+sys.stdout.buffer.write(pickle.dumps(found.count() if name == "ConsistencyGraph" else found))
 """
 
 
@@ -388,7 +391,7 @@ sys.stdout.buffer.write(pickle.dumps(getattr(kernels, name)(*arguments, **option
     ("name", "arguments", "options"),
     [
         ("mondrian", large_table(20_000), {"k": 5, "distinct": 3, "relaxed": True}),
-        ("count_consistent", large_consistency_problem(), {}),
+        ("ConsistencyGraph", large_consistency_problem(), {}),
     ],
     ids=["mondrian", "count_consistent"],
 )
@@ -410,4 +413,6 @@ def test_the_number_of_threads_does_not_matter(
         preexec_fn=limit,
     )
     assert done.returncode == 0, done.stderr.decode()
-    np.testing.assert_equal(pickle.loads(done.stdout), getattr(kernels, name)(*arguments, **options))
+    found = getattr(kernels, name)(*arguments, **options)
+    expected = found.count() if isinstance(found, kernels.ConsistencyGraph) else found
+    np.testing.assert_equal(pickle.loads(done.stdout), expected)

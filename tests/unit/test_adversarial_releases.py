@@ -29,7 +29,7 @@ def judged(
 
 
 def equal_rows(released: pl.DataFrame) -> int:
-    """Return what a checker of equal rows would call k."""
+    """Return what a checker of identical rows would call k."""
     return int(released.group_by(released.columns).len()["len"].min())  # type: ignore[arg-type]
 
 

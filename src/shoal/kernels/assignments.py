@@ -17,11 +17,11 @@ class Walked:
     Parameters
     ----------
     assignment
-        The record that each box gets; empty if it was given up.
+        The record of each box; empty if the time was up.
     steps
-        Edges looked at and steps back of all walks, those for the assignments before included.
+        Edges examined and steps back of all walks, including those of the assignments before.
     assigned
-        How many records got a box, in all these assignments together.
+        Number of records that got a box, in all these assignments.
     """
 
     assignment: NDArray[np.int32]
@@ -58,7 +58,7 @@ def cheapest_assignment(
     columns, costs
         No column twice in a row.
     count
-        How many columns there are.
+        Number of columns.
 
     Returns
     -------

@@ -23,7 +23,7 @@ class ClassMoves:
         The class of each record, numbered 0, 1, 2, ...; near classes should have near numbers, or the search
         takes long.
     k
-        How many records a class has at least.
+        Minimum number of records of a class.
     owners
         The person of each record, if persons have several: no record comes to a class that has another one of
         its person, and a class that has several of one person is left as it is.
@@ -90,7 +90,7 @@ def cut(
     attributes
         What it costs to cover several codes.
     k
-        How many records a class has at least.
+        Minimum number of records of a class.
     owners
         The person of each record, if persons have several: no class has two records of one.
 

@@ -12,9 +12,9 @@ from shoal.kernels.geometry import Geometry, given
 
 
 class Diversification:
-    """Rows that cover records and carry the labels of one each, and changes that make labels more varied.
+    """Rows with the labels of one record each, and changes that make the labels around records more varied.
 
-    A record is violated if the labels of the rows that cover it are not as varied as is asked.
+    A record is violated if the labels of the rows that cover it are less varied than required.
 
     Parameters
     ----------
@@ -67,23 +67,23 @@ class Diversification:
 
     @property
     def violated(self) -> int:
-        """How many records are."""
+        """Number of violated records."""
         return self._native.violated()
 
     @property
     def shortfall(self) -> float:
-        """By how much, all equal records together: about how many labels too many or too few there are."""
+        """Total shortfall: about the number of labels too many or too few, equal records counted once."""
         return self._native.shortfall()
 
     def swap(self) -> int:
-        """Let rows that cover both their records swap them where that mends something; return how many did.
+        """Let rows that cover both their records swap them where this helps; return the number of swaps.
 
         Each swap lowers the shortfall.
         """
         return self._native.swap()
 
     def widen(self) -> int:
-        """Mend each violated record by letting rows grow, as cheaply as that goes; return how many grew.
+        """Mend each violated record by letting rows grow at the least cost; return how many grew.
 
         Other records may be violated afterwards. Returns 0 only if no record is violated, or if every row
         covers each of those who are.
@@ -106,29 +106,29 @@ class Diversification:
 
 
 class Reassignable:
-    """A regular graph of rows and the records they cover, all of which can be assigned anew.
+    """A regular graph of rows and the records they cover, which can be reassigned.
 
     Parameters
     ----------
     native
         The graph in the compiled core.
     shape
-        Its rows, and how many records each covers.
+        Number of rows, and of records in each.
     """
 
     def __init__(self, native: _native.Refinement | _native.SetGraph, shape: tuple[int, ...]) -> None:
         self._native, self._shape = native, shape
 
     def reassign(self, times: int, temperature: float = 0.0) -> int:
-        """Let all rows give away a record and assign these anew at the least cost; return how many moved.
+        """Let all rows give away a record and reassign these at the least cost; return the number of moves.
 
         Parameters
         ----------
         times
-            How often.
+            Number of reassignments.
         temperature
-            How much costs are blurred. Above zero, the graph may cost more afterwards: so it leaves local
-            minima.
+            Random noise in costs. Above zero, the graph may cost more afterwards, and so leave a local
+            minimum.
         """
         return self._native.reassign(times, temperature)
 
@@ -170,12 +170,12 @@ class Refinement(Reassignable):
         super().__init__(self._refinement, graph.shape)
 
     def exchange(self, foresight: float = 0.0) -> int:
-        """Let each row try to exchange each of its records with another row; return how often two did.
+        """Let each row try to exchange each of its records with another row; return the number of exchanges.
 
         Parameters
         ----------
         foresight
-            How much it counts what would become of a row without its outermost records, from 0 to 1. With 0,
-            each exchange lowers the cost; with more, the cost may rise at first and fall further then.
+            Weight, from 0 to 1, of the cost of a row without its outermost records. With 0, each exchange
+            lowers the cost; with more, the cost may rise at first and fall further later.
         """
         return self._refinement.exchange(foresight)

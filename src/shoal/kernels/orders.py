@@ -20,7 +20,7 @@ class Ring:
     codes
         One row for each distinct record, in the order in which they stand at first.
     copies
-        How many records each stands for; they always stand together.
+        Number of copies of each; they stay together.
     attributes
         What it costs to cover several codes.
     k
@@ -47,7 +47,7 @@ class Ring:
         return self._ring.order()
 
     def sweep(self) -> int:
-        """Move each record to where it costs least, near by or, if it is dear, far away, on all cores.
+        """Move each record to where it costs least, nearby or, if it is expensive, anywhere, on all cores.
 
         Returns how many moved. Each move lowers the cost; records around which nothing changed since the last
         sweep are left alone.
@@ -69,7 +69,7 @@ def chain(
     codes
         One row for each distinct record.
     copies
-        How many records each stands for; they stand together.
+        Number of copies of each; they stay together.
     elsewhere
         What each is expected to cost elsewhere; it is taken off its cost.
     attributes

@@ -19,7 +19,7 @@ class Cover:
     pattern_of
         The number of the pattern; -1 for rows that are left over.
     counted
-        How many rows were counted, over all patterns.
+        Number of rows that were counted, over all patterns.
     """
 
     pattern_of: NDArray[np.int32]
@@ -36,7 +36,7 @@ def cover(codes: NDArray[np.int32], kept: NDArray[np.uint64], k: int, *, shared:
     kept
         The columns that each pattern keeps, as bits, in the order in which patterns take their turn.
     k
-        How many rows look the same, at least.
+        Minimum number of rows that look the same.
     shared
         Whether rows that have a pattern still count for others: each row then has the first pattern that it
         could have at all.
@@ -53,7 +53,7 @@ def cover(codes: NDArray[np.int32], kept: NDArray[np.uint64], k: int, *, shared:
 class PatternSearch:
     """A cover by patterns, and moves of rows from class to class that lower its cost.
 
-    A class are rows with the same pattern that look the same under it.
+    A class consists of rows with the same pattern that look the same under it.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class PatternSearch:
     def sweep(self, begin: int = 0, end: int | None = None) -> int:
         """Make classes, or let them grow, where that saves cost, under one pattern after the other.
 
-        Rows that gain come, and as many others as k asks for; who stays behind in too small a class goes to
-        the cheapest other one. Returns how often something was saved.
+        Rows that gain join, and as many others as k requires; rows left in a class that is too small go to
+        the cheapest other one. Returns how often this lowered the cost.
         """
         return self._search.sweep(begin, self._patterns if end is None else end)

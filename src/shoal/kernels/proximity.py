@@ -21,7 +21,7 @@ class Closeness:
         self._size = size
 
     def __len__(self) -> int:
-        """Return how many values there are."""
+        """Return the number of values."""
         return self._size
 
     @classmethod
@@ -76,11 +76,11 @@ class Component:
     ----------
     kind
         `RANGE`: by the difference of their numbers, as a share of the diameter; NaN is the missing value.
-        `TREE`: by the dearest step between their places. `SET`: wholly, if their numbers differ.
+        `TREE`: by the most expensive step between their places. `SET`: by 1 if their numbers differ.
     weight
-        How much it counts.
+        Weight in the norm.
     diameter
-        What no difference exceeds.
+        Upper limit of differences.
     numbers
         One for each value.
     steps
@@ -109,7 +109,7 @@ class Coloring:
     values
         The sensitive value of each record.
     allowed
-        How many neighbours a record of each class may have there.
+        Maximum number of neighbours of a record in each class.
     """
 
     LOSS, POTENTIAL, CAREFUL, EXCESS = range(4)
@@ -145,21 +145,21 @@ class Coloring:
 
     @property
     def neighbours(self) -> NDArray[np.int32]:
-        """How many neighbours each record has in its class."""
+        """Number of neighbours of each record in its class."""
         return self._coloring.neighbours()
 
     @property
     def potential(self) -> int:
-        """How many pairs of neighbours are in the same class."""
+        """Number of pairs of neighbours in the same class."""
         return self._coloring.potential()
 
     @property
     def excess(self) -> int:
-        """How many neighbours too many there are, over all records."""
+        """Number of neighbours above the limit, summed over all records."""
         return self._coloring.excess()
 
     def mend(self, goal: int, few: int, *, cycles: bool = False, most: int = 1 << 62) -> int:
-        """Exchange records that have too many neighbours, as long as that serves the goal.
+        """Exchange records that have too many neighbours, while this serves the goal.
 
         First the record whose class saves most without it, and each in the way that loses least.
 
@@ -170,8 +170,8 @@ class Coloring:
             many. `CAREFUL`: the same, but it may take the place of a neighbour, and the excess falls.
             `EXCESS`: the excess falls.
         few
-            At how many classes to look, those that fit a record best; at more if none is found, finally at
-            all, unless that was in vain many times in a row.
+            At how many classes to look, those that suit a record best; at more if none is found, finally at
+            all, unless that failed many times in a row.
         cycles
             Whether to look also at cycles of three records, among the few classes.
         most
@@ -190,7 +190,7 @@ class Coloring:
         Parameters
         ----------
         few
-            At how many classes to look, those that fit a record best.
+            At how many classes to look, those that suit a record best.
         cycles
             Whether to look also at cycles of three records, where no pair was found.
 
@@ -205,7 +205,7 @@ class Coloring:
         """Make each of these classes show what no other does, by the exchange that costs least.
 
         Classes that do so already stay as they are; the other one then shows what it did, or nothing that
-        others do. The excess never grows. Looks at the few classes that fit best first; returns how many were
+        others do. The excess never grows. Looks first at the classes that suit best; returns how many were
         changed.
         """
         return self._coloring.part(classes.astype(np.int32), few)

@@ -22,11 +22,11 @@ class Matching:
     box_of
         The box of each record, -1 for those that do not take part.
     exchanged
-        Records whose box is not their own choice but that of an exchange at a dead end.
+        Records that got their box by an exchange at a dead end.
     dead_ends
-        How many records found only boxes that have them already.
+        Number of records that found only boxes that have them already.
     queries, visited
-        How many searches for a nearest box there were, and how many nodes of the tree they looked at.
+        Number of searches for a nearest box, and of nodes of the tree that they visited.
     """
 
     box_of: NDArray[np.int32]
@@ -37,7 +37,7 @@ class Matching:
 
 
 class BoxTree:
-    """Boxes that grow around records, which of them takes in a record at the least extra cost, and the like.
+    """Boxes that grow around records, and searches, as for the box with the least extra cost for a record.
 
     Records and boxes are numbered by their place in the tree; `order` tells which record stands where. Box i
     starts as the record at place i.
@@ -49,7 +49,7 @@ class BoxTree:
     attributes
         What it costs to cover several codes.
     room
-        How many records a box can take in, its own included.
+        Maximum number of records in a box, its own included.
     owners
         The person of each record, if persons have several: a box that has a record of a person never takes in
         another one of hers. There may be no matching then, and records are left without a box (-1).
@@ -141,7 +141,7 @@ class BoxTree:
         records
             Who asks.
         copies
-            How many equal records each place stands for.
+            Number of equal records at each place.
         k
             The size of a crowd.
         horizon, steps
@@ -171,7 +171,7 @@ class BoxTree:
         return Matching(*self._tree.match_cheapest_first(*arrays))
 
     def match_cheapest_together(self, candidates: int) -> Matching:
-        """Match all records and boxes, each with one that does not have it yet, at the least cost together.
+        """Match all records and boxes, each with one that does not have it yet, at the least total cost.
 
         Parameters
         ----------

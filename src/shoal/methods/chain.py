@@ -184,7 +184,7 @@ class ClassExchanges:
     coloring
         The classes.
     few
-        The number of classes, those that fit a record best, in which it looks for a partner.
+        The number of classes, those that suit a record best, in which it looks for a partner.
     cycles
         Whether to look for cycles of three records, too.
     """

@@ -86,9 +86,6 @@ def segments_of(sets: Subsets, order: NDArray[np.integer[Any]]) -> NDArray[np.in
     ----------
     sets, order
         The items of each record, and their order.
-    shortest, longest
-        Minimum and maximum number of records of a segment. If that is impossible, there are as few segments
-        as possible, about equally long.
     """
     between = steps(sets, order)[:-1]
     starts = itemsets.breakpoints(between, SHORTEST, LONGEST)

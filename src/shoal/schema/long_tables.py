@@ -51,13 +51,7 @@ def collect_items(frame: IntoDataFrameT, record: str, item: str) -> IntoDataFram
             reason=Reason.PARAMETER,
         )
     table = pl.DataFrame([to_polars(data[name]) for name in data.columns])
-    if table[record].null_count():
-        row = int(table[record].is_null().arg_true()[0]) + 1
-        raise InputError(
-            f"column {record!r}, row {row}: the record of this item is missing; fill it in",
-            reason=Reason.MISSING_VALUE,
-            column=record,
-        )
+    _refuse_missing(table[record])
     others = [name for name in table.columns if name not in (record, item)]
     grouped = table.group_by(record, maintain_order=True)
     for name in others:
@@ -74,3 +68,14 @@ def collect_items(frame: IntoDataFrameT, record: str, item: str) -> IntoDataFram
         collected.get_columns(), nw.from_native(frame, eager_only=True)
     ).to_native()
     return result
+
+
+def _refuse_missing(records: pl.Series) -> None:
+    """Refuse a row that does not say to which record it belongs."""
+    if records.null_count():
+        row = int(records.is_null().arg_true()[0]) + 1
+        raise InputError(
+            f"column {records.name!r}, row {row}: the record of this item is missing; fill it in",
+            reason=Reason.MISSING_VALUE,
+            column=records.name,
+        )

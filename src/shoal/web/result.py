@@ -63,7 +63,7 @@ def nothing_shown(desk: Desk) -> str:
 def outdated_notice(run: Run) -> Tag:
     """Return the note that a run was made with other settings than those on the page."""
     return parts.notice(
-        f"Run {run.number} was made with settings other than those now on the page. "
+        f"Run {run.number} was made with other settings than those now on the page. "
         "Make the release again to use the new ones.",
         alert=True,
     )
