@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InfeasibleError
-from shoal.kernels import Closeness, Coloring
+from shoal.kernels import SET, Closeness, Coloring
 from shoal.measures.distances import Distance, distance_over
 from shoal.measures.geometry import geometry
 from shoal.methods.chain import ClassExchanges, cheap_order, improve
@@ -97,6 +97,8 @@ def xcolor(
     if not guaranteed:
         circumstances.notes.append(_no_guarantee(advice, model))
     task = _ColoringTask(table, model, values, distance, distance.closeness(model.epsilon), circumstances)
+    if not guaranteed:
+        task.require_different_rows(start, advice)
     for least in _least_sizes(advice, model):
         coloring = task.mended(start, least)
         if coloring is None:
@@ -133,6 +135,21 @@ class _ColoringTask:
     closeness: Closeness
     circumstances: Circumstances
     failures: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def require_different_rows(self, start: str, advice: Advice) -> None:
+        """Refuse a table with fewer different rows than classes, if the first classes break the guarantee.
+
+        To a reader, classes with identical rows are one class. Exchanges mix close values within the small
+        classes, but change little in the few large ones that a reader sees; they would take long and fail.
+        """
+        rows = _different_rows(self.table)
+        if rows >= len(self.table) // self.model.k or _holds_as_one_class(advice, self.model):
+            return
+        for class_of in self._starts(start, self.model.k):
+            types = Recoding.of_classes(self.table, class_of).types
+            if not len(_leaving(types, class_of, self.closeness, self.values, self.model.delta)):
+                return
+        raise InfeasibleError(_few_rows(rows, self.model))
 
     def mended(self, start: str, least: int) -> Coloring | None:
         """Return classes of at least this size that each keep the guarantee, or None."""
@@ -184,11 +201,26 @@ def _least_sizes(advice: Advice, model: Dissimilarity) -> Iterator[int]:
     A larger class allows more neighbours.
     """
     yield model.k
-    if advice.degree <= int(allowed_neighbours(np.array([advice.records]), model.delta)[0]):
+    if _holds_as_one_class(advice, model):
         least = model.k
         while 2 * least <= advice.records:
             least += -(-least // 2)
             yield least
+
+
+def _holds_as_one_class(advice: Advice, model: Dissimilarity) -> bool:
+    """Return whether the table as one class keeps the guarantee."""
+    return advice.degree <= int(allowed_neighbours(np.array([advice.records]), model.delta)[0])
+
+
+def _different_rows(table: Table) -> int:
+    """Return an upper limit of the number of different rows that a release can have."""
+    rows = 1
+    for attribute in geometry(table):
+        # A set may hold any values; intervals and nodes of a tree are known by their first and last value.
+        size = attribute.size
+        rows *= 2 ** min(size, 64) - 1 if attribute.kind == SET else size * (size + 1) // 2
+    return rows
 
 
 def equal_sizes(records: int, k: int) -> NDArray[np.int64]:
@@ -275,6 +307,15 @@ def _refine(coloring: Coloring, effort: Sweeps, circumstances: Circumstances) ->
         improve(ClassExchanges(coloring, effort.pairs, False), "exchanging records", circumstances)
     if effort.cycles:
         improve(ClassExchanges(coloring, effort.cycles, True), "exchanging records in cycles", circumstances)
+
+
+def _few_rows(rows: int, model: Dissimilarity) -> str:
+    return (
+        f"no partition was found that keeps delta = {model.delta:g} with k = {model.k} and epsilon = "
+        f"{model.epsilon:g}: with these quasi-identifiers a release has at most {rows} different rows, so that "
+        "classes are identical to others and break the guarantee together with them; choose a smaller delta "
+        "or epsilon, or more quasi-identifiers"
+    )
 
 
 def _same_looking(classes: int) -> str:
