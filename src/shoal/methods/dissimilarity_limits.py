@@ -59,7 +59,8 @@ class Advice:
     def guaranteed(self, k: int) -> float | None:
         """Return the largest delta that classes of k or more records are certain to reach; None if none is.
 
-        The classes are as small as possible, of about equal size. Exchanges find them (Lemma 2 and Theorem 3, extended to sizes that differ by one).
+        The classes are as small as possible, of about equal size. Exchanges find them (Lemma 2 and Theorem
+        3, extended to sizes that differ by one).
         """
         smallest = self.records // (self.records // k)
         for allowed in range(smallest):
@@ -68,7 +69,7 @@ class Advice:
         return None
 
     def guarantees(self, k: int, delta: float) -> bool:
-        """Return whether classes of k or more records, as small as possible, are certain to reach this delta."""
+        """Return whether classes of k or more records are certain to reach this delta."""
         smallest = self.records // (self.records // k)
         return self._enough(k, int(allowed_neighbours(np.array([smallest]), delta)[0]))
 
@@ -99,7 +100,7 @@ class Advice:
         }
 
     def _enough(self, k: int, allowed: int) -> bool:
-        """Return whether a record with more neighbours than allowed can always be exchanged, or none exists."""
+        """Return whether every record with more neighbours than allowed can be exchanged."""
         if self.degree <= allowed:
             return True
         classes = self.records // k

@@ -23,9 +23,11 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 Start = Annotated[
-    Literal["locality", "degree"],
-    Option("First classes: of similar records, or by degree as in the paper."),
+    Literal["locality", "degree", "paper"],
+    Option("First classes: of similar records, or by degree; or the algorithm of the paper as printed."),
 ]
+EXCHANGES = 256
+"""The number of exchanges of the algorithm as printed between two reports of progress."""
 FEW = 16
 """The number of classes that repairs try first."""
 MOST_ROUNDS = 30
@@ -78,8 +80,10 @@ def xcolor(
     start
         ``locality``: classes of records that are similar in the quasi-identifiers; records change places
         with similar ones, and afterwards exchanges continue as long as they reduce the loss and keep the
-        guarantee. ``degree``: the algorithm of the paper, whose first classes have equal sums of degrees,
-        whatever the quasi-identifiers are; it ends when the guarantee holds.
+        guarantee. ``degree``: the first classes of the paper, which have equal sums of degrees, whatever the
+        quasi-identifiers are, and the same search for exchanges; it ends when the guarantee holds. ``paper``:
+        Algorithms 1 and 2 exactly as printed, for comparison. Each exchange looks at all records, O(nk);
+        it fails where the paper does not say how to continue.
     effort
         ``fast``, ``balanced`` or ``best``: how long to search for less loss, with the start ``locality``.
 
@@ -97,6 +101,8 @@ def xcolor(
     if not guaranteed:
         circumstances.notes.append(_no_guarantee(advice, model))
     task = _ColoringTask(table, model, values, distance, distance.closeness(model.epsilon), circumstances)
+    if start == "paper":
+        return task.as_printed()
     if not guaranteed:
         task.require_different_rows(start, advice)
     for least in _least_sizes(advice, model):
@@ -151,6 +157,37 @@ class _ColoringTask:
                 return
         raise InfeasibleError(_few_rows(rows, self.model))
 
+    def as_printed(self) -> Recoding:
+        """Return the classes of Algorithms 1 and 2 of the paper.
+
+        Line 1: every class allows the number of neighbours of a class of k, also if it has k + 1 records.
+
+        Raises
+        ------
+        InfeasibleError
+            If a record has too many neighbours and none is exchangeable with it, which Lemma 2 excludes
+            within its bound; or if classes look identical and break the guarantee together, of which the
+            paper says nothing.
+        """
+        model = self.model
+        sizes = equal_sizes(len(self.table), model.k)
+        class_of = balanced_classes(self._degrees(), sizes)
+        allowed = np.repeat(allowed_neighbours(np.array([model.k]), model.delta), len(sizes))
+        coloring = Coloring(
+            self.table.codes, geometry(self.table), class_of, self.closeness, self.values, allowed
+        )
+        first = coloring.excess
+        while coloring.excess and coloring.mend_as_printed(EXCHANGES):
+            self.circumstances.progress("separating close values", max(0.0, 1 - coloring.excess / first))
+        self.circumstances.progress("separating close values", 1.0)
+        if coloring.excess:
+            raise InfeasibleError(_failure(coloring, allowed, model))
+        recoding = Recoding.of_classes(self.table, coloring.class_of)
+        leaving = _leaving(recoding.types, coloring.class_of, self.closeness, self.values, model.delta)
+        if len(leaving):
+            raise InfeasibleError(_same_looking(len(leaving)))
+        return recoding
+
     def mended(self, start: str, least: int) -> Coloring | None:
         """Return classes of at least this size that each keep the guarantee, or None."""
         table, model = self.table, self.model
@@ -191,8 +228,11 @@ class _ColoringTask:
             # The order is a ring, so it can also be cut in the middle of the first classes.
             for shift in (0, least // 2):
                 yield near_classes(self.table, self.values, np.roll(order, -shift), sizes)
-        degrees = self.distance.degrees(np.bincount(self.values), self.model.epsilon)
-        yield balanced_classes(degrees[self.values], sizes)
+        yield balanced_classes(self._degrees(), sizes)
+
+    def _degrees(self) -> NDArray[np.int64]:
+        """Return the number of neighbours of each record in the table."""
+        return self.distance.degrees(np.bincount(self.values), self.model.epsilon)[self.values]
 
 
 def _least_sizes(advice: Advice, model: Dissimilarity) -> Iterator[int]:
@@ -312,8 +352,8 @@ def _refine(coloring: Coloring, effort: Sweeps, circumstances: Circumstances) ->
 def _few_rows(rows: int, model: Dissimilarity) -> str:
     return (
         f"no partition was found that keeps delta = {model.delta:g} with k = {model.k} and epsilon = "
-        f"{model.epsilon:g}: with these quasi-identifiers a release has at most {rows} different rows, so that "
-        "classes are identical to others and break the guarantee together with them; choose a smaller delta "
+        f"{model.epsilon:g}: with these quasi-identifiers a release has at most {rows} different rows, so "
+        "that classes are identical to others and break the guarantee together with them; choose a smaller delta "
         "or epsilon, or more quasi-identifiers"
     )
 
