@@ -8,7 +8,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from printed_xcolor import xcolor
+from printed_xcolor import initialize, xcolor
 
 from shoal import Dissimilarity, InfeasibleError, Schema, anonymize
 from shoal.methods import Circumstances, method_for
@@ -61,6 +61,30 @@ def test_it_is_the_paper_s_algorithm(frame: pl.DataFrame, k: int, epsilon: float
         assert len(np.unique(Recoding.of_classes(table, classes_of(expected)).types)) < len(expected)
         return
     event("released")
+    assert isinstance(found, Recoding)
+    assert found.types.tolist() == Recoding.of_classes(table, classes_of(expected)).types.tolist()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_many_exchanges(seed: int) -> None:
+    """In larger tables, where the first classes break the guarantee and several exchanges follow."""
+    generator = np.random.default_rng(seed)
+    n, k, epsilon, delta = 60, 6, 2, 0.8
+    ages, heights = generator.integers(0, 17, n), generator.integers(0, 9, n)
+    ages[:2], heights[:2] = (0, 16), (0, 8)
+    pays = np.round(generator.exponential(9, n))
+    frame = pl.DataFrame({"age": ages, "height": heights, "pay": pays})
+    schema = Schema.infer(frame, quasi=["age", "height"], sensitive=["pay"])
+    table, model = Table.encode(frame, schema), Dissimilarity(k=k, epsilon=epsilon, delta=delta)
+    near = np.abs(np.subtract.outer(pays, pays)) <= epsilon
+    expected = xcolor(frame["age", "height"].rows(), pays.tolist(), k, epsilon, delta)
+    assert expected is None or expected != initialize((near.sum(axis=1) - 1).tolist(), k)
+    method = method_for(model)[1]
+    if expected is None:
+        with pytest.raises(InfeasibleError, match=r"no partition was found|not achievable"):
+            method(table, model, Circumstances(), start="paper")
+        return
+    found = method(table, model, Circumstances(), start="paper")
     assert isinstance(found, Recoding)
     assert found.types.tolist() == Recoding.of_classes(table, classes_of(expected)).types.tolist()
 

@@ -153,7 +153,9 @@ class _ColoringTask:
             return
         for class_of in self._starts(start, self.model.k):
             types = Recoding.of_classes(self.table, class_of).types
-            if not len(_leaving(types, class_of, self.closeness, self.values, self.model.delta)):
+            order = np.argsort(types, kind="stable")
+            visible = np.split(self.values[order], np.flatnonzero(np.diff(types[order])) + 1)
+            if all(_keeps(self.closeness, values, self.model.delta) for values in visible):
                 return
         raise InfeasibleError(_few_rows(rows, self.model))
 
@@ -353,8 +355,8 @@ def _few_rows(rows: int, model: Dissimilarity) -> str:
     return (
         f"no partition was found that keeps delta = {model.delta:g} with k = {model.k} and epsilon = "
         f"{model.epsilon:g}: with these quasi-identifiers a release has at most {rows} different rows, so "
-        "that classes are identical to others and break the guarantee together with them; choose a smaller delta "
-        "or epsilon, or more quasi-identifiers"
+        "that classes are identical to others and break the guarantee together with them; choose a smaller "
+        "delta or epsilon, or more quasi-identifiers"
     )
 
 
@@ -364,6 +366,13 @@ def _same_looking(classes: int) -> str:
         "together with them, and no exchange makes them differ; choose a smaller delta or epsilon, or more "
         "quasi-identifiers"
     )
+
+
+def _keeps(closeness: Closeness, values: NDArray[np.int32], delta: float) -> bool:
+    """Return whether records with these values keep the guarantee as one class."""
+    present, counts = np.unique(values, return_counts=True)
+    neighbours = closeness.near(present, counts[np.newaxis])[0] - 1
+    return int(neighbours.max()) <= int(allowed_neighbours(np.array([len(values)]), delta)[0])
 
 
 def _leaving(
@@ -380,6 +389,8 @@ def _leaving(
     order = np.flatnonzero(shared)[np.argsort(types[shared], kind="stable")]
     leaving: list[int] = []
     for records in np.split(order, np.flatnonzero(np.diff(types[order])) + 1) if len(order) else ():
+        if _keeps(closeness, values[records], delta):
+            continue
         present, value = np.unique(values[records], return_inverse=True)
         numbers, row = np.unique(class_of[records], return_inverse=True)
         counts = np.zeros((len(numbers), len(present)), dtype=np.int64)
