@@ -183,6 +183,7 @@ def _class_shares(
 ) -> NDArray[np.float64]:
     """Return for each person the largest share of a class of equal rows that is hers."""
     sizes = np.bincount(graph.row_type)
+    types: NDArray[np.integer[Any]]
     if key is not None:
         types, whose = graph.row_type, owners[key]
     else:
