@@ -163,7 +163,7 @@ def _findings(release: ReleasedTable, model: Model | None, may_leave_out: bool) 
     yield from _strangers(release, may_leave_out or (model is not None and model.may_leave_out))
     if model is not None and check is not None:
         yield from check(model, release)
-        yield from few_persons(model, release)
+        yield from few_persons(model, release.persons)
 
 
 def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class Audit:
     warnings
         The same in plain words: no part of the guarantee is broken, but its reader should know.
     persons
-        How well persons are hidden, if some have several records; None otherwise.
+        How well persons are hidden; None if no column says whose record each is.
     not_checked
         What was not checked because the release was made block by block; None if it was not.
 
@@ -141,6 +141,7 @@ class Audit:
             promise=first.promise,
             findings=tuple(sorted({finding for each in audits for finding in each.findings})),
             suppressions=Suppression.merge([each.suppressions for each in audits]),
+            persons=Persons.merge([each.persons for each in audits]),
             carried=first.carried if len(audits) == 1 else (),
             warnings=first.warnings if len(audits) == 1 else (),
             **parts,

@@ -72,6 +72,15 @@ class Call:
         """The schema without identifiers, which are never written to temporary files."""
         return Schema(tuple(column for column in self.schema if column.role is not Role.IDENTIFIER))
 
+    @property
+    def apart(self) -> bool:
+        """Whether rows of one block must not cover records of another.
+
+        With persons, such rows might carry records of the same person and leave too few others.
+        """
+        by_rows = self.model.crowd_kind == "rows"
+        return self.model.blocks_must_not_overlap(self.schema) or (by_rows and self.schema.person is not None)
+
     def tree(self, sample: pl.DataFrame, agreed: Reference, rows: int) -> CutTree:
         """Return the tree that assigns records to blocks.
 
@@ -90,7 +99,7 @@ class Call:
             rows,
             block_rows=self.block_rows,
             least=self.least,
-            apart=self.model.blocks_must_not_overlap(self.schema),
+            apart=self.apart,
         )
 
 
@@ -122,13 +131,6 @@ def call_for(
     """
     require_options(*method_for(model, method), options)
     completed = schema.completed(columns)
-    if completed.person is not None:
-        raise InputError(
-            "persons may have records in several blocks, and blocks do not count them together yet; use the "
-            "engine memory, or make the table one of a record for each person",
-            reason=Reason.PARAMETER,
-            column=completed.person.name,
-        )
     model.blocks_must_not_overlap(completed)  # raises an error if the table must not be cut
     seed = checked_seed(seed)
     if block_rows < 1:
@@ -218,11 +220,14 @@ def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.Da
     typed = task.form == "parquet"
     release = anonymize_table(table, call.model, method=call.method, seed=seed, typed=typed, **call.options)
     written = release.written(task.form).cast(release_schema(frame.schema, task.reference, task.form))
+    audit = release.audit
+    if audit.persons is not None and call.schema.person is not None:
+        audit = replace(audit, persons=audit.persons.known_as(frame[call.schema.person.name].to_numpy()))
     facts = BlockFacts(
         written.height,
         release.circumstances["method"],
         release.loss,
-        Audit.merge([release.audit]),
+        Audit.merge([audit]),
         list(release.circumstances.get("notes", ())),
         digest_of(written),
         round(time.perf_counter() - started, 3),

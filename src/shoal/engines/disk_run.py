@@ -6,6 +6,7 @@ import pickle
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from shoal.engines.cutting import CutTree
 from shoal.engines.disk_blocks import PART, DiskBlocks
 from shoal.engines.domains import Reference, Reservoir, Summary, reference, summarize
 from shoal.engines.joining import Check, join
+from shoal.engines.person_numbers import numbered
 from shoal.engines.workspace import PLAN, emptied, write_whole
 from shoal.files.streams import StreamedTable
 from shoal.methods import Progress
@@ -149,9 +151,15 @@ class DiskRun:
         return summary, reservoir.sample, columns
 
     def _batches(self) -> Iterator[pl.DataFrame]:
-        """Yield the table without its identifiers."""
+        """Yield the table without its identifiers, and with numbers that stand for its persons."""
+        person = self.schema.person
         for batch in self.source.batches():
-            yield batch.select(self.schema.names)
+            kept = batch.select(self.schema.names)
+            yield kept if person is None else numbered(kept, person, self._persons_key)
+
+    @cached_property
+    def _persons_key(self) -> bytes:
+        return self.randomness.words(4).tobytes()
 
     def _divided(self, agreed: Reference, tree: CutTree, rows: int) -> tuple[int, ...]:
         """Write each record to its block, and return the number of records in each block."""
