@@ -81,7 +81,7 @@ def test_numbers_stand_for_persons() -> None:
     frame = pl.DataFrame({"who": ["Ann", "ann ", "Bob", None, ""], "age": [1, 2, 3, 4, 5]})
     column = Schema.infer(frame, quasi=["age"], person="who")["who"]
     cells = numbered(frame, column, b"secret")["who"]
-    assert cells.dtype == pl.UInt64
+    assert cells.dtype == pl.Int64
     assert cells[0] == cells[1] != cells[2]
     assert cells[3] is None
     assert cells[4] is None
@@ -110,3 +110,18 @@ def test_no_temporary_file_names_a_person(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(seen) == len(frame)
     assert not set(seen) & set(frame["patient"])
     assert len(set(seen)) == frame["patient"].n_unique()
+
+
+def test_blocks_keep_some_records_of_each_person(tmp_path: Path) -> None:
+    frame = visits(900, 4)
+    frame.write_parquet(tmp_path / "visits.parquet")
+    schema = Schema.infer(frame, quasi=QUASI, person="patient")
+    release = shoal.anonymize_file(
+        tmp_path / "visits.parquet", schema, Freeform(k=3), tmp_path / "out",
+        block_rows=180, jobs=1, most_per_person=2,
+    )  # fmt: skip
+    kept = np.minimum(frame["patient"].value_counts()["count"].to_numpy(), 2).sum()
+    assert release.certificate["rows"] == kept
+    assert release.certificate["over_limit"] == len(frame) - kept
+    assert release.audit.persons is not None
+    assert int(release.audit.persons.records_of_person.max()) == 2

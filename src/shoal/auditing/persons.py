@@ -48,9 +48,9 @@ class Persons:
     matching_rows_of_person: NDArray[np.int64]
     covering_share: NDArray[np.float64]
     class_share: NDArray[np.float64]
-    numbers: NDArray[np.uint64] | None = None
+    numbers: NDArray[np.int64] | None = None
 
-    def known_as(self, numbers: NDArray[np.uint64]) -> Persons:
+    def known_as(self, numbers: NDArray[np.int64]) -> Persons:
         """Return the same with the numbers of the persons, given those of each record.
 
         Persons are in the order of their numbers, or, if each has one record, in that of the records.

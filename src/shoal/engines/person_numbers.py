@@ -30,7 +30,7 @@ def numbered(frame: pl.DataFrame, column: Column, key: bytes) -> pl.DataFrame:
     """
     persons = sensitive(nw.from_native(frame[column.name], series_only=True), column)
     numbers = [None if each is None else _number(each, column, key) for each in persons.values]
-    cells = pl.Series(column.name, numbers, dtype=pl.UInt64).gather(persons.codes)
+    cells = pl.Series(column.name, numbers, dtype=pl.Int64).gather(persons.codes)
     return frame.with_columns(cells)
 
 
@@ -39,4 +39,4 @@ def _number(person: object, column: Column, key: bytes) -> int:
     if column.normalize and isinstance(person, str):
         text = normalized_text(text)
     digest = hashlib.blake2b(text.encode(), digest_size=BYTES, key=key).digest()
-    return int.from_bytes(digest, "big")
+    return int.from_bytes(digest, "big", signed=True)
