@@ -24,6 +24,7 @@ from shoal.models import (
     SetDiversity,
 )
 from shoal.models.patterns import Pattern
+from shoal.reading import open_release
 from shoal.release import BlockedRelease, Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
@@ -82,6 +83,7 @@ __all__ = [
     "audit",
     "collect_items",
     "compare",
+    "open_release",
     "read_table",
     "scan",
     "spark_session",

@@ -114,7 +114,7 @@ class DiskRun:
             engine={"name": "blocks", "jobs": self.jobs},
             files={file.name: sha256(file)},
         )
-        write_documents(certificate.report(), into(staging))
+        write_documents(certificate.report(), certificate.codebook(), into(staging))
         return certificate
 
     def _plan(self) -> Plan:
