@@ -295,6 +295,8 @@ class OrderedCells(Cells[Ranges]):
         )
 
     def default_groups(self) -> list[tuple[Any, Any]]:
+        if self.absent.all():
+            return [(MISSING, None)]
         low, high = float(np.nanmin(self.low)), float(np.nanmax(self.high))
         named = self._named
         if self.integral and high - low < 2 * GROUPS:

@@ -86,7 +86,7 @@ class Reader:
     @cached_property
     def _mixture(self) -> Mixture:
         columns = [_coarse(column) for column in self._columns.values() if _takes_part(column)]
-        if self.estimator == "even":
+        if self.estimator == "even" or not columns:
             return even(columns)
         if self.estimator == "marginal":
             return fitted(columns, classes=1, power=1.0)
@@ -100,6 +100,8 @@ class Reader:
 
     @cached_property
     def _members(self) -> NDArray[np.float32]:
+        if not self._mixture.columns:
+            return np.ones((len(self), 1), dtype=np.float32)
         return self._mixture.memberships()
 
     @cached_property
@@ -188,10 +190,11 @@ class Reader:
         conditions: Mapping[str, Any] | None = None,
         /,
         *,
+        mean: str | None = None,
         flavour: Flavour | None = None,
         **named: Any,
     ) -> Any:
-        """Return how many rows there are in each group.
+        """Return how many rows there are in each group, or the mean of a column in each.
 
         Parameters
         ----------
@@ -200,25 +203,42 @@ class Reader:
             such a list, the groups are the values, or stretches of a long scale. They add up to all rows.
         conditions, **named
             See `count`.
+        mean
+            The column whose mean is asked for.
         flavour
             ``polars``, ``pandas`` or ``pyarrow``; by default that of the release.
 
         Returns
         -------
         frame
-            A column for each of `by`, then ``estimate``, ``error``, ``certain`` and ``possible``.
+            A column for each of `by`, then ``estimate``, ``error``, the interval from ``low`` to ``high``,
+            ``certain`` and ``possible``.
         """
         if isinstance(by, str):
             by = [by]
         groups = {name: self._groups(name, by[name] if isinstance(by, Mapping) else None) for name in by}
         others = {**(conditions or {}), **named}
+        _refuse_both(others, groups)
         rows = []
         for combination in product(*groups.values()):
             asked = dict(zip(groups, (condition for _, condition in combination), strict=True))
-            found = self.count(others | asked if not set(others) & set(asked) else self._both(others, asked))
             labels = [None if label is None else str(label) for label, _ in combination]
-            rows.append({**dict(zip(groups, labels, strict=True)), **found.as_dict()})
-        return of_flavour(pl.DataFrame(rows), self._frame, flavour)
+            found = self._group_answer(mean, {**others, **asked})
+            rows.append({**dict(zip(groups, labels, strict=True)), **found})
+        return of_flavour(pl.DataFrame(rows, infer_schema_length=None), self._frame, flavour)
+
+    def _group_answer(self, mean: str | None, conditions: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer for one group; without an estimate if no row can be in it."""
+        count = self.count(conditions)
+        answer: Answer = count
+        if mean is not None:
+            if count.possible == 0:
+                nothing = dict.fromkeys(("estimate", "error", "low", "high"))
+                return {**nothing, "certain": 0, "possible": 0}
+            answer = self.mean(mean, conditions)
+        low, high = answer.interval
+        data = answer.as_dict()
+        return {"estimate": data["estimate"], "error": data["error"], "low": low, "high": high} | data
 
     def draw(self, m: int = 1, seed: int | None = None, *, flavour: Flavour | None = None) -> list[Any]:
         """Return m ordinary tables with one value in each cell, drawn from the joint estimate.
@@ -298,14 +318,6 @@ class Reader:
             else:
                 raise unknown_column(name, self.columns, "the release")
         return asked
-
-    def _both(self, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-        shared = sorted(set(first) & set(second))
-        raise InputError(
-            f"column {shared[0]!r} is both in `by` and in a condition; give the groups that you want in `by`",
-            reason=Reason.PARAMETER,
-            column=shared[0],
-        )
 
     def _bounds(self, asked: Sequence[tuple[str, Any]]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which rows meet a question for certain, and which may."""
@@ -395,6 +407,17 @@ def _takes_part(column: Cells[Any]) -> bool:
 def _coarse(column: Cells[Any]) -> Cells[Any]:
     """Return a column as the joint estimate takes it: values that are not generalized need few cells."""
     return column.coarsened() if isinstance(column, OrderedCells) and not column.notes.quasi else column
+
+
+def _refuse_both(conditions: Mapping[str, Any], groups: Mapping[str, Any]) -> None:
+    """Refuse a column that is both in a condition and grouped by."""
+    shared = sorted(set(conditions) & set(groups))
+    if shared:
+        raise InputError(
+            f"column {shared[0]!r} is both in `by` and in a condition; give the groups that you want in `by`",
+            reason=Reason.PARAMETER,
+            column=shared[0],
+        )
 
 
 def _group_label(condition: Any) -> str:
