@@ -24,7 +24,6 @@ from shoal.models import (
     SetDiversity,
 )
 from shoal.models.patterns import Pattern
-from shoal.reading import open_release
 from shoal.release import BlockedRelease, Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         scan,
         spark_session,
     )
+    from shoal.reading import open_release
 
 __all__ = [
     "KK",
@@ -92,6 +92,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load an engine on first use."""
+    if name == "open_release":
+        from shoal.reading import open_release
+
+        return open_release
     if name in __all__:
         return getattr(engines, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

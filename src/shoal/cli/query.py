@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli import options
 from shoal.cli.output import show_facts, show_json, show_table
-from shoal.reading import ESTIMATORS, Answer, Reader, open_release
 from shoal.reading.questions import read_question
 from shoal.schema import Schema
+
+if TYPE_CHECKING:
+    from shoal.reading import Answer, Reader
 
 ReleaseFolder = Annotated[
     Path, typer.Argument(metavar="RELEASE", help="Folder of a release, or its table as a file.")
 ]
 EstimatorName = Annotated[
-    str, typer.Option("--estimator", help=f"How values are estimated: {', '.join(ESTIMATORS)}.")
+    str, typer.Option("--estimator", help="How values are estimated: tight, columns, marginal or even.")
 ]
 
 
@@ -57,6 +59,8 @@ def query(
 
 def opened(release: Path, schema: Path | None, estimator: str) -> Reader:
     """Return the reader of a release, with its codebook or a schema."""
+    from shoal.reading import open_release  # late: few commands need it
+
     described = None if schema is None else Schema.read(schema)
     return open_release(release, described, estimator=estimator)  # type: ignore[arg-type]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
@@ -13,7 +13,6 @@ from shoal.cli.query import EstimatorName, ReleaseFolder, opened
 from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
 from shoal.files.writing import write_csv, write_parquet
-from shoal.reading.frames import Form
 from shoal.release import Format
 
 
@@ -25,7 +24,7 @@ def read(
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option("--as", help=f"Write one table in this form: {', '.join(get_args(Form))}."),
+        typer.Option("--as", help="Write one table in this form: low-high, middle, members or long."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Make the draws repeatable.")] = None,
     format: Annotated[  # noqa: A002 - the word of the option
