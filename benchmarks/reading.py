@@ -1,7 +1,7 @@
 """Reading releases: errors of answers by estimator, coverage of intervals, drawn tables for models, time.
 
-`python -m benchmarks reading --only adult --k 2,10` measures some of the cells. Gradient boosting and logistic
-regression need scikit-learn; without it, that section is left out.
+`python -m benchmarks reading --only adult --k 2,10` measures some of the cells. Models are trained with
+scikit-learn; without it, that section is left out.
 """
 
 from __future__ import annotations
@@ -164,19 +164,15 @@ def learned() -> list[tuple[str, str, str]] | None:
         "gradient boosting": lambda: HistGradientBoostingClassifier(random_state=0),
         "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
     }
-    rows = []
-    for name, make in makers.items():
-        scores = []
-        for tables in ([frame], drawn):
-            chances = [
-                make()
-                .fit(prepared(t), (t["income"] == ">50K").to_numpy())
-                .predict_proba(prepared(test))[:, 1]
-                for t in tables
-            ]
-            scores.append(float(roc_auc_score(labels, np.mean(chances, axis=0))))
-        rows.append((name, f"{scores[0]:.4f}", f"{scores[1]:.4f}"))
-    return rows
+
+    def score(make: Any, tables: Sequence[pl.DataFrame]) -> float:
+        models = [make().fit(prepared(each), (each["income"] == ">50K").to_numpy()) for each in tables]
+        chances = [model.predict_proba(prepared(test))[:, 1] for model in models]
+        return float(roc_auc_score(labels, np.mean(chances, axis=0)))
+
+    return [
+        (name, f"{score(make, [frame]):.4f}", f"{score(make, drawn):.4f}") for name, make in makers.items()
+    ]
 
 
 def main(options: Sequence[str] = ()) -> None:
@@ -206,33 +202,48 @@ def _pair(figures: dict[str, float] | None) -> str:
     return f"{figures['mean']:.1%} / {figures['median']:.1%}"
 
 
-def _text(
-    measured: dict[tuple[str, str, int], dict[str, Any]],
-    large: dict[str, Any] | None,
-    models: list[tuple[str, str, str]] | None,
-) -> str:
-    standard = [
+Measured = dict[tuple[str, str, int], dict[str, Any]]
+
+
+def _text(measured: Measured, large: dict[str, Any] | None, models: list[tuple[str, str, str]] | None) -> str:
+    parts = [INTRODUCTION, *_standard(measured), *_workloads(measured), *_coverage(measured), "## Time"]
+    seconds = max(found["tight"]["seconds"] for found in measured.values())
+    parts.append(f"The joint estimate took {seconds:.1f} s at most.")
+    if large is not None:
+        parts.append(
+            f"A release of {large['rows']:,} rows (Adult enlarged, `mondrian`, k = 10) was opened in "
+            f"{large['open']:.1f} s and fitted {large['fit']:.1f} s later, with {large['peak_mib']:.0f} MiB "
+            f"at the peak. A count then took {large['count']:.3f} s on average, and {large['slowest']:.3f} s "
+            "at most."
+        )
+    if models is not None:
+        parts += [
+            "## Models",
+            "AUC for income on Adult's test set: a model trained on the original, and the mean of five "
+            "models trained on tables drawn from a freeform release with k = 10.",
+            markdown_table(("learner", "original", "drawn tables"), models),
+        ]
+    return "\n\n".join(parts)
+
+
+INTRODUCTION = """# Reading a release
+
+How far off answers from a release are, by [estimator](../estimator.md). Each of 1,000 random questions asks
+for the number of records with certain values of two quasi-identifiers and the sensitive column, a tenth of
+the domain in all; every question has an answer above 0 in the original. The error is the difference from the
+true number, as a share of it: mean / median. From k = 25 on, `matching`, `chain` and `expansion` run with the
+effort `fast`."""
+
+WHY = """In rows of `expansion`, the own record is not equally likely to be each of the records that the row
+covers; which of them it is depends on how the method grows rows, which readers do not know. At k = 2, a cell
+with two values has one of each, so that all estimators agree. In small tables, such as CMC, most of the error
+is chance."""
+
+
+def _standard(measured: Measured) -> list[str]:
+    rows = [
         (data, method, k, *(_pair(found[estimator].get("2 0.1")) for estimator in ESTIMATORS[::-1]))
         for (data, method, k), found in measured.items()
-    ]
-    others = [
-        (
-            data,
-            method,
-            k,
-            *(f"{found['tight'].get(name, {}).get('coverage', float('nan')):.1%}" for name in _names()),
-        )
-        for (data, method, k), found in measured.items()
-    ]
-    workloads = [
-        (
-            data,
-            method,
-            k,
-            *(f"{_pair(found['even'].get(name))} → {_pair(found['tight'].get(name))}" for name in _names()),
-        )
-        for (data, method, k), found in measured.items()
-        if k == 10
     ]
     worse = [
         f"{data}, `{method}`, k = {k} ({what})"
@@ -240,50 +251,50 @@ def _text(
         for what in ("mean", "median")
         if "2 0.1" in found["tight"] and found["tight"]["2 0.1"][what] > found["even"]["2 0.1"][what]
     ]
-    seconds = max(found["tight"]["seconds"] for found in measured.values())
-    parts = [
-        "# Reading a release",
-        "How far off answers from a release are, by [estimator](../estimator.md). Each of 1,000 random questions "
-        "asks for the number of records with certain values of two quasi-identifiers and the sensitive column, "
-        "a tenth of the domain in all; questions without an answer in the original are left out. The error is "
-        "the difference from the true number, as a share of it: mean / median. From k = 25 on, `matching`, "
-        "`chain` and `expansion` run with the effort `fast`.",
-        markdown_table(("data", "method", "k", *ESTIMATORS[::-1]), standard),
-        "`even` takes all values of a cell to be equally likely, `marginal` takes generalization to be random, "
-        "`columns` uses that cells are tight, and `tight`, the default, also estimates all columns jointly.",
-        "`tight` is worse than `even` here: " + ("; ".join(worse) if worse else "nowhere") + ". "
-        "In rows of `expansion`, the own record is not equally likely to be each of the records that the row "
-        "covers, and which one it is depends on the method. At k = 2, a cell of two values has one of each, so "
-        "that all estimators agree.",
-        "## Other questions",
-        "Mean / median error, `even` → `tight`, by the number of quasi-identifiers and the share of the domain; "
-        "k = 10.",
-        markdown_table(("data", "method", "k", *_titles()), workloads),
-        "## Coverage",
-        "The share of questions for which the interval with 95% confidence of `tight` contains the truth. In all "
-        "of them, the truth lies between `certain` and `possible`."
-        if all(
-            f["bounded"] == 1 for m in measured.values() for f in m["tight"].values() if isinstance(f, dict)
-        )
-        else "The share of questions for which the interval with 95% confidence of `tight` contains the truth.",
-        markdown_table(("data", "method", "k", *_titles()), others),
-        "## Time",
-        f"The joint estimate took {seconds:.1f} s at most.",
+    return [
+        markdown_table(("data", "method", "k", *ESTIMATORS[::-1]), rows),
+        "`even` takes all values of a cell to be equally likely, `marginal` takes generalization to be "
+        "random, `columns` uses that cells are tight, and `tight`, the default, also estimates all columns "
+        "jointly.",
+        "`tight` is worse than `even` here: " + ("; ".join(worse) if worse else "nowhere") + ".",
+        WHY,
     ]
-    if large is not None:
-        parts.append(
-            f"A release of {large['rows']:,} rows (Adult enlarged, `mondrian`, k = 10) was opened in "
-            f"{large['open']:.1f} s and fitted {large['fit']:.1f} s later, with {large['peak_mib']:.0f} MiB at "
-            f"the peak. A count then took {large['count']:.3f} s on average, {large['slowest']:.3f} s at most."
+
+
+def _workloads(measured: Measured) -> list[str]:
+    rows = [
+        (
+            data,
+            method,
+            *(f"{_pair(found['even'].get(name))} → {_pair(found['tight'].get(name))}" for name in _names()),
         )
-    if models is not None:
-        parts += [
-            "## Models",
-            "AUC for income on Adult's test set: models trained on the original, and the mean of five models "
-            "trained on tables drawn from a freeform release with k = 10.",
-            markdown_table(("learner", "original", "drawn tables"), models),
-        ]
-    return "\n\n".join(parts)
+        for (data, method, k), found in measured.items()
+        if k == 10
+    ]
+    return [
+        "## Other questions",
+        "Mean / median error, `even` → `tight`, by the number of quasi-identifiers and the share of the "
+        "domain; k = 10.",
+        markdown_table(("data", "method", *_titles()), rows),
+    ]
+
+
+def _coverage(measured: Measured) -> list[str]:
+    tight = {cell: found["tight"] for cell, found in measured.items()}
+    rows = [
+        (*cell, *(f"{found[name]['coverage']:.1%}" if name in found else "" for name in _names()))
+        for cell, found in tight.items()
+    ]
+    bounded = all(
+        each["bounded"] == 1 for found in tight.values() for name, each in found.items() if name in _names()
+    )
+    always = "The truth always lies between `certain` and `possible`." if bounded else ""
+    return [
+        "## Coverage",
+        "The share of questions for which the interval with 95% confidence of `tight` contains the truth. "
+        + always,
+        markdown_table(("data", "method", "k", *_titles()), rows),
+    ]
 
 
 def _names() -> list[str]:
