@@ -121,7 +121,7 @@ class DiskRun:
             files={file.name: sha256(file)},
             over_limit=plan.over_limit,
         )
-        write_documents(certificate.report(), into(staging))
+        write_documents(certificate.report(), certificate.codebook(), into(staging))
         return certificate
 
     def _plan(self) -> Division:

@@ -130,7 +130,9 @@ class SparkRun:
             files={f"{RELEASE}/{name}": files[name] for name in files},
         )
         write_documents(
-            certificate.report(), lambda name, text: write_text(self.session, f"{staging}/{name}", text)
+            certificate.report(),
+            certificate.codebook(),
+            lambda name, text: write_text(self.session, f"{staging}/{name}", text),
         )
         return certificate
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.models.families import DiverseModel
-from shoal.models.model import parameter
+from shoal.models.model import CellKind, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,7 @@ class Concealment(DiverseModel):
 
     name: ClassVar[str] = "concealment"
     place: ClassVar[int] = 2
+    cells: ClassVar[CellKind] = "own"
     title: ClassVar[str] = "Hide from an attacker who knows every record"
     explanation: ClassVar[str] = (
         "At least k rows remain for each record, even to an attacker who knows who is in the table and "
