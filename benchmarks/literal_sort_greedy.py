@@ -21,7 +21,7 @@ from shoal.table import Table
 
 ROWS, K = 4_000, 10
 STRETCH = 100_000
-"""So many edges are looked at together, to leave out those that have lost an end before."""
+"""Number of edges looked at together, to leave out those that have lost an end before."""
 
 
 def section() -> str:
@@ -66,7 +66,7 @@ def literal_sort_greedy(table: Table, k: int) -> NDArray[np.int32]:
     Raises
     ------
     ValueError
-        If the table has fewer than 2k - 1 records: then the backtracking of the paper may find nobody to
+        If the table has fewer than 2k - 1 records: then the backtracking of the paper may find no record to
         exchange with.
     """
     n, codes, attributes = len(table), table.codes, geometry(table)
@@ -151,4 +151,4 @@ def _backtrack(
         if box >= 0 and np.isfinite(costs[record, box]) and np.isfinite(costs[other, spare]):
             box_of[record], box_of[other] = box, spare
             return
-    raise AssertionError("a table with 2k - 1 records has somebody to exchange with")
+    raise AssertionError("a table with 2k - 1 records has a record to exchange with")

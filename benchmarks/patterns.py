@@ -134,7 +134,7 @@ def mondrian(k: int) -> dict[str, Any]:
 
 
 def exact(table: str, count: int, seed: int, k: int) -> dict[str, Any]:
-    """Return what heuristic, local search and integer program suppress, and what anybody must."""
+    """Return what heuristic, local search and integer program suppress, and what every solution must."""
     codes = table_of(table).codes
     patterns = like_a_user(codes.shape[1], count, seed)
     fast, fast_seconds = timed(heuristic, codes, patterns, k, search=False)

@@ -24,7 +24,7 @@ from shoal.table import Table
 
 QUERIES = 1000
 LEVELS = 50
-"""Income has so many levels, as in SAL."""
+"""Number of levels of income, as in SAL."""
 DATA = ("acs", "adult")
 DEFAULTS = {
     "acs": {"epsilon": 0.1, "delta": 0.8, "k": 10, "s": 0.1},

@@ -109,7 +109,16 @@ def main() -> None:
         points += [
             {"k": k, "GCP": loss, "method": name} for name, loss in measured.items() if loss is not None
         ]
-    text = "\n\n".join(
+    write_page(
+        "ring",
+        _page(losses, methods),
+        {"loss": loss_chart(points, "Loss of rings and chains on Adult: lower is better")},
+    )
+
+
+def _page(losses: list[tuple[Any, ...]], methods: list[tuple[Any, ...]]) -> str:
+    """Return the text of the results page."""
+    return "\n\n".join(
         (
             "# Rings and chains",
             "Adult, 30,162 complete training records, eight quasi-identifiers (age numeric, the others "
@@ -136,7 +145,4 @@ def main() -> None:
             "![Loss against k](ring-loss.svg)",
             growth("ring", SIZES, k=10, effort="fast"),
         )
-    )
-    write_page(
-        "ring", text, {"loss": loss_chart(points, "Loss of rings and chains on Adult: lower is better")}
     )

@@ -1,7 +1,7 @@
 """Tables cut into blocks against tables at once: loss, time and memory, by rows and by the size of blocks.
 
 Options choose what is measured now: ``--cell ROWS,BLOCK_ROWS`` a single cell (0 rows are Adult itself, 0
-block rows the table at once), ``--cores N`` on so many cores, ``--spark ROWS`` the same blocks on Spark. What
+block rows the table at once), ``--cores N`` on N cores, ``--spark ROWS`` the same blocks on Spark. What
 was measured at this commit before is not measured again, and a run in blocks that was broken off goes on.
 """
 
@@ -39,9 +39,9 @@ from shoal.engines.blocks import BLOCK_ROWS
 
 K = 10
 PIECE = 500_000
-"""So many rows of the table are made at a time."""
+"""Number of rows of the table that are made at a time."""
 SIZED = 300_000
-"""So many rows are released on one core, and with Spark, too."""
+"""Number of rows that are released on one core, and with Spark, too."""
 LOSSES = (
     *((0, size) for size in (5_000, 10_000, 20_000, 0)),
     (1_000_000, BLOCK_ROWS),
@@ -72,7 +72,61 @@ def main(options: Sequence[str] = ()) -> None:
     growth = {rows: remembered("scale", rows=rows, block_rows=BLOCK_ROWS) for rows in GROWTH}
     one_core = remembered("scale", rows=SIZED, block_rows=BLOCK_ROWS, cores=1)
     on_spark = {rows: remembered("scale", rows=rows, block_rows=BLOCK_ROWS, spark=True) for rows in SPARK}
-    compared = [
+    points = [
+        {"method": "blocks", "rows": rows, "seconds": found["seconds"]} for rows, found in growth.items()
+    ]
+    chart = line_chart(points, "Time by rows", "rows", "seconds", alt.Scale(type="log"))
+    write_page("scale", _page(losses, growth, one_core, on_spark), {"growth": chart})
+
+
+def _page(
+    losses: dict[tuple[int, int], dict[str, Any]],
+    growth: dict[int, dict[str, Any]],
+    one_core: dict[str, Any],
+    on_spark: dict[int, dict[str, Any]],
+) -> str:
+    """Return the text of the results page."""
+    seconds = [found["seconds"] for found in growth.values()]
+    exponent = np.polyfit(np.log(GROWTH), np.log(seconds), 1)[0]
+    return "\n\n".join(
+        (
+            "# Large tables",
+            f"Freeform, k = {K}, eight quasi-identifiers of Adult and perturbed bootstraps of it (Parquet "
+            "in, Parquet out). Every release is audited.",
+            "## Blocks compared with the whole table at once",
+            markdown_table(
+                ("rows", "block rows", "blocks", "GCP", "at once", "more", "seconds", "at once"),
+                _compared(losses),
+            ),
+            "## Growth",
+            f"Blocks of about {BLOCK_ROWS:,} records, one for each core at a time. Memory is the peak of "
+            "all processes together.",
+            markdown_table(
+                ("rows", "blocks", "GCP", "seconds", "seconds a block", "peak MiB"), _grown(growth)
+            ),
+            f"{SIZED:,} rows took {one_core['seconds']:.0f} seconds on one core, and "
+            f"{growth[SIZED]['seconds']:.0f} on {os.cpu_count()}. From {GROWTH[0]:,} to {GROWTH[-1]:,} rows, "
+            f"time grows as n^{exponent:.2f}.",
+            "![Time by rows](scale-growth.svg)",
+            "## Spark",
+            "The same blocks on the same cores with Spark (`local[*]`), without its start-up time, "
+            "compared with the local engine.",
+            markdown_table(
+                ("rows", "blocks", "GCP", "local", "more", "seconds", "local"), _on_spark(on_spark, growth)
+            ),
+            scale_model.section(
+                SPARK[-1],
+                on_spark[SPARK[-1]],
+                os.cpu_count() or 1,
+                table_of(SPARK[-1]).stat().st_size / SPARK[-1],
+            ),
+        )
+    )
+
+
+def _compared(losses: dict[tuple[int, int], dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return rows of the table that compares blocks with the whole table."""
+    return [
         (
             f"{rows:,}" if rows else "Adult, 30,162",
             f"{block_rows:,}",
@@ -86,7 +140,11 @@ def main(options: Sequence[str] = ()) -> None:
         for (rows, block_rows), found in losses.items()
         if block_rows
     ]
-    grown = [
+
+
+def _grown(growth: dict[int, dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return rows of the table of growth."""
+    return [
         (
             f"{rows:,}",
             found["blocks"],
@@ -97,9 +155,13 @@ def main(options: Sequence[str] = ()) -> None:
         )
         for rows, found in growth.items()
     ]
-    seconds = [found["seconds"] for found in growth.values()]
-    exponent = np.polyfit(np.log(GROWTH), np.log(seconds), 1)[0]
-    spark = [
+
+
+def _on_spark(
+    on_spark: dict[int, dict[str, Any]], growth: dict[int, dict[str, Any]]
+) -> list[tuple[Any, ...]]:
+    """Return rows of the table that compares Spark with the local engine."""
+    return [
         (
             f"{rows:,}",
             found["blocks"],
@@ -111,40 +173,6 @@ def main(options: Sequence[str] = ()) -> None:
         )
         for rows, found in on_spark.items()
     ]
-    text = "\n\n".join(
-        (
-            "# Large tables",
-            f"Freeform, k = {K}, eight quasi-identifiers of Adult and perturbed bootstraps of it (Parquet "
-            "in, Parquet out). Every release is audited.",
-            "## Blocks compared with the whole table at once",
-            markdown_table(
-                ("rows", "block rows", "blocks", "GCP", "at once", "more", "seconds", "at once"), compared
-            ),
-            "## Growth",
-            f"Blocks of about {BLOCK_ROWS:,} records, one for each core at a time. Memory is the peak of "
-            "all processes together.",
-            markdown_table(("rows", "blocks", "GCP", "seconds", "seconds a block", "peak MiB"), grown),
-            f"{SIZED:,} rows took {one_core['seconds']:.0f} seconds on one core, and "
-            f"{growth[SIZED]['seconds']:.0f} on {os.cpu_count()}. From {GROWTH[0]:,} to {GROWTH[-1]:,} rows, "
-            f"time grows as n^{exponent:.2f}.",
-            "![Time by rows](scale-growth.svg)",
-            "## Spark",
-            "The same blocks on the same cores with Spark (`local[*]`), without its start-up time, "
-            "compared with the local engine.",
-            markdown_table(("rows", "blocks", "GCP", "local", "more", "seconds", "local"), spark),
-            scale_model.section(
-                SPARK[-1],
-                on_spark[SPARK[-1]],
-                os.cpu_count() or 1,
-                table_of(SPARK[-1]).stat().st_size / SPARK[-1],
-            ),
-        )
-    )
-    points = [
-        {"method": "blocks", "rows": rows, "seconds": found["seconds"]} for rows, found in growth.items()
-    ]
-    chart = line_chart(points, "Time by rows", "rows", "seconds", alt.Scale(type="log"))
-    write_page("scale", text, {"growth": chart})
 
 
 def work(rows: int, block_rows: int, spark: bool = False, cores: int | None = None) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def section(spark_rows: int, spark: Mapping[str, Any], spark_cores: int, bytes_a
 
 
 def work(rows: int) -> dict[str, Any]:
-    """Divide a table of so many rows as its sample tells, and other records by that."""
+    """Divide a table of this many rows as its sample tells, and other records in the same way."""
     sample = adult_like(SAMPLE, seed=1)
     schema = adult_schema(sample)
     agreed = reference(summarize(sample, schema)[0], schema)

@@ -213,7 +213,7 @@ class Search:
         need: int,
         receiving: set[tuple[int, Row] | None],
     ) -> tuple[float, dict[tuple[int, Row], int]]:
-        """Return what it costs to take so many rows from classes that do not gain, and how many from each."""
+        """Return what it costs to take `need` rows from classes that do not gain, and how many from each."""
         donors = [source for source in sources if gain[source] <= ROUNDING]
         spare, loss, missing = {}, 0.0, need
         for source in sorted(donors, key=lambda source: -gain[source]):

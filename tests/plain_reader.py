@@ -96,7 +96,7 @@ class Levels:
         return min(map(len, crowds)), 1 / share
 
     def keeps(self, model: str, k: int, diverse: int | None) -> bool:
-        """Return whether a promise is kept: by rows, by matches, and with so many sensitive values."""
+        """Return whether a guarantee holds: by rows, by matches, and with this many sensitive values."""
         if self.leaks or len(self.rows_of_record) != len(self.records_of_row):
             return False
         if self.matched < len(self.records_of_row):

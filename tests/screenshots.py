@@ -50,7 +50,9 @@ def tour(browser: Browser, server: Server, table: Path, folder: Path) -> None:
     visitor.enter("k", 40)
     visitor.enter("effort", "best")
     visitor.press("go")
-    visitor.wait("Number(document.getElementById('share').value) > 0.1")
+    visitor.wait(
+        "!document.getElementById('progress').hidden && document.getElementById('share').value > 0.1"
+    )
     for width, name in ((1100, "web-run.png"), (390, "web-run-narrow.png")):
         browser.show(width=width)
         browser.run("scrollTo(0, document.querySelector('#step-run').offsetTop - 300)")

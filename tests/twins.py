@@ -9,7 +9,7 @@ from itertools import accumulate, chain, pairwise, permutations
 from typing import Any
 
 from shoal.base.ragged import Subsets
-from shoal.kernels import RANGE, SET, TREE, Component, Geometry, Intervals
+from shoal.kernels import RANGE, SET, TREE, CodeIntervals, Component, Geometry
 
 Row = tuple[int, ...]
 PATIENCE = 64
@@ -28,7 +28,7 @@ def count_consistent(
     record_copies: Sequence[int],
     boxes: Sequence[Row],
     box_copies: Sequence[int],
-    attributes: Sequence[Intervals | Subsets],
+    attributes: Sequence[CodeIntervals | Subsets],
 ) -> tuple[list[int], list[int]]:
     """Return how many boxes contain each record and how many records lie in each box, counting copies."""
     boxes_of, records_of = [0] * len(records), [0] * len(boxes)
@@ -44,7 +44,7 @@ def count_labels(
     records: Sequence[Row],
     boxes: Sequence[Row],
     box_copies: Sequence[int],
-    attributes: Sequence[Intervals | Subsets],
+    attributes: Sequence[CodeIntervals | Subsets],
     labels: Sequence[int],
 ) -> list[tuple[int, int, int, float]]:
     """Return for each record how many boxes contain it, the most with one label, labels, sum of c log c."""
@@ -75,7 +75,7 @@ def miss(labels: Sequence[int], *, frequency_l: float, distinct: int, entropy: f
 def consistent(
     records: Sequence[Sequence[int]],
     boxes: Sequence[Sequence[int]],
-    attributes: Sequence[Intervals | Subsets],
+    attributes: Sequence[CodeIntervals | Subsets],
 ) -> list[list[bool]]:
     """Return for each record and box whether the record lies in the box."""
     return [[all(map(contains, attributes, box, record)) for box in boxes] for record in records]
@@ -146,9 +146,9 @@ def links(edges: Sequence[Sequence[bool]], boxes: int) -> list[list[float]]:
     return [[count / matchings for count in row] for row in often]
 
 
-def contains(attribute: Intervals | Subsets, value: int, code: int) -> bool:
+def contains(attribute: CodeIntervals | Subsets, value: int, code: int) -> bool:
     """Return whether a generalized value, given by its number, contains a code."""
-    if isinstance(attribute, Intervals):
+    if isinstance(attribute, CodeIntervals):
         return bool(attribute.low[value] <= code <= attribute.high[value])
     return code in attribute[value]
 

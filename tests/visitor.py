@@ -87,7 +87,7 @@ def running(
 
 
 class Visitor:
-    """Somebody in front of the page."""
+    """A user of the page."""
 
     def __init__(self, browser: Browser, server: Server, **look: object) -> None:
         self.browser = browser

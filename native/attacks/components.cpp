@@ -30,7 +30,8 @@ class Edges {
   std::vector<std::int32_t> ends_;
 };
 
-// A matching with a box for the copies of records that are left over, and a record for those of boxes.
+// A matching with an additional box for unmatched copies of records, and an additional record for those of
+// boxes.
 struct Completed {
   Completed(const ConsistencyGraph& graph, const Matched& matched)
       : spare_record(graph.records().size()), spare_box(graph.boxes().size()) {

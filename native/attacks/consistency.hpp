@@ -32,8 +32,8 @@ struct Stretches {
   std::vector<std::int32_t> begins, ends;
 };
 
-// Records and boxes, each standing for a number of copies; an edge wherever a record lies in a box. Both are
-// known by their place in a tree, except where they come in and go out.
+// Records and boxes, each standing for a number of copies, with an edge wherever a record lies in a box.
+// Both are numbered by place in a tree, except in arguments and results of the public functions.
 //
 // Example: records of the ages 20 (twice) and 30; boxes 18..25 and 15..40. The edges are 20 - 18..25, 20
 // - 15..40 and 30 - 15..40, so count() finds 2 boxes around 20 and 1 around 30, and 2 records in the first
@@ -70,26 +70,27 @@ class ConsistencyGraph {
                      [&](std::int32_t record) { return in_sets(record, box) && visit(record); });
   }
 
-  // The boxes around a record, both by the order in which they came in. Many may ask at the same time, each
-  // with its own list of nodes that wait.
+  // The boxes around a record, both by their original numbers. Thread-safe, each thread with its own list
+  // of nodes to visit.
   std::vector<std::int32_t> boxes_around(std::int32_t record, std::vector<std::int32_t>& waiting) const;
+  // The records in a box, in the same way.
+  std::vector<std::int32_t> records_in(std::int32_t box, std::vector<std::int32_t>& waiting) const;
 
-  // All edges, counted at both ends, in the order in which records and boxes came in. On all cores.
+  // All edges, counted at both ends, in the original order of records and boxes. On all cores.
   Counts count() const;
 
-  // The labels 0 .. size - 1 of the boxes around each record; records and boxes in the order in which they
-  // came in. On all cores.
+  // The labels 0 .. size - 1 of the boxes around each record; records and boxes in their original order. On
+  // all cores.
   LabelCounts count_labels(std::span<const std::int32_t> labels, std::int32_t size) const;
 
-  // All edges, as far as neighbouring records do not stand for each other; boxes in the order in which they
-  // came in. On all cores.
+  // All edges, as stretches of neighbouring records; boxes in their original order. On all cores.
   Stretches stretches() const;
 
  private:
   class Counter;
   class LabelCounter;
 
-  // What is left to ask when all extents meet.
+  // The remaining check when all extents meet.
   bool in_sets(std::int32_t record, std::int32_t box) const {
     return doubtful_.empty() || in_doubtful_sets(record, box);
   }

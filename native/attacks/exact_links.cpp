@@ -23,8 +23,8 @@ struct Side {
   }
 };
 
-// The takers come one after the other, copy by copy, and each takes a copy of a giver. How many were taken of
-// each giver is a state, and tells who comes next.
+// The takers come one after the other, copy by copy, and each takes a copy of a giver. A state is the
+// number of copies taken from each giver; it determines which taker is next.
 class Counting {
  public:
   // neighbours: of each taker, the givers.
@@ -78,7 +78,7 @@ class Counting {
     }
   }
 
-  // To the next state or the one before: like an odometer. Returns how many copies are taken there.
+  // Moves to the next state or the one before, like an odometer. Returns the number of copies taken there.
   std::size_t step(std::size_t turn) {
     std::size_t giver = 0;
     for (; taken_[giver] == givers_.copies[giver]; ++giver) turn -= at(std::exchange(taken_[giver], 0));

@@ -1,4 +1,4 @@
-// How likely each link of a record and a box is, over all perfect matchings, computed exactly.
+// The exact probability of each link of a record and a box, over all perfect matchings.
 //
 // Example: the records r, s and the boxes A (around both) and B (around r only). B must have r, so the only
 // perfect matching is s - A, r - B: the links s - A and r - B have the probability 1, and r - A has 0.
@@ -10,8 +10,8 @@
 
 namespace shoal {
 
-// Boxes and the records in them. Records stand in some order, and those in a box are stretches of it, so that
-// a box around many records needs little memory. Each stands for a number of copies.
+// Boxes and the records in them. Records have an order, and those in a box are stretches of it, so that a
+// box around many records needs little memory. Each stands for a number of copies.
 struct Neighbourhoods {
   std::span<const std::int64_t> record_copies, box_copies;
   std::span<const std::int64_t> starts;        // of the stretches of each box, and their number
@@ -32,9 +32,9 @@ struct Links {
   std::vector<double> expected;
 };
 
-// Counts the perfect matchings of each component by how much of each box has been given away: the product of
-// (copies + 1) over its boxes, or over its records if that is less, is the number of states, and there are as
-// many steps from each as boxes, or records. On all cores.
+// Counts the perfect matchings of each component by how many copies of each box are used: the number of
+// states is the product of (copies + 1) over its boxes, or over its records if that is less, and there are
+// as many steps from each as boxes, or records. On all cores.
 Links exact_links(const Neighbourhoods& graph, const Parts& components);
 
 }  // namespace shoal

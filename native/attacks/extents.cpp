@@ -136,7 +136,7 @@ class Builder {
     for (std::size_t box = 0; box < boxes_; ++box) {
       const std::int32_t low = std::max(values.low[number(box, a)], 0);
       const std::int32_t high = std::min(values.high[number(box, a)], values.size - 1);
-      // Written like this, an interval of nothing adds nothing to a union.
+      // With these numbers, an empty interval adds nothing to a union.
       box_extent(box) = low <= high ? Cell::interval(low, high) : Cell::interval(values.size, -1);
       set_inner(box, box_extent(box));
     }

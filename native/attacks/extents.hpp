@@ -25,10 +25,14 @@ struct Values {
   }
 };
 
-// Matrices with a row for each record or box, and a column for each attribute; first come those of intervals.
-// A set has one bit for each code, or if there are too many codes several columns: one has a bit for each bin
-// of codes, the others one for each digit of a code's number. Boxes that meet in all of them may still have
-// no code in common. `inner` is what boxes have wholly: records within it surely lie in the box.
+// Matrices with a row for each record or box, and a column for each attribute, intervals first. A set has
+// one bit for each code or, if there are too many codes, several columns: one with a bit for each bin of
+// codes, the others with one for each digit of a code's number. Boxes that meet in all of them may still
+// have no code in common. `inner` is what boxes contain completely: records within it surely lie in the
+// box.
+//
+// Example: a set of 200 codes. One column has 64 bins of about three codes each. The sets {0} and {1} meet
+// there if 0 and 1 share a bin, but differ in a digit.
 struct Extents {
   std::size_t columns = 0;
   std::vector<Cell> records, boxes, inner;

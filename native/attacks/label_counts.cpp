@@ -1,5 +1,6 @@
-// Labels of the boxes around each record: a walk down the tree of records. Boxes around all records of a node
-// are tallied once, those that miss all are dropped, and the tally is taken back when the node is done.
+// Labels of the boxes around each record: a walk down the tree of records. Boxes around all records of a
+// node are counted once, those around none of them are dropped, and the counts are restored when the node
+// is done.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,7 +14,7 @@ namespace shoal {
 
 namespace {
 
-constexpr std::int32_t kShared = 2048;  // nodes with fewer records are finished by the worker that has them
+constexpr std::int32_t kShared = 2048;  // smaller nodes are finished by the thread that has them
 
 // How many boxes have each label, while boxes are added one after the other and taken back in reverse.
 class Tally {
@@ -71,7 +72,7 @@ class Tally {
 struct Task {
   std::int32_t node;
   std::vector<std::int32_t> boxes;  // that contain some of its records, perhaps
-  Tally::Summary before{};          // where the tally of the worker who has it stood
+  Tally::Summary before{};          // the state of the tally of its thread
   Tally::Held held{};               // what was in it, for another worker
 };
 

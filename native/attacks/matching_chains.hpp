@@ -1,4 +1,5 @@
-// How likely each link of a record and a box is, over all perfect matchings, estimated by Markov chains.
+// The probability of each link of a record and a box, over all perfect matchings, estimated by Markov
+// chains.
 #pragma once
 
 #include <chrono>
@@ -67,16 +68,18 @@ struct SeenLinks {
 
 // Several chains over the perfect matchings of each of some components.
 //
-// A step of a chain is a closed walk. A record, drawn uniformly, leaves its box. The box that lacks a record
-// draws one of those in it uniformly, takes it away from its own box, which draws in turn, and so on until
-// one draws the record that was taken out first.
+// A step of a chain is a closed walk. A record, drawn uniformly, leaves its box. The box that lacks a
+// record draws one of the records in it uniformly and takes it from its box, which draws in turn, and so on
+// until one draws the record that left first.
 //
-// The chain is reversible, and every perfect matching is equally likely in the long run: with the record that
-// is out fixed, a walk goes along the edges of a graph of matchings without it, from each to as many others
-// as the box that lacks a record has records, and to or from each perfect matching in one way; so the walk
-// turned round is as likely from its end as the walk is from its start. The chain reaches every perfect
-// matching: what two differ by are cycles, and each is a closed walk. How fast it does is not known in
-// general.
+// Example: the boxes A and B both around the records 0 and 1, matched as 0 - A, 1 - B. Record 0 leaves A.
+// If A draws 0, the matching is as before; if it draws 1, then B draws until it draws 0: 1 - A, 0 - B.
+//
+// The chain is reversible, and every perfect matching is equally likely in the long run: with the removed
+// record fixed, a walk follows the edges of a graph of matchings without it, from each to as many others as
+// the box that lacks a record has records, and to or from each perfect matching in one way; so the reversed
+// walk is as likely from its end as the walk is from its start. The chain reaches every perfect matching:
+// two of them differ by cycles, and each cycle is a closed walk. How fast it does is not known in general.
 //
 // A chain starts with a matching found by walks alone: boxes that lack a record draw until they draw one that
 // has no box (Goel, Kapralov and Khanna 2013).
@@ -87,7 +90,7 @@ class MatchingChains {
                  std::span<const std::uint64_t> key);
 
   // Lets the chains of some components make a number of closed walks, and returns what they saw on these
-  // walks; earlier ones only led them there. A component is complete if all its chains were in time. On all
+  // walks; earlier walks only led there. A component is complete if all its chains finished in time. On all
   // cores.
   SeenLinks run(std::span<const std::int32_t> components, std::int32_t walks, double seconds);
 
@@ -95,7 +98,7 @@ class MatchingChains {
   using Clock = std::chrono::steady_clock;
   class Walker;
 
-  // What one chain of one component keeps.
+  // The state of one chain of one component.
   struct Chain {
     RandomWords random;
     bool started = false;

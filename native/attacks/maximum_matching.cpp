@@ -94,10 +94,11 @@ class Flow {
       if (pair.copies > 0) add(pair);
   }
 
-  // A path goes from a record with copies left to a box around it, from there to a record it is matched with,
-  // and so on to a box with copies left: layer 0 of records, layer 0 of boxes, layer 1 of records, ... Layers
-  // are laid from the records with copies left onward and from the boxes with copies left backward, always
-  // from the smaller front, until they meet: two balls hold much less than one of twice the radius.
+  // A path goes from a record with copies left to a box around it, from there to a record it is matched
+  // with, and so on to a box with copies left: layer 0 of records, layer 0 of boxes, layer 1 of records,
+  // ... Layers are built forward from the records with copies left and backward from the boxes with copies
+  // left, always from the smaller front, until they meet: two small balls contain much less than one of
+  // twice the radius.
   bool lay_out() {
     graph_.records().mark_all(kThere);
     graph_.boxes().mark_all(kThere);
@@ -172,8 +173,8 @@ class Flow {
     return met;
   }
 
-  // Turns distances into layers, drops what the last layer from the start has and no path goes through, and
-  // marks the boxes by their layers.
+  // Turns distances into layers, drops what the last forward layer contains that is on no path, and marks
+  // the boxes by their layers.
   void join(std::int32_t layers, std::int32_t distances) {
     for (std::size_t record = 0; record < record_layer_.size(); ++record) {
       if (record_distance_[record] >= 0)

@@ -21,10 +21,13 @@ struct MaximumMatching {
   std::int64_t visited = 0;  // nodes of trees they looked at
 };
 
-// Matches as many copies as possible, starting from those of `start` that are edges. Dinic's algorithm, which
-// for single copies is that of Hopcroft and Karp: O(sqrt(n)) phases for n copies. In each of them, a search
-// in a tree finds the next neighbour that has not been seen, and takes it away: no edge is looked at twice,
-// and most are not looked at.
+// Matches as many copies as possible, starting from those of `start` that are edges. Dinic's algorithm,
+// which for single copies is that of Hopcroft and Karp: O(sqrt(n)) phases for n copies. In each phase, a
+// search in a tree finds the next unseen neighbour and removes it: no edge is examined twice, and most are
+// never examined.
+//
+// Example: the boxes A around the records 0 and 1, and B around 0. If 0 - A is matched first, the path 1 -
+// A - 0 - B augments it to 1 - A, 0 - B.
 MaximumMatching maximum_matching(ConsistencyGraph& graph, const Matched& start);
 
 }  // namespace shoal

@@ -12,8 +12,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kFew = 4;           // so few sets are looked at one by one
-constexpr std::size_t kFewBitmaps = 128;  // if they have bitmaps, so many
+constexpr std::size_t kFew = 4;           // up to this many sets are examined one by one
+constexpr std::size_t kFewBitmaps = 128;  // up to this many if they have bitmaps
 constexpr std::size_t kWords = 8;         // bitmaps of no more words than these are worth their memory
 
 Lists joined(const std::vector<std::vector<std::int32_t>>& lists) {
@@ -27,7 +27,7 @@ Lists joined(const std::vector<std::vector<std::int32_t>>& lists) {
 }
 
 // Sets as words over an alphabet whose first letters are the rarest items, in the order of a dictionary. A
-// search reads down the dictionary and turns away at the first item that no possible world has, or lacks.
+// search reads down the dictionary and stops at the first item that no possible world has, or lacks.
 class Dictionary {
  public:
   Dictionary(ListsView sets, std::int32_t width) : rank_(at(width)), order_(sets.size()) {
@@ -139,8 +139,8 @@ class WorldSearch {
     return errors <= most_errors_;
   }
 
-  // Words from begin to end - 1 agree in the first `depth` letters, which were dealt with, as were the first
-  // `next` of the letters that matter, with so many errors.
+  // Words from begin to end - 1 agree in the first `depth` letters, which are done, as are the first `next`
+  // of the relevant letters, with this many errors.
   void search(std::size_t begin, std::size_t end, std::size_t depth, std::size_t next, std::int32_t errors) {
     if (errors > most_errors_) return;
     if (dictionary_.has_bitmaps() && end - begin <= kFewBitmaps) {
@@ -174,7 +174,7 @@ class WorldSearch {
     if (depth == 0) return dictionary_.first(rank);
     const auto lower = [&](std::size_t place) { return dictionary_.word(place)[depth] < rank; };
     if (begin == end || !lower(begin)) return begin;
-    std::size_t step = 1;  // what is looked for is often near
+    std::size_t step = 1;  // the target is often near
     while (begin + step < end && lower(begin + step)) {
       begin += step;
       step *= 2;

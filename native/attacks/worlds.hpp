@@ -1,5 +1,5 @@
-// Sets of items, and the generalized sets that stand for several: base items, of which the uncertain ones may
-// be missing, uncertain items that may be there besides, and a limit to how many of them are wrong.
+// Sets of items, and the generalized sets that stand for several: base items, of which the uncertain ones
+// may be missing, uncertain items that may be present, and a limit to the number of errors.
 //
 // The sets that a generalized one stands for are its possible worlds (Xue et al. 2012, Section 3).
 #pragma once
@@ -37,7 +37,7 @@ struct WorldsView {
   std::span<const std::int32_t> most_errors;
 };
 
-// In how many items the two sets of each pair differ; lists are ascending. On all cores.
+// The number of items in which the two sets of each pair differ; lists are ascending. On all cores.
 std::vector<std::int32_t> differences(ListsView left, ListsView right, std::span<const std::int32_t> lefts,
                                       std::span<const std::int32_t> rights);
 

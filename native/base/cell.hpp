@@ -36,7 +36,8 @@ class Cell {
   bool may_have(std::int32_t code) const { return (bits_ & bit(code)) != 0; }
   bool may_share(Cell other) const { return (bits_ & other.bits_) != 0; }
 
-  // Grows to the smallest cell around both. An interval of numbers and the missing value is everything.
+  // Grows to the smallest cell around both. An interval that contains numbers and the missing value
+  // contains everything.
   void unite(const Attribute& attribute, Cell other) {
     if (attribute.kind == Kind::set) {
       bits_ |= other.bits_;

@@ -1,4 +1,4 @@
-// Numbers that all rooms share: indices, c log c, and how much is put down to rounding.
+// Numbers that all folders share: indices, c log c, and tolerances for rounding.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Random numbers for searches: quick, and never for what has to be secret.
+// Random numbers for searches: quick, but never for choices that protect a person.
 #pragma once
 
 #include <cstdint>

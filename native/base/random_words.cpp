@@ -40,8 +40,8 @@ std::uint32_t RandomWords::below(std::uint32_t bound) {
   while (true) {
     if (used_ == 16) refill();
     const std::uint32_t word = block_[used_++];
-    // Words below the excess over the largest multiple of the bound would favour small numbers. It is less
-    // than the bound, and hardly ever has to be computed.
+    // Words below the remainder of 2^32 modulo the bound would favour small numbers. The remainder is less
+    // than the bound, so it rarely has to be computed.
     if (word >= bound || word >= static_cast<std::uint32_t>(-bound) % bound) return word % bound;
   }
 }

@@ -12,7 +12,7 @@
 
 namespace shoal {
 
-// Matches the numbers in kernels/__init__.py.
+// The same numbers as in kernels/geometry.py.
 enum class Kind : std::uint8_t { range = 0, set = 1, tree = 2 };
 
 // The largest number in any stretch of an array, in constant time after O(n log n).
@@ -39,10 +39,10 @@ class StretchMaximum {
   std::vector<std::vector<double>> levels_;
 };
 
-// One attribute; its codes are 0 .. size - 1. What `table` holds depends on the kind:
+// One attribute; its codes are 0 .. size - 1. The meaning of `table` depends on the kind:
 // - range: the position of each code; low..high costs position[high] - position[low], at most 1;
-// - tree: the cost of the lowest common ancestor of codes i and i + 1; that of low..high is the dearest
-//   of these in between, because the ancestor of all of them is the ancestor of two neighbours;
+// - tree: the cost of the lowest common ancestor of codes i and i + 1; low..high costs the maximum of these
+// in between, because the ancestor of all of them is the ancestor of two neighbours;
 // - set: the number of possible values; m values cost (m - 1) / (possible - 1).
 //
 // Example: the ages 20, 30 and 60 in a domain of 0..100 are the codes 0, 1, 2 with the positions 0.2, 0.3,
@@ -56,7 +56,7 @@ class Attribute {
     if (kind == Kind::range && size > 0 && table.back() > 1.0) missing_ = size - 1;
   }
 
-  // Whether a code of a range stands for the missing value, which lies apart from all numbers.
+  // Whether a code of a range is that of the missing value, which is apart from all numbers.
   bool is_missing(std::int32_t code) const { return code == missing_; }
 
   double interval_cost(std::int32_t low, std::int32_t high) const {
@@ -77,8 +77,8 @@ class Attribute {
     return {low, high};
   }
 
-  // Whether the smallest generalized value around low..high covers a code, too: in a tree, a node covers
-  // every leaf that does not make it dearer.
+  // Whether the smallest generalized value around low..high also covers a code: in a tree, a node covers
+  // every leaf that does not make it more expensive.
   bool spans(std::int32_t low, std::int32_t high, std::int32_t code) const {
     if (low <= code && code <= high) return true;
     return kind == Kind::tree &&

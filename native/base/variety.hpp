@@ -1,4 +1,4 @@
-// How varied the labels of a class or a crowd are, against what is asked.
+// How varied the labels of a class or a crowd are, compared with the requirement.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace shoal {
 
-// What labels are asked to be, in every column; 0 asks for nothing. The labels are the sensitive values of a
+// A requirement on the labels of every column; 0 requires nothing. The labels are the sensitive values of a
 // class, or those on the rows that cover a record.
 //
 // Example: the labels a, a, b, c satisfy frequency_l = 2 (the share of `a` is 1/2), distinct = 3 and
@@ -19,14 +19,15 @@ struct Variety {
   double entropy;         // of the labels, in nats
 
   bool any() const { return frequency_l > 0 || distinct > 0 || entropy > 0; }
-  // With half of the rounding that the audit accepts.
+  // The same, relaxed by half of the rounding that the audit accepts.
   Variety eased() const;
 };
 
-// The labels of all records in one sensitive column.
+// The labels of all records in one sensitive column, and what is asked of those of each class.
 struct Sensitive {
   std::span<const std::int32_t> codes;
-  std::int32_t size;  // codes are 0 .. size - 1
+  std::int32_t size;           // codes are 0 .. size - 1
+  Variety asked{0.0, 0, 0.0};  // nothing
 };
 
 using Crowd = std::vector<std::pair<std::int32_t, std::int32_t>>;  // label, how often; ascending
@@ -35,8 +36,8 @@ constexpr std::int32_t kNobody = -1;
 
 void change(Crowd& crowd, std::int32_t label, std::int32_t by);
 
-// By how much the labels of a number of rows miss what is asked if one label is taken away and one is added;
-// the rows are counted after that.
+// How far the labels of some rows are from the requirement if one label is removed and one is added; `rows`
+// is the number of rows after that.
 double miss(const Variety& asked, const Crowd& crowd, std::int32_t without, std::int32_t with, double rows);
 
 }  // namespace shoal

@@ -1,4 +1,5 @@
-// Work for all cores: a stack of tasks that may push further tasks, and numbers to be shared out.
+// Work on all cores: a stack of tasks that may push further tasks, and numbers that are divided among
+// threads.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +19,8 @@
 
 namespace shoal {
 
-// How many threads may work at a time: one for each core, or as many as SHOAL_THREADS says where several
-// processes share a machine.
+// The maximum number of threads: one for each core, or SHOAL_THREADS where several processes share a
+// machine.
 inline std::size_t most_threads() {
   static const std::size_t most = [] {
     const char* told = std::getenv("SHOAL_THREADS");
@@ -29,8 +30,8 @@ inline std::size_t most_threads() {
   return most;
 }
 
-// Starts `count` threads that call work(), which must not throw. If the system grants fewer, in threads or in
-// memory, those there are do the work.
+// Starts `count` threads that call work(), which must not throw. If the system grants fewer, for lack of
+// threads or memory, those do the work.
 template <typename Work>
 std::vector<std::thread> start_threads(std::size_t count, const Work& work) {
   std::vector<std::thread> threads;
@@ -127,7 +128,7 @@ void share(std::size_t count, std::size_t grain, const MakeWorker& make_worker) 
   if (failure) std::rethrow_exception(failure);
 }
 
-// Numbers 0 .. n - 1 in an order in which neighbours are far apart.
+// The numbers 0 .. n - 1 in an order in which neighbours are far apart.
 class Scattered {
  public:
   explicit Scattered(std::size_t n)
@@ -140,8 +141,8 @@ class Scattered {
   std::size_t n_, step_, now_ = 0;
 };
 
-// Goes once through the numbers 0 .. n - 1 in batches, each scattered over all of them: finds something for
-// each number of a batch, on all cores, and then acts on one after the other.
+// Goes once through the numbers 0 .. n - 1 in batches, each spread over all of them: finds something for
+// each number of a batch on all cores, then acts on one after the other.
 template <typename Found, typename MakeFinder, typename Act>
 void in_batches(std::size_t n, std::size_t together, const MakeFinder& make_finder, const Act& act) {
   Scattered scattered(n);

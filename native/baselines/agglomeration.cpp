@@ -12,7 +12,7 @@ Agglomeration::Agglomeration(std::span<const std::int32_t> codes, std::span<cons
                              const ClosureCosts& costs, std::int32_t k)
     : costs_(costs), copies_(copies), k_(k), tree_(codes, static_cast<std::int32_t>(copies.size()), costs),
       members_(copies.size()), born_(static_cast<std::int64_t>(copies.size())) {
-  // Copies are closest of all: first they form classes and, those that are left, clusters among themselves.
+  // Copies are closest: first they form classes, and the remaining ones clusters.
   std::vector<std::int32_t> left(copies.size());
   std::vector<std::int32_t> place_of(copies.size());
   for (std::int32_t place = 0; place < tree_.places(); ++place) place_of[at(tree_.record(place))] = place;
@@ -79,7 +79,8 @@ void Agglomeration::push(std::int32_t place, const ClosureTree::Nearest& nearest
       {nearest.distance, std::min(own, nearest.age), std::max(own, nearest.age), place, nearest.place, own});
 }
 
-// Makes one cluster of two. If it has k records or more, it is a class, and what it has above k starts anew.
+// Merges two clusters. With k records or more it is a class, and the records above k start again as
+// clusters.
 void Agglomeration::unite(std::int32_t place, std::int32_t other) {
   if (tree_.size(place) < tree_.size(other)) std::swap(place, other);
   Members both;
@@ -117,7 +118,7 @@ void Agglomeration::unite(std::int32_t place, std::int32_t other) {
   }
   if (!expelled.empty()) closure = closure_of(both);
   settle(std::move(both), std::move(closure), k_);
-  // The place of its record is free: whatever cluster lies there has it.
+  // The place of its record is free: the cluster there contains the record.
   std::sort(expelled.begin(), expelled.end(), by_record);
   for (const auto& member : expelled) {
     members_[at(member.first)] = {member};
@@ -140,7 +141,7 @@ Closure Agglomeration::closure_of(const Members& members) const {
   return closure;
 }
 
-// The member without which the others cost least; the first of them.
+// The first member without which the others cost least.
 std::size_t Agglomeration::farthest(const Members& members) const {
   if (members.size() == 1) return 0;
   std::vector<Closure> after;  // of the last member, the last two, ...
@@ -176,7 +177,7 @@ std::size_t Agglomeration::farthest(const Members& members) const {
   return best;
 }
 
-// Gives each record, one after the other, to the class where it costs least, all of the class counted.
+// Adds each record, one after the other, to the class where it costs least, summed over the class.
 void Agglomeration::distribute(const Members& members) {
   for (const auto& [place, copies] : members)
     for (std::int32_t i = 0; i < copies; ++i) {

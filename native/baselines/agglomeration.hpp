@@ -1,5 +1,8 @@
-// The agglomerative algorithm (Gionis, Mazza and Tassa 2008): the two closest clusters become one, again and
-// again; what has k records is a class.
+// The agglomerative algorithm (Gionis, Mazza and Tassa 2008), a baseline: the two closest clusters are
+// merged repeatedly; a cluster of k records is a class.
+//
+// Example: the ages 20, 21, 40, 42 and k = 2. First {20} and {21} are merged, at 0.01, and are a class;
+// then {40} and {42}.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +17,15 @@ namespace shoal {
 
 class Agglomeration {
  public:
-  // `codes` has a row for each distinct record, row-major, and `copies` how many records it stands for. There
-  // are at least k records. Of pairs that are equally close, that with the lowest numbers is first.
+  // `codes` has a row for each distinct record, row-major, and `copies` the number of its copies. There are
+  // at least k records. Of equally close pairs, the one with the lowest numbers is first.
   Agglomeration(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
                 const ClosureCosts& costs, std::int32_t k);
 
-  // Unites up to this number of pairs; returns how many records are in classes then, finally all.
+  // Merges up to this number of pairs; returns the number of records in classes, in the end all.
   std::int64_t advance(std::int64_t pairs);
 
-  // The class of each copy of the first record, then of the second, ...; once all are in classes.
+  // The class of each copy of the first record, then of the second, ...; only once all are in classes.
   std::vector<std::int32_t> classes() const;
 
  private:

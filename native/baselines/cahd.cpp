@@ -39,7 +39,7 @@ std::vector<std::int32_t> cahd(const PackedSets& sets, std::span<const std::int3
   Comparison compare(sets);
   std::vector<std::size_t> often(at(different), 0);
   for (const std::int32_t label : labels) ++often[at(label)];
-  // How many labels are left so often: the most frequent one is known at once.
+  // The number of labels that are left this often: so the most frequent one is known at once.
   std::vector<std::size_t> labels_so_often(n + 1, 0);
   for (const std::size_t times : often) ++labels_so_often[times];
   std::size_t most = *std::max_element(often.begin(), often.end()), left = n;

@@ -1,8 +1,8 @@
-// What the closure of several records costs in one attribute, by the attribute's own costs or by entropy, and
-// what it costs at least if only part of it is known.
+// The cost of the closure of several records in one attribute, by the attribute's own costs or by entropy,
+// and lower bounds if only part of the closure is known. Only baselines use it.
 //
 // Entropy is that of the attribute's value among all records, given that it lies in the closure. It is not
-// monotone: a frequent value more can make a closure cheaper. So all bounds for it are kept apart.
+// monotone: another frequent value can make a closure cheaper. So it has bounds of its own.
 //
 // Example: four records have the codes a, a, b, c of a set. Given that a value is in {a, b}, it is `a` with
 // probability 2/3: the entropy is 0.918 bits. In {a, b, c} it is 1.5 bits, and in {a} it is 0.
@@ -28,7 +28,7 @@ class ClosureCost {
   bool by_entropy() const { return by_entropy_; }
   // Whether sets have more codes than a cell has bits: then the caller keeps the codes, too.
   bool wide() const { return attribute_->kind == Kind::set && attribute_->size > 64; }
-  // Whether bounds know nothing of what a closure has in common with others.
+  // Whether bounds ignore what a closure has in common with others.
   bool loose() const { return by_entropy_ && attribute_->kind != Kind::tree; }
 
   // Of an interval or a node, or of a set that is not wide.
@@ -36,8 +36,9 @@ class ClosureCost {
   // Of a set, given by its codes in ascending order.
   double cost(std::span<const std::int32_t> codes) const;
 
-  // Let A be a closure, and B any within a union. What A and B cost together is at least that much
-  // - above what A costs (`own`); `unlike` says that A is one code and no B is just that one,
+  // Let A be a closure, and B any closure within a union. The cost of A and B together is at least this
+  // much
+  // - above the cost of A (`own`); `unlike` says that A is one code and no B is the same code,
   double least_growth(Cell a, double own, Cell within, bool unlike) const;
   // - above what B costs; 0 where nothing is known, and with the cost of B itself taken off if `loose`.
   double least_surplus(Cell a, Cell within) const;

@@ -122,7 +122,7 @@ ClosureTree::Nearest ClosureTree::nearest(std::int32_t place, std::span<const st
   return best;
 }
 
-// The cluster at a place as the nearest one; `best` if it surely is farther.
+// The cluster at a place as the nearest one; `best` if it is surely more distant.
 ClosureTree::Nearest ClosureTree::distance_to(const Closure& asking, std::int32_t size, std::int32_t other,
                                               const Nearest& best) const {
   const Closure& closure = closures_[at(other)];
@@ -150,7 +150,7 @@ std::vector<double> ClosureTree::costs_of(const Closure& closure) const {
   return costs;
 }
 
-// No cluster below a node is closer than that.
+// A lower bound for the distance of all clusters below a node.
 std::int64_t ClosureTree::bound(std::int32_t node, const Closure& asking, std::int32_t size,
                                 const std::vector<double>& own) const {
   const Summary& summary = summaries_[at(node)];

@@ -1,8 +1,9 @@
-// Clusters of records, each known by its closure, and a tree over them: which is closest to which?
+// Clusters of records, each represented by its closure, and a tree over them: which is closest to which?
+// Only baselines use it.
 //
-// How far apart two clusters are: what their closure costs above the costs of both, in relation to the
-// logarithm of how many records they have (one of the distances of Gionis, Mazza and Tassa 2008). Distances
-// that differ by less than a step count as equal, so that what is first does not hang on rounding.
+// The distance of two clusters: the cost of their closure minus the costs of both, divided by the logarithm
+// of the number of their records (one of the distances of Gionis, Mazza and Tassa 2008). Distances that
+// differ by less than a step count as equal, so that the order does not depend on rounding.
 //
 // Example: the clusters {20}, {22}, {60} of ages in 0..100. The closure of {20} and {22} costs 0.02 and each
 // of them costs nothing, so they are 0.02 / log2(2) = 0.02 apart; {20} and {60} are 0.4 apart.
@@ -41,7 +42,7 @@ class ClosureCosts {
 
   Closure of_record(const std::int32_t* codes) const;
   void unite(Closure& closure, const Closure& other) const;
-  // What both cost together. Any number above `enough`, if it is more than that.
+  // The cost of both together, or any number above `enough` if it exceeds that.
   double joint_cost(const Closure& a, const Closure& b, double enough) const;
   double joint_cost(const Closure& a, const Closure& b) const { return joint_cost(a, b, kUnlimited); }
 
@@ -65,11 +66,11 @@ class ClosureTree {
   std::int32_t size(std::int32_t place) const { return sizes_[at(place)]; }
   std::int64_t age(std::int32_t place) const { return ages_[at(place)]; }
 
-  // Puts a cluster of `size` records at a place; where there are none, nothing is ever found. Of clusters
-  // equally far, the one of the lowest age is closest.
+  // Puts a cluster of `size` records at a place; a place without records is never found. Of equally distant
+  // clusters, the one with the lowest age is closest.
   void put(std::int32_t place, Closure closure, std::int32_t size, std::int64_t age);
   void take_away(std::int32_t place);
-  // As `put`, but of all clusters at once, which remain as they are but for their size.
+  // Like `put`, for all clusters at once; only their sizes change.
   void set_sizes(std::span<const std::int32_t> sizes);
 
   struct Nearest {
@@ -84,8 +85,7 @@ class ClosureTree {
     std::int64_t visited = 0;
   };
 
-  // The cluster closest to that at a place, among those of another group, if there are groups. Many may ask
-  // at the same time.
+  // The cluster closest to that at a place, among those of another group, if there are groups. Thread-safe.
   Nearest nearest(std::int32_t place, std::span<const std::int32_t> group, Search& search) const;
 
  private:

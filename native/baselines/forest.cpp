@@ -12,14 +12,14 @@
 namespace shoal {
 namespace {
 
-struct Edge {
+struct LightLink {
   std::int32_t one, other;
   std::int64_t weight;  // in steps
 };
 
 class Forest {
  public:
-  Forest(std::int32_t vertices, const std::vector<Edge>& edges, std::int32_t k)
+  Forest(std::int32_t vertices, const std::vector<LightLink>& edges, std::int32_t k)
       : k_(k), real_(vertices), links_(at(vertices)) {
     for (const auto& [one, other, weight] : edges) {
       links_[at(one)].push_back({weight, other});
@@ -60,7 +60,7 @@ class Forest {
     std::int32_t vertex;
     std::size_t parent;   // its place here
     std::int64_t weight;  // of the link to it
-    std::int32_t below;   // so many records in it and below it
+    std::int32_t below;   // number of records in it and below it
   };
 
   std::int32_t size() const { return seen_[0].below; }
@@ -76,11 +76,11 @@ class Forest {
     for (std::size_t i = seen_.size(); i-- > 1;) seen_[seen_[i].parent].below += seen_[i].below;
   }
 
-  // Makes two trees of the one that was looked at, each of at least k records, and returns a vertex of the
-  // one that does not have the root; -1 if that cannot be. The heaviest link goes that may. If none may,
-  // there is a vertex from which nothing leads to k records or more: what hangs on it is divided, and where
-  // the vertex itself does not go, a stand-in does that is no record. Both have k if the tree has 3k - 4 and
-  // the vertex is a record, or 3k - 2 if not.
+  // Divides the tree into two, each of at least k records, and returns a vertex of the one without the
+  // root; -1 if that is impossible. The heaviest link that may be cut is cut. If there is none, some vertex
+  // has no branch of k records or more: its branches are divided into two groups, and a stand-in that is no
+  // record replaces the vertex in the other one. Both groups have k if the tree has 3k - 4 and the vertex
+  // is a record, or 3k - 2 if not.
   std::int32_t decompose() {
     const std::int32_t all = size();
     std::size_t heaviest = 0;
@@ -160,8 +160,9 @@ class Forest {
 };
 
 // Between distinct records.
-std::vector<Edge> lightest_links(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
-                                 const ClosureCosts& costs, std::int32_t k) {
+std::vector<LightLink> lightest_links(std::span<const std::int32_t> codes,
+                                      std::span<const std::int32_t> copies, const ClosureCosts& costs,
+                                      std::int32_t k) {
   const auto n = static_cast<std::int32_t>(copies.size());
   const ClosureTree tree(codes, n, costs);
   std::vector<std::int32_t> root(at(n)), sizes(at(n));  // all by place; members of each root
@@ -190,7 +191,7 @@ std::vector<Edge> lightest_links(std::span<const std::int32_t> codes, std::span<
     };
   });
   for (std::int32_t place = 0; place < n; ++place) push(place, nearest[at(place)]);
-  std::vector<Edge> edges;
+  std::vector<LightLink> edges;
   ClosureTree::Search search;
   while (!lightest.empty()) {
     const Candidate found = lightest.top();
@@ -217,7 +218,7 @@ std::vector<Edge> lightest_links(std::span<const std::int32_t> codes, std::span<
 std::vector<std::int32_t> forest(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
                                  const ClosureCosts& costs, std::int32_t k) {
   std::vector<std::int32_t> first(1, 0);  // vertex of each distinct record
-  std::vector<Edge> edges;
+  std::vector<LightLink> edges;
   for (const std::int32_t count : copies) {
     for (std::int32_t i = 1; i < count; ++i) edges.push_back({first.back() + i - 1, first.back() + i, 0});
     first.push_back(first.back() + count);

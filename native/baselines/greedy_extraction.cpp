@@ -45,7 +45,7 @@ class Extraction {
     for (std::int32_t row = first; row != start;) {
       if (row < 0 || --left_ < 0) return false;
       const std::int32_t next = pick(record_of_[at(row)]);
-      child_[at(row)] = next;  // a loop that was walked before is forgotten
+      child_[at(row)] = next;  // discards a loop that was walked before
       row = next;
     }
     std::int32_t record = start, row = first;
@@ -59,8 +59,8 @@ class Extraction {
     }
   }
 
-  // Algorithm 2: the row nearest by rank, on either side, that may be had; one that this walk has come to
-  // already only if there is no other.
+  // Algorithm 2: the nearest admissible row by rank, on either side; one that this walk has already visited
+  // only if there is no other.
   std::int32_t pick(std::int32_t record) {
     compare_.take(order_[at(record)]);
     if (walk_of_picks_[at(record)] != walks_) {

@@ -13,7 +13,7 @@ namespace {
 // How many records have each label, ascending by label.
 using Tally = std::vector<std::pair<std::int32_t, std::int64_t>>;
 
-struct Class {
+struct UnitedClass {
   Closure closure;
   std::int64_t size = 0;
   std::vector<Tally> tallies;  // per sensitive column
@@ -40,28 +40,29 @@ double diversity_of(std::int64_t size, const Tally& tally) {
   return static_cast<double>(size) / static_cast<double>(most);
 }
 
-double diversity_of(const Class& one) {
+double diversity_of(const UnitedClass& one) {
   double least = kUnlimited;
   for (const Tally& tally : one.tallies) least = std::min(least, diversity_of(one.size, tally));
   return least;
 }
 
-double joint_diversity(const Class& a, const Class& b) {
+double joint_diversity(const UnitedClass& a, const UnitedClass& b) {
   double least = kUnlimited;
   for (std::size_t column = 0; column < a.tallies.size(); ++column)
     least = std::min(least, diversity_of(a.size + b.size, sum(a.tallies[column], b.tallies[column])));
   return least;
 }
 
-std::vector<Class> classes_of(std::span<const std::int32_t> codes, std::span<const std::int32_t> class_of,
-                              const ClosureCosts& costs, std::span<const Sensitive> sensitive) {
+std::vector<UnitedClass> classes_of(std::span<const std::int32_t> codes,
+                                    std::span<const std::int32_t> class_of, const ClosureCosts& costs,
+                                    std::span<const Sensitive> sensitive) {
   const std::size_t d = costs.attributes().size();
-  std::vector<Class> classes(at(*std::max_element(class_of.begin(), class_of.end())) + 1);
+  std::vector<UnitedClass> classes(at(*std::max_element(class_of.begin(), class_of.end())) + 1);
   std::vector<std::vector<std::map<std::int32_t, std::int64_t>>> counted(
       classes.size(), std::vector<std::map<std::int32_t, std::int64_t>>(sensitive.size()));
   for (std::size_t record = 0; record < class_of.size(); ++record) {
     const auto number = at(class_of[record]);
-    Class& own = classes[number];
+    UnitedClass& own = classes[number];
     Closure closure = costs.of_record(codes.data() + record * d);
     if (own.size++ == 0)
       own.closure = std::move(closure);
@@ -81,7 +82,7 @@ std::vector<Class> classes_of(std::span<const std::int32_t> codes, std::span<con
 std::vector<std::int32_t> unify(std::span<const std::int32_t> codes, std::span<const std::int32_t> class_of,
                                 const ClosureCosts& costs, std::span<const Sensitive> sensitive,
                                 double diversity, double weight) {
-  std::vector<Class> classes = classes_of(codes, class_of, costs, sensitive);
+  std::vector<UnitedClass> classes = classes_of(codes, class_of, costs, sensitive);
   const auto records = static_cast<double>(class_of.size());
   std::vector<std::size_t> number(classes.size());  // in which class each is now
   std::vector<double> diversities;
@@ -92,7 +93,7 @@ std::vector<std::int32_t> unify(std::span<const std::int32_t> codes, std::span<c
   while (true) {
     const auto least = at(std::min_element(diversities.begin(), diversities.end()) - diversities.begin());
     if (diversities[least] * (1.0 + kRounding / 2.0) >= diversity) break;
-    const Class& lacking = classes[least];
+    const UnitedClass& lacking = classes[least];
     std::size_t best = classes.size();
     std::int64_t cheapest = std::numeric_limits<std::int64_t>::max();
     for (std::size_t i = 0; i < classes.size(); ++i) {

@@ -25,7 +25,7 @@ inline std::span<const std::int32_t> view(const Matrix& matrix) {
   return {matrix.data(), matrix.shape(0) * matrix.shape(1)};
 }
 
-// Does the work without Python's lock, so that other threads of Python go on meanwhile.
+// Works without Python's lock, so that other Python threads can continue.
 template <typename Work>
 auto without_lock(const Work& work) {
   nb::gil_scoped_release release;

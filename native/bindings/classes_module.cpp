@@ -13,6 +13,7 @@
 #include "classes/coloring.hpp"
 #include "classes/cut.hpp"
 #include "classes/mondrian.hpp"
+#include "classes/spacing.hpp"
 #include "patterns/pattern_cover.hpp"
 #include "patterns/pattern_search.hpp"
 
@@ -32,31 +33,39 @@ auto group_rows_py(const Matrix& codes) {
 
 auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
                  const std::vector<SensitiveSpec>& sensitive, std::int64_t k, double frequency_l,
-                 std::int64_t distinct, double entropy, bool relaxed) {
+                 std::int64_t distinct, double entropy, const Array<std::int32_t>& owners,
+                 std::int32_t persons, bool relaxed) {
   const auto attributes = attributes_of(specs);
-  const auto columns = columns_of(sensitive);
+  auto columns = columns_of(sensitive);
+  for (Sensitive& column : columns) column.asked = {frequency_l, distinct, entropy};
+  if (persons > 0) columns.push_back({view(owners), persons, {static_cast<double>(k), 0, 0.0}});
   const std::int64_t rows = count_rows(codes);
-  return give(without_lock([&] {
-    return mondrian(view(codes), rows, attributes, columns, k, {frequency_l, distinct, entropy}, relaxed);
-  }));
+  return give(
+      without_lock([&] { return mondrian(view(codes), rows, attributes, std::move(columns), k, relaxed); }));
 }
 
-auto cut_py(const Matrix& codes, const std::vector<AttributeSpec>& specs, std::int32_t k) {
+auto cut_py(const Matrix& codes, const std::vector<AttributeSpec>& specs, std::int32_t k,
+            const Array<std::int32_t>& owners) {
   const auto attributes = attributes_of(specs);
   const auto rows = static_cast<std::int32_t>(count_rows(codes));
-  return give(without_lock([&] { return cut(view(codes), rows, attributes, k); }));
+  return give(without_lock([&] { return cut(view(codes), rows, attributes, k, view(owners)); }));
+}
+
+auto spaced_py(const Array<std::int32_t>& owners, std::int32_t gap) {
+  return give(without_lock([&] { return spaced(view(owners), gap); }));
 }
 
 // Classes together with all that they refer to.
 class ClassesPy {
  public:
   ClassesPy(Matrix codes, std::vector<AttributeSpec> specs, const Array<std::int32_t>& class_of,
-            std::int32_t k)
-      : codes_(std::move(codes)), specs_(std::move(specs)) {
+            std::int32_t k, Array<std::int32_t> owners)
+      : codes_(std::move(codes)), owners_(std::move(owners)), specs_(std::move(specs)) {
     nb::gil_scoped_release release;
     attributes_ = attributes_of(specs_);
     const auto numbers = view(class_of);
-    classes_.emplace(view(codes_), attributes_, std::vector(numbers.begin(), numbers.end()), k);
+    classes_.emplace(view(codes_), attributes_, std::vector(numbers.begin(), numbers.end()), k,
+                     view(owners_));
   }
 
   std::int64_t sweep() {
@@ -68,6 +77,7 @@ class ClassesPy {
 
  private:
   Matrix codes_;
+  Array<std::int32_t> owners_;
   std::vector<AttributeSpec> specs_;
   std::vector<Attribute> attributes_;
   std::optional<Classes> classes_;
@@ -184,7 +194,7 @@ class PatternSearchPy {
 void bind_classes(nb::module_& module) {
   module.def("group_rows", &group_rows_py, "codes"_a);
   module.def("mondrian", &mondrian_py, "codes"_a, "attributes"_a, "sensitive"_a, "k"_a, "frequency_l"_a,
-             "distinct"_a, "entropy"_a, "relaxed"_a);
+             "distinct"_a, "entropy"_a, "owners"_a, "persons"_a, "relaxed"_a);
   module.def("cover", &cover_py, "codes"_a, "kept"_a, "k"_a, "shared"_a);
   nb::class_<PatternSearchPy>(module, "PatternSearch")
       .def(nb::init<const Matrix&, const Array<std::uint64_t>&, const Array<double>&, double, std::int64_t,
@@ -193,10 +203,12 @@ void bind_classes(nb::module_& module) {
       .def("sweep", &PatternSearchPy::sweep, "begin"_a, "end"_a)
       .def("cost", &PatternSearchPy::cost)
       .def("pattern_of", &PatternSearchPy::pattern_of);
-  module.def("cut", &cut_py, "codes"_a, "attributes"_a, "k"_a);
+  module.def("cut", &cut_py, "codes"_a, "attributes"_a, "k"_a, "owners"_a);
+  module.def("spaced", &spaced_py, "owners"_a, "gap"_a);
   nb::class_<ClassesPy>(module, "Classes")
-      .def(nb::init<Matrix, std::vector<AttributeSpec>, const Array<std::int32_t>&, std::int32_t>(),
-           "codes"_a, "attributes"_a, "class_of"_a, "k"_a)
+      .def(nb::init<Matrix, std::vector<AttributeSpec>, const Array<std::int32_t>&, std::int32_t,
+                    Array<std::int32_t>>(),
+           "codes"_a, "attributes"_a, "class_of"_a, "k"_a, "owners"_a)
       .def("sweep", &ClassesPy::sweep)
       .def("cost", &ClassesPy::cost)
       .def("class_of", &ClassesPy::class_of);

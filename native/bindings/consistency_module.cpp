@@ -1,5 +1,5 @@
-// What the compiled core offers for the adversary: which records fit which rows, in which matchings, and how
-// likely.
+// What the compiled core offers for the attacker: which rows cover which records, in which matchings, and
+// with which probability.
 
 #include <optional>
 #include <tuple>
@@ -9,6 +9,7 @@
 #include "attacks/exact_links.hpp"
 #include "attacks/matching_chains.hpp"
 #include "attacks/maximum_matching.hpp"
+#include "attacks/person_counts.hpp"
 #include "attacks/worlds.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
@@ -47,6 +48,13 @@ class ConsistencyGraphPy {
     auto counts = without_lock([&] { return graph_->count_labels(view(labels), size); });
     return std::tuple(give(std::move(counts.boxes)), give(std::move(counts.most)),
                       give(std::move(counts.distinct)), give(std::move(counts.logs)));
+  }
+
+  auto count_persons(const Array<std::int64_t>& starts, const Array<std::int32_t>& owners,
+                     std::int32_t persons) const {
+    auto counts =
+        without_lock([&] { return shoal::count_persons(*graph_, view(starts), view(owners), persons); });
+    return std::pair(give(std::move(counts.persons_of_box)), give(std::move(counts.boxes_of_person)));
   }
 
   auto boxes_around(const Array<std::int32_t>& records) const {
@@ -167,6 +175,7 @@ void bind_consistency(nb::module_& module) {
            "records"_a, "record_copies"_a, "boxes"_a, "box_copies"_a, "attributes"_a)
       .def("count", &ConsistencyGraphPy::count)
       .def("count_labels", &ConsistencyGraphPy::count_labels, "labels"_a, "size"_a)
+      .def("count_persons", &ConsistencyGraphPy::count_persons, "starts"_a, "owners"_a, "persons"_a)
       .def("boxes_around", &ConsistencyGraphPy::boxes_around, "records"_a)
       .def("maximum_matching", &ConsistencyGraphPy::maximum_matching, "records"_a, "boxes"_a, "copies"_a)
       .def("components", &ConsistencyGraphPy::components, "records"_a, "boxes"_a, "copies"_a)

@@ -36,12 +36,13 @@ auto give_matching(Matching matching) {
 // A box tree together with all that it refers to.
 class BoxTreePy {
  public:
-  BoxTreePy(Matrix codes, std::vector<AttributeSpec> specs, std::int32_t room)
+  BoxTreePy(Matrix codes, std::vector<AttributeSpec> specs, std::int32_t room,
+            const Array<std::int32_t>& owners)
       : codes_(std::move(codes)), specs_(std::move(specs)) {
     const auto rows = static_cast<std::int32_t>(count_rows(codes_));
     nb::gil_scoped_release release;
     attributes_ = attributes_of(specs_);
-    tree_.emplace(view(codes_), rows, attributes_, room);
+    tree_.emplace(view(codes_), rows, attributes_, room, view(owners));
   }
 
   auto order() const { return give(std::vector(tree_->order())); }
@@ -157,7 +158,8 @@ class DiversificationPy {
  public:
   DiversificationPy(Matrix codes, std::vector<AttributeSpec> specs, const Matrix& members,
                     const std::vector<SensitiveSpec>& sensitive, double frequency_l, std::int64_t distinct,
-                    double entropy, const Array<std::int32_t>& record_of, std::int64_t widest)
+                    double entropy, const Array<std::int32_t>& owners, double least,
+                    const Array<std::int32_t>& record_of, std::int64_t widest)
       : codes_(std::move(codes)), specs_(std::move(specs)) {
     nb::gil_scoped_release release;
     attributes_ = attributes_of(specs_);
@@ -172,8 +174,11 @@ class DiversificationPy {
       columns.emplace_back();
       for (const std::int32_t record : order) columns.back().push_back(labels.data()[record]);
     }
+    std::vector<std::int32_t> whose;
+    if (owners.shape(0) > 0)
+      for (const std::int32_t record : order) whose.push_back(owners.data()[record]);
     diversification_.emplace(*tree_, std::move(columns), Variety{frequency_l, distinct, entropy},
-                             placed(view(record_of)), widest);
+                             std::move(whose), least, placed(view(record_of)), widest);
   }
 
   std::int64_t violated() const { return diversification_->violated(); }
@@ -225,13 +230,13 @@ class DiversificationPy {
 class RefinementPy {
  public:
   RefinementPy(Matrix codes, std::vector<AttributeSpec> specs, const Matrix& graph,
-               const Array<std::uint64_t>& key)
-      : codes_(std::move(codes)), specs_(std::move(specs)), random_(view(key)) {
+               const Array<std::uint64_t>& key, Array<std::int32_t> owners)
+      : codes_(std::move(codes)), owners_(std::move(owners)), specs_(std::move(specs)), random_(view(key)) {
     nb::gil_scoped_release release;
     attributes_ = attributes_of(specs_);
     const auto members = view(graph);
     refinement_.emplace(view(codes_), attributes_, std::vector(members.begin(), members.end()),
-                        static_cast<std::int32_t>(graph.shape(1)));
+                        static_cast<std::int32_t>(graph.shape(1)), view(owners_));
   }
 
   std::int64_t exchange(double foresight) {
@@ -247,6 +252,7 @@ class RefinementPy {
 
  private:
   Matrix codes_;
+  Array<std::int32_t> owners_;
   std::vector<AttributeSpec> specs_;
   RandomWords random_;
   std::vector<Attribute> attributes_;
@@ -308,7 +314,8 @@ void bind_graphs(nb::module_& module) {
   module.def("walk", &walk_py, "members"_a, "which"_a, "key"_a);
   module.def("chain", &chain_py, "codes"_a, "copies"_a, "elsewhere"_a, "attributes"_a, "k"_a);
   nb::class_<BoxTreePy>(module, "BoxTree")
-      .def(nb::init<Matrix, std::vector<AttributeSpec>, std::int32_t>(), "codes"_a, "attributes"_a, "room"_a)
+      .def(nb::init<Matrix, std::vector<AttributeSpec>, std::int32_t, const Array<std::int32_t>&>(),
+           "codes"_a, "attributes"_a, "room"_a, "owners"_a)
       .def("order", &BoxTreePy::order)
       .def("members", &BoxTreePy::members)
       .def("add", &BoxTreePy::add, "boxes"_a, "records"_a)
@@ -327,9 +334,10 @@ void bind_graphs(nb::module_& module) {
       .def("match_in_order", &BoxTreePy::match_in_order, "records"_a, "costless"_a);
   nb::class_<DiversificationPy>(module, "Diversification")
       .def(nb::init<Matrix, std::vector<AttributeSpec>, const Matrix&, const std::vector<SensitiveSpec>&,
-                    double, std::int64_t, double, const Array<std::int32_t>&, std::int64_t>(),
+                    double, std::int64_t, double, const Array<std::int32_t>&, double,
+                    const Array<std::int32_t>&, std::int64_t>(),
            "codes"_a, "attributes"_a, "members"_a, "sensitive"_a, "frequency_l"_a, "distinct"_a, "entropy"_a,
-           "record_of"_a, "widest"_a)
+           "owners"_a, "least"_a, "record_of"_a, "widest"_a)
       .def("violated", &DiversificationPy::violated)
       .def("shortfall", &DiversificationPy::shortfall)
       .def("swap", &DiversificationPy::swap)
@@ -338,8 +346,9 @@ void bind_graphs(nb::module_& module) {
       .def("record_of", &DiversificationPy::record_of)
       .def("grown", &DiversificationPy::grown);
   nb::class_<RefinementPy>(module, "Refinement")
-      .def(nb::init<Matrix, std::vector<AttributeSpec>, const Matrix&, const Array<std::uint64_t>&>(),
-           "codes"_a, "attributes"_a, "graph"_a, "key"_a)
+      .def(nb::init<Matrix, std::vector<AttributeSpec>, const Matrix&, const Array<std::uint64_t>&,
+                    Array<std::int32_t>>(),
+           "codes"_a, "attributes"_a, "graph"_a, "key"_a, "owners"_a)
       .def("exchange", &RefinementPy::exchange, "foresight"_a)
       .def("reassign", &RefinementPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &RefinementPy::cost)

@@ -1,5 +1,5 @@
-// The door between Python and the compiled core: checks only that rows can be numbered in 32 bits, copies
-// nothing, releases the GIL.
+// The module that Python imports: it checks only that rows can be numbered in 32 bits, copies nothing, and
+// releases the GIL.
 #include <nanobind/nanobind.h>
 
 #include "base/numbers.hpp"

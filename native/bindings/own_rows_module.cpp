@@ -1,4 +1,4 @@
-// What the compiled core offers for rows that records have of their own, each as wide as its promise needs.
+// What the compiled core offers for rows that generalize one record each.
 
 #include <optional>
 

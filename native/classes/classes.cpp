@@ -10,14 +10,15 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kClasses = 8;  // looked at for each record
-constexpr double kPatience = 2.0;    // may cost so many times what is saved, before another record goes
+constexpr std::size_t kClasses = 8;  // tried for each record
+constexpr double kPatience =
+    2.0;  // the other class may grow by this multiple of what is saved, before a record leaves it
 
 }  // namespace
 
 Classes::Classes(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
-                 std::vector<std::int32_t> class_of, std::int32_t k)
-    : codes_(codes), attributes_(attributes), class_of_(std::move(class_of)), k_(at(k)),
+                 std::vector<std::int32_t> class_of, std::int32_t k, std::span<const std::int32_t> owners)
+    : codes_(codes), attributes_(attributes), class_of_(std::move(class_of)), k_(at(k)), owners_(owners),
       members_(at(*std::max_element(class_of_.begin(), class_of_.end())) + 1),
       tallies_(members_.size() * attributes.size()), costs_(members_.size()),
       tree_(UnionTree::halves(static_cast<std::int32_t>(members_.size())), attributes),
@@ -31,10 +32,30 @@ Classes::Classes(std::span<const std::int32_t> codes, const std::vector<Attribut
     renew(static_cast<std::int32_t>(number));
     cost_ += static_cast<double>(members_[number].size()) * costs_[number];
   }
+  if (owners.empty()) return;
+  for (const auto& members : members_) {
+    std::vector<std::int32_t> whose;
+    for (const std::int32_t record : members) whose.push_back(owners[at(record)]);
+    std::sort(whose.begin(), whose.end());
+    fixed_.push_back(std::adjacent_find(whose.begin(), whose.end()) != whose.end());
+  }
+}
+
+bool Classes::may_change(std::int32_t number) const {
+  return fixed_.empty() || !fixed_[at(number)];
+}
+
+// Whether a record can come to a class, and another one go from there, -1 for none.
+bool Classes::may_come(std::int32_t record, std::int32_t to, std::int32_t partner) const {
+  if (owners_.empty()) return true;
+  const auto& members = members_[at(to)];
+  return std::none_of(members.begin(), members.end(), [&](std::int32_t other) {
+    return other != partner && owners_[at(other)] == owners_[at(record)];
+  });
 }
 
 std::int64_t Classes::sweep() {
-  // Records that are looked at together lie in classes far apart, so that a change seldom concerns another.
+  // Records of a batch are in classes far apart, so that one change seldom affects another.
   std::int64_t made = 0;
   const auto finder = [&] {
     return [&, nearby = UnionTree::Nearby{}](std::int32_t record) mutable {
@@ -128,10 +149,11 @@ std::uint64_t Classes::shown(std::int32_t number, const std::int32_t* out, const
 
 Classes::Change Classes::best_change(std::int32_t record, UnionTree::Nearby& nearby) const {
   const std::int32_t from = class_of_[at(record)];
+  if (!may_change(from)) return {0.0, -1, -1};
   const std::int32_t* own = codes(record);
   const auto size = [&](std::int32_t number) { return static_cast<double>(members_[at(number)].size()); };
   const double without = growth(from, own, nullptr);
-  // What its class saves if it goes, and each member if another one comes in its place.
+  // What its class saves if it leaves, and if another record takes the place of each member.
   const double whole = members_[at(from)].size() > k_ ? costs_[at(from)] - (size(from) - 1.0) * without : 0.0;
   const double each = -without;
   Change best{0.0, -1, -1};
@@ -139,23 +161,24 @@ Classes::Change Classes::best_change(std::int32_t record, UnionTree::Nearby& nea
   if (limit <= kWorthwhile) return best;
   tree_.nearest(own, kClasses + 1, limit, nearby);
   for (const auto& [extra, to] : nearby.found) {
-    if (to == from) continue;
+    if (to == from || !may_change(to)) continue;
     if (whole > 0.0) {
       const double change = costs_[at(to)] + (size(to) + 1.0) * growth(to, nullptr, own) - whole;
-      if (change < best.change) best = {change, to, -1};
+      if (change < best.change && may_come(record, to, -1)) best = {change, to, -1};
     }
     if (each <= kWorthwhile) continue;
     for (const std::int32_t other : members_[at(to)]) {
       const double here = size(from) * growth(from, own, codes(other));
-      if (here >= best.change) continue;  // the other class can hardly gain by a record that came from afar
+      if (here >= best.change) continue;  // a distant record hardly helps the other class
       const double change = here + size(to) * growth(to, codes(other), own);
-      if (change < best.change) best = {change, to, other};
+      if (change < best.change && may_come(record, to, other) && may_come(other, from, record))
+        best = {change, to, other};
     }
   }
   return best;
 }
 
-// Takes a record from its class to another one; both have to be renewed then.
+// Moves a record from its class to another one; both have to be updated afterwards.
 void Classes::move(std::int32_t record, std::int32_t to) {
   auto& mates = members_[at(class_of_[at(record)])];
   mates.erase(std::find(mates.begin(), mates.end(), record));

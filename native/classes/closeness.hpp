@@ -1,4 +1,8 @@
 // Which sensitive values are close to each other, without a table of all pairs.
+//
+// Example: the values 1, 2, 5 and 6 with epsilon = 1. Sorted, they have the ranks 0 .. 3, and those close
+// to each are the ranks 0..1, 0..1, 2..3 and 2..3. With one record of each value, degrees() is 1 for all of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +22,7 @@ class Closeness {
     std::span<const std::int32_t> rank, low, high;
   };
   // One component of a norm. Values differ by a share from 0 to 1: their difference as a share of the
-  // diameter (range; NaN is the missing value), the dearest step between them (tree), or all or nothing
-  // (set).
+  // diameter (range; NaN is the missing value), the maximum step between them (tree), or 0 or 1 (set).
   struct Component {
     Kind kind;
     double weight, diameter;
@@ -27,7 +30,7 @@ class Closeness {
     std::span<const double> steps;    // in a tree, from each place to the next
   };
 
-  // Values that are close in one of several ways.
+  // Values that are close by one of several criteria.
   explicit Closeness(std::vector<Ranked> ranked) : size_(ranked[0].rank.size()), ranked_(std::move(ranked)) {}
   // Values whose norm, of this power, is at most the limit; the power may be infinite. If there are not too
   // many, all pairs are listed, a bit each.
@@ -48,11 +51,12 @@ class Closeness {
     return false;
   }
 
-  // How many of the others are close to one of each value, if there are so many of each. On all cores.
+  // The number of other records close to one of each value, given the number of records of each. On all
+  // cores.
   std::vector<std::int64_t> degrees(std::span<const std::int64_t> counts) const;
 
-  // How many of each class are close to each of some values, those with the value included; class c has
-  // counts[c * values.size() + i] of values[i].
+  // For each class, the number of its records close to each of some values, those with the value included;
+  // class c has counts[c * values.size() + i] of values[i].
   std::vector<std::int64_t> near(std::span<const std::int32_t> values,
                                  std::span<const std::int64_t> counts) const;
 

@@ -13,15 +13,16 @@
 namespace shoal {
 namespace {
 
-constexpr double kPatience = 2.0;  // another class may grow by so many times what is saved
+constexpr double kPatience = 2.0;  // another class may grow by this multiple of what is saved
 constexpr double kNever = kUnlimited;
-constexpr std::size_t kWider = 6;      // so many times as many classes, if the first few were not enough
-constexpr std::size_t kWidest = 1024;  // no more than so many in this way
-constexpr std::int64_t kStretch = 64;  // classes on each side that are looked at
-constexpr std::int64_t kFarther = 4;   // so many times farther apart each time
+constexpr std::size_t kWider = 6;  // factor by which more classes are tried, if the first few were not enough
+constexpr std::size_t kWidest = 1024;  // the maximum number tried in this way
+constexpr std::int64_t kStretch = 64;  // classes tried on each side
+constexpr std::int64_t kFarther = 4;   // factor by which stretches are farther apart each time
 constexpr std::size_t kWays = 3;       // in which a cycle of three goes on from the second class
-constexpr std::size_t kBatch = 64;     // one of so many classes has a record that looks at the same time
-constexpr std::int64_t kInVain = 256;  // looks at all classes in a row; where Lemma 2 holds, none is in vain
+constexpr std::size_t kBatch = 64;     // one in this many classes has a record that searches at the same time
+constexpr std::int64_t kInVain =
+    256;  // failed searches of all classes in a row; where Lemma 2 holds, none fails
 
 }  // namespace
 
@@ -36,7 +37,7 @@ bool Coloring::violates(std::int32_t record) const {
   return neighbours_[at(record)] > allowed_[at(class_of(record))];
 }
 
-// Counts the neighbours of all records of a class anew; what was known of them must be taken off before.
+// Counts the neighbours of all records of a class anew; their previous counts must be subtracted before.
 void Coloring::count(std::int32_t number) {
   std::int64_t twice = 0;
   for (const std::int32_t record : classes_.members(number)) {
@@ -54,7 +55,7 @@ std::int32_t Coloring::neighbours_in(std::int32_t number, std::int32_t record) c
   return near;
 }
 
-// What it means for the records of a class if one goes and another comes.
+// The effect on the records of a class if one leaves and another joins.
 Coloring::Effect Coloring::effect(std::int32_t number, std::int32_t out, std::int32_t in) const {
   const std::int32_t gone = values_[at(out)], come = values_[at(in)], limit = allowed_[at(number)];
   const auto over = [&](std::int32_t near) { return std::max(near - limit, 0); };
@@ -73,7 +74,7 @@ Coloring::Effect Coloring::effect(std::int32_t number, std::int32_t out, std::in
   return effect;
 }
 
-// By how much the cost of a class, times its size, grows if one record goes and another comes.
+// The change of the cost of a class, times its size, if one record leaves and another joins.
 double Coloring::growth(std::int32_t number, std::int32_t out, std::int32_t in) const {
   return static_cast<double>(classes_.members(number).size()) *
          classes_.growth(number, classes_.codes(out), classes_.codes(in));
@@ -100,7 +101,7 @@ bool Coloring::accepts(Goal goal, const Change& change) const {
   }
 }
 
-// By how much the number of pairs of neighbours changes if two records change places; the first has so many
+// The change of the number of pairs of neighbours if two records change places; the first has `near_there`
 // neighbours in the class of the other.
 std::int64_t Coloring::pairs(std::int32_t record, std::int32_t other, std::int32_t near_there) const {
   const std::int32_t here = neighbours_in(class_of(record), other);
@@ -119,7 +120,7 @@ void Coloring::try_pairs(std::int32_t record, std::int32_t to, Goal goal, Change
   for (const std::int32_t other : classes_.members(to)) {
     if (full && !close_(values_[at(record)], values_[at(other)])) continue;
     Change change{growth(from, record, other), {record, other, -1}};
-    if (goal == Goal::loss && change.cost >= best.cost) continue;  // the other class can hardly gain
+    if (goal == Goal::loss && change.cost >= best.cost) continue;  // the other class hardly gains
     change.cost += growth(to, other, record);
     if (std::tie(change.cost, other) >= std::tie(best.cost, best.records[1])) continue;
     if (fewer && pairs(record, other, near_there) >= 0) continue;
@@ -179,8 +180,8 @@ Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope s
     if (width / kWider >= classes_.count()) break;
     look_near(width);
   }
-  // Where a whole neighbourhood is full, it takes long to look at all of it. Some classes of ever wider
-  // stretches on both sides are enough.
+  // Where all near classes are full, trying all of them takes long. Some classes in ever wider stretches on
+  // both sides are enough.
   for (std::int64_t stride = kFarther; !best.found() && stride * kStretch < count; stride *= kFarther)
     for (std::int64_t step = -kStretch; step <= kStretch; ++step)
       if (step != 0)
@@ -280,7 +281,7 @@ std::int64_t Coloring::sweep(std::size_t few, bool cycles) {
     if (first) begun = now_;
     if (!change.found()) return;
     for (std::size_t i = 0; i < change.size(); ++i)
-      if (changed_[at(class_of(change.records[i]))] > begun) return;  // it was looked at before that
+      if (changed_[at(class_of(change.records[i]))] > begun) return;  // it was tried before that
     make(change);
     ++made;
   };
@@ -288,7 +289,7 @@ std::int64_t Coloring::sweep(std::size_t few, bool cycles) {
   return made;
 }
 
-// Divides the records of a class by what they are like in the quasi-identifiers.
+// Groups the records of a class by their quasi-identifiers.
 void Coloring::alike(std::int32_t number, std::vector<std::vector<std::int32_t>>& groups) const {
   groups.clear();
   for (const std::int32_t record : classes_.members(number)) {
@@ -303,7 +304,7 @@ void Coloring::alike(std::int32_t number, std::vector<std::vector<std::int32_t>>
   }
 }
 
-// Two records of two classes that can change places without more neighbours too many; -1 if there are none.
+// Two records of two classes that can change places without raising the excess; -1 if there are none.
 std::pair<std::int32_t, std::int32_t> Coloring::harmless(const std::vector<std::int32_t>& some,
                                                          const std::vector<std::int32_t>& others) const {
   for (const std::int32_t record : some)
@@ -330,7 +331,7 @@ std::int64_t Coloring::part(std::span<const std::int32_t> classes, std::size_t f
     if (same < 2) continue;
     Change best{kNever};
     alike(number, own_groups);
-    // Those that show the same are all as near as can be, but of no use.
+    // Classes that show the same are all as near as possible, but of no use.
     for (std::size_t width = few + same; !best.found() && width / kWider < classes_.count(); width *= kWider)
       for (const auto& leaving : own_groups) {
         const std::int32_t* gone = classes_.codes(leaving.front());

@@ -1,5 +1,9 @@
-// Classes in which no record may have too many neighbours, records whose sensitive values are close to its
-// own, and exchanges between classes that lead there and keep what is lost low.
+// Classes in which no record may have too many neighbours, that is, records whose sensitive values are
+// close to its own; and exchanges between classes that achieve this at a low cost.
+//
+// Example: the classes {1, 2} and {8, 9} of sensitive values, where values within 1 are close and no
+// neighbour is allowed. Each record has one neighbour too many: excess() is 4 and potential() is 2. If 2
+// and 8 change places, the classes {1, 8} and {2, 9} have none.
 #pragma once
 
 #include <array>
@@ -18,33 +22,33 @@ class Coloring {
  public:
   // What an exchange is made for.
   enum class Goal : std::uint8_t {
-    loss = 0,       // classes lose less, and records that have too many neighbours do not get more of them
+    loss = 0,       // lower cost; records that have too many neighbours do not get more of them
     potential = 1,  // fewer pairs of neighbours; the record goes where it does not have too many
-    careful = 2,    // the same, but it may take a neighbour\'s place; and fewer neighbours too many
-    excess = 3,     // fewer neighbours too many
+    careful = 2,    // the same, but it may take a neighbour's place; and the excess falls
+    excess = 3,     // the excess falls
   };
 
-  // `values` has the sensitive value of each record, `allowed` how many neighbours a record of each class may
-  // have there. Classes and closeness must stay.
+  // `values` has the sensitive value of each record, `allowed` the number of neighbours that a record of
+  // each class may have there. Classes and closeness must outlive this.
   Coloring(Classes& classes, const Closeness& close, std::span<const std::int32_t> values,
            std::span<const std::int32_t> allowed);
 
-  // Exchanges records that have too many neighbours, first the one whose class saves most without it, each in
-  // the way that loses least; at most that often. Looks at the few classes that fit a record best, at more
-  // if there is nobody, at last at all, unless that was in vain many times in a row. With `cycles`, also at
-  // cycles of three. In a large table, several records look at the same time, on all cores. Returns how many
-  // exchanges were made.
+  // Exchanges records that have too many neighbours, at most `most` times: first the one whose class saves
+  // most without it, each in the way that costs least. Tries the few classes that fit a record best, then
+  // more, and finally all, unless that failed many times in a row. With `cycles`, also tries cycles of
+  // three. In a large table, several records search at the same time, on all cores. Returns the number of
+  // exchanges.
   std::int64_t mend(Goal goal, std::size_t few, bool cycles, std::int64_t most);
 
-  // Goes once through all records and makes the exchanges that lower the loss. On all cores.
+  // Goes once through all records and makes the exchanges that lower the cost. On all cores.
   std::int64_t sweep(std::size_t few, bool cycles);
 
-  // Makes each of these classes show more than it does, by the exchange that loses least; returns how many
-  // do.
+  // Makes each of these classes differ from all others in what it shows, by the exchange that costs least;
+  // returns the number of classes that changed.
   std::int64_t part(std::span<const std::int32_t> classes, std::size_t few);
 
   std::int64_t potential() const { return potential_; }  // pairs of neighbours in the same class
-  std::int64_t excess() const { return excess_; }        // neighbours too many, over all records
+  std::int64_t excess() const { return excess_; }  // neighbours above the limit, summed over all records
   const std::vector<std::int32_t>& neighbours() const { return neighbours_; }  // of each record in its class
 
  private:

@@ -2,13 +2,32 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "base/numbers.hpp"
 
 namespace shoal {
+namespace {
+
+// How many records before each place, at most, belong to different owners.
+std::vector<std::int32_t> without_repetition(std::span<const std::int32_t> owners, std::int32_t rows) {
+  std::vector<std::int32_t> reach(at(rows) + 1);
+  std::iota(reach.begin(), reach.end(), 0);
+  if (owners.empty()) return reach;
+  std::vector<std::int32_t> last(at(*std::max_element(owners.begin(), owners.end())) + 1, 0);
+  for (std::int32_t end = 1; end <= rows; ++end) {
+    const std::int32_t before = std::exchange(last[at(owners[at(end) - 1])], end);
+    reach[at(end)] = std::min(reach[at(end) - 1] + 1, end - before);
+  }
+  return reach;
+}
+
+}  // namespace
 
 std::vector<std::int32_t> cut(std::span<const std::int32_t> codes, std::int32_t rows,
-                              const std::vector<Attribute>& attributes, std::int32_t k) {
+                              const std::vector<Attribute>& attributes, std::int32_t k,
+                              std::span<const std::int32_t> owners) {
   const std::size_t d = attributes.size();
   // Of sets: where the same code stands next.
   std::vector<std::int32_t> again(codes.size(), rows);
@@ -21,12 +40,13 @@ std::vector<std::int32_t> cut(std::span<const std::int32_t> codes, std::int32_t 
       place = i;
     }
   }
+  const std::vector<std::int32_t> reach = without_repetition(owners, rows);
   std::vector<double> least(at(rows) + 1, kUnlimited);  // of all before a place
   std::vector<std::int32_t> begins(at(rows) + 1, 0);    // where the class that ends there begins
   std::vector<double> costs;                            // of the class of the last 1, 2, ... records
   least[0] = 0.0;
   for (std::int32_t end = k; end <= rows; ++end) {
-    const std::int32_t longest = std::min(end, 2 * k - 1);
+    const std::int32_t longest = std::min(reach[at(end)], 2 * k - 1);
     costs.assign(at(longest), 0.0);
     for (std::size_t a = 0; a < d; ++a) {
       const Attribute& attribute = attributes[a];
@@ -55,6 +75,7 @@ std::vector<std::int32_t> cut(std::span<const std::int32_t> codes, std::int32_t 
     }
   }
   std::vector<std::int32_t> starts;
+  if (least[at(rows)] == kUnlimited) return starts;
   for (std::int32_t end = rows; end > 0; end = begins[at(end)]) starts.push_back(begins[at(end)]);
   std::reverse(starts.begin(), starts.end());
   return starts;

@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kShared = 4096;
 
 // After this many cuts in a row only even ones are considered, in a tree between the children of the common
-// ancestor. The cheapest cut may take off a handful of records each time, for instance one value after the
-// other below a flat root: n / k cuts, each of which looks at up to n records.
+// ancestor. The cheapest cut may split off a handful of records each time, for instance one value after the
+// other below a flat root: n / k cuts, each of which examines up to n records.
 constexpr std::int32_t kPatience = 64;
 
 struct Node {
@@ -38,9 +38,8 @@ struct Cut {
 struct Problem {
   std::span<const std::int32_t> codes;
   const std::vector<Attribute>& attributes;
-  const std::vector<Sensitive>& sensitive;
+  const std::vector<Sensitive> sensitive;  // only columns of which something is asked
   std::int64_t k;
-  Variety asked;
   bool relaxed;
   std::vector<std::int32_t> order;  // the records; every node is a stretch of it
   std::vector<Node> leaves;
@@ -52,9 +51,9 @@ struct Problem {
 };
 
 // The smallest box around some records, grown one by one.
-class Box {
+class ClassBox {
  public:
-  explicit Box(const std::vector<Attribute>& attributes)
+  explicit ClassBox(const std::vector<Attribute>& attributes)
       : attributes_(attributes), low_(attributes.size()), high_(attributes.size()), seen_(attributes.size()) {
     for (std::size_t a = 0; a < attributes.size(); ++a)
       if (attributes[a].kind == Kind::set) seen_[a].assign(at(attributes[a].size), 0);
@@ -83,7 +82,7 @@ class Box {
     ++count_;
   }
 
-  // What its records lose when they all show this box.
+  // The cost of its records if they all show this box.
   double loss() const {
     double cost = 0.0;
     for (std::size_t a = 0; a < attributes_.size(); ++a) {
@@ -105,10 +104,8 @@ class Box {
 // How varied the sensitive values of some records are, added one by one.
 class Diversity {
  public:
-  Diversity(const std::vector<Sensitive>& columns, const Variety& asked)
-      : columns_(columns), asked_(asked), tallies_(columns.size()) {
-    for (std::size_t c = 0; c < columns.size(); ++c)
-      tallies_[c].counts.assign(asked.any() ? at(columns[c].size) : 0, 0);
+  explicit Diversity(const std::vector<Sensitive>& columns) : columns_(columns), tallies_(columns.size()) {
+    for (std::size_t c = 0; c < columns.size(); ++c) tallies_[c].counts.assign(at(columns[c].size), 0);
   }
 
   void add(std::int32_t record) {
@@ -116,7 +113,7 @@ class Diversity {
       auto& tally = tallies_[c];
       auto& count = tally.counts[at(columns_[c].codes[at(record)])];
       tally.distinct += count == 0;
-      if (asked_.entropy > 0) tally.sum_c_log_c += c_log_c(count + 1) - c_log_c(count);
+      if (columns_[c].asked.entropy > 0) tally.sum_c_log_c += c_log_c(count + 1) - c_log_c(count);
       tally.largest = std::max(tally.largest, ++count);
     }
     added_.push_back(record);
@@ -134,11 +131,13 @@ class Diversity {
 
   bool suffices() const {
     const auto n = static_cast<double>(added_.size());
-    return std::all_of(tallies_.begin(), tallies_.end(), [&](const Tally& tally) {
-      return static_cast<double>(tally.largest) * asked_.frequency_l <= n &&
-             tally.distinct >= asked_.distinct &&
-             (asked_.entropy <= 0 || std::log(n) - tally.sum_c_log_c / n >= asked_.entropy);
-    });
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const auto& [frequency_l, distinct, entropy] = columns_[c].asked;
+      const Tally& tally = tallies_[c];
+      if (static_cast<double>(tally.largest) * frequency_l > n || tally.distinct < distinct) return false;
+      if (entropy > 0 && std::log(n) - tally.sum_c_log_c / n < entropy) return false;
+    }
+    return true;
   }
 
  private:
@@ -149,7 +148,6 @@ class Diversity {
   };
 
   const std::vector<Sensitive>& columns_;
-  const Variety& asked_;
   std::vector<Tally> tallies_;
   std::vector<std::int32_t> added_;
 };
@@ -158,7 +156,7 @@ class Worker {
  public:
   Worker(Problem& problem, WorkStack<Node>& stack)
       : problem_(problem), stack_(stack), left_(problem.attributes), right_(problem.attributes),
-        diversity_(problem.sensitive, problem.asked), in_order_(problem.attributes.size()) {
+        diversity_(problem.sensitive), in_order_(problem.attributes.size()) {
     std::int32_t widest = 0;
     for (const auto& attribute : problem.attributes) widest = std::max(widest, attribute.size);
     counts_.assign(at(widest), 0);
@@ -189,7 +187,7 @@ class Worker {
 
  private:
   // Puts the records of the left side first and returns where the right side begins, or -1 if no cut
-  // leaves both sides what they need. Of the cuts it considers, it takes the one that loses least.
+  // satisfies both sides. Of the cuts it considers, it takes the one with the least cost.
   std::int64_t cut(Node node) {
     if (node.count() < 2 * problem_.k) return -1;
     std::vector<Cut> cuts;
@@ -325,7 +323,7 @@ class Worker {
       cuts.push_back({a, halfway, half - left_count[halfway], 0.0});
   }
 
-  // Finds out before which codes the attribute may be cut, so that both sides have what they need.
+  // Finds the codes before which the attribute may be cut, so that both sides satisfy the requirements.
   void find_allowed(Node node, std::size_t a) {
     const auto& codes = in_order_[a].codes;
     const auto& left_count = in_order_[a].left_count;
@@ -333,7 +331,7 @@ class Worker {
     allowed_.assign(m + 1, false);
     for (std::size_t i = 1; i < m; ++i)
       allowed_[i] = left_count[i] >= problem_.k && node.count() - left_count[i] >= problem_.k;
-    if (!problem_.asked.any()) return;
+    if (problem_.sensitive.empty()) return;
     // The node's records by code, so that one pass from either end sees every cut.
     by_code_.resize(at(node.count()));
     for (std::size_t i = 0; i < m; ++i) counts_[at(codes[i])] = left_count[i];
@@ -394,7 +392,7 @@ class Worker {
   }
 
   bool diverse(Node node) {
-    if (!problem_.asked.any()) return true;
+    if (problem_.sensitive.empty()) return true;
     diversity_.clear();
     for (std::int64_t i = node.begin; i < node.end; ++i) diversity_.add(problem_.order[at(i)]);
     return diversity_.suffices();
@@ -402,7 +400,7 @@ class Worker {
 
   Problem& problem_;
   WorkStack<Node>& stack_;
-  Box left_, right_;
+  ClassBox left_, right_;
   Diversity diversity_;
   std::vector<InOrder> in_order_;     // per attribute, of the node at hand
   std::vector<std::int64_t> counts_;  // per code; zero between uses
@@ -413,10 +411,11 @@ class Worker {
 }  // namespace
 
 std::vector<std::int32_t> mondrian(std::span<const std::int32_t> codes, std::int64_t rows,
-                                   const std::vector<Attribute>& attributes,
-                                   const std::vector<Sensitive>& sensitive, std::int64_t k,
-                                   const Variety& asked, bool relaxed) {
-  Problem problem{codes, attributes, sensitive, k, asked.eased(), relaxed, {}, {}, {}};
+                                   const std::vector<Attribute>& attributes, std::vector<Sensitive> sensitive,
+                                   std::int64_t k, bool relaxed) {
+  std::erase_if(sensitive, [](const Sensitive& column) { return !column.asked.any(); });
+  for (Sensitive& column : sensitive) column.asked = column.asked.eased();
+  Problem problem{codes, attributes, std::move(sensitive), k, relaxed, {}, {}, {}};
   problem.order.resize(at(rows));
   std::iota(problem.order.begin(), problem.order.end(), 0);
   WorkStack<Node> stack(Node{0, rows});

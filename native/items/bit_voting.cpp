@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kStretch = 256;  // rows that one thread takes at a time
 
 // The outcome of some rows that follow each other.
-struct Stretch {
+struct VotedRows {
   std::vector<std::int32_t> base, uncertain;
 };
 
@@ -23,11 +23,11 @@ Voted vote(const ItemSets& sets, std::span<const std::int64_t> row_starts,
   voted.base_starts.assign(rows + 1, 0);
   voted.uncertain_starts.assign(rows + 1, 0);
   voted.distances.resize(records.size());
-  std::vector<Stretch> stretches((rows + kStretch - 1) / kStretch);
+  std::vector<VotedRows> stretches((rows + kStretch - 1) / kStretch);
   share(stretches.size(), 1, [&] {
     return [&, votes = std::vector<std::int32_t>(static_cast<std::size_t>(sets.width), 0),
             seen = std::vector<std::int32_t>()](std::size_t number) mutable {
-      Stretch& stretch = stretches[number];
+      VotedRows& stretch = stretches[number];
       for (std::size_t row = number * kStretch; row < std::min(rows, (number + 1) * kStretch); ++row) {
         const auto begin = static_cast<std::size_t>(row_starts[row]),
                    end = static_cast<std::size_t>(row_starts[row + 1]);
@@ -67,7 +67,7 @@ Voted vote(const ItemSets& sets, std::span<const std::int64_t> row_starts,
   }
   voted.base.reserve(static_cast<std::size_t>(voted.base_starts.back()));
   voted.uncertain.reserve(static_cast<std::size_t>(voted.uncertain_starts.back()));
-  for (const Stretch& stretch : stretches) {
+  for (const VotedRows& stretch : stretches) {
     voted.base.insert(voted.base.end(), stretch.base.begin(), stretch.base.end());
     voted.uncertain.insert(voted.uncertain.end(), stretch.uncertain.begin(), stretch.uncertain.end());
   }

@@ -1,4 +1,4 @@
-// What a row publishes of the sets it covers: what most of them have, and how they differ.
+// What a row publishes of the sets it covers: the items that most of them have, and how they differ.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ struct Voted {
   std::vector<std::int32_t> distances;                      // from the base to each record of each row
 };
 
-// Of the items that exactly half of a row's records have, every other one is in the base: if none were, or
-// all, items would be counted too rarely or too often. Whether the first of them is, the sum of the items
-// that more than half have decides, odd or even: of two items of which each record has one, either can win.
+// Of the items that exactly half of a row's records have, every other one is in the base: with none or all
+// of them, items would be counted too rarely or too often. Whether the first of them is in the base depends
+// on whether the sum of the items that more than half have is odd or even: so of two items of which each
+// record has one, either can win.
 //
 // The records of row i are records[row_starts[i] .. row_starts[i + 1]); at least one. On all cores.
 Voted vote(const ItemSets& sets, std::span<const std::int64_t> row_starts,

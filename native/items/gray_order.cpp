@@ -35,7 +35,7 @@ std::vector<std::int32_t> breakpoints(std::span<const std::int32_t> steps, std::
                                       std::int32_t longest) {
   constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   const auto records = static_cast<std::int32_t>(steps.size()) + 1;
-  std::vector<std::int64_t> least(steps.size() + 2, kNever);  // of the first so many records
+  std::vector<std::int64_t> least(steps.size() + 2, kNever);  // of the first 0, 1, 2, ... records
   std::vector<std::int32_t> begins(steps.size() + 2, 0);
   least[0] = 0;
   for (std::int32_t end = shortest; end <= records; ++end)

@@ -25,8 +25,8 @@ struct ItemSets {
   }
 };
 
-// The same, and as bitmaps too where these are shorter than the lists. `weights` say how much it counts if an
-// item of a record is wrong.
+// The same, also as bitmaps where these are shorter than the lists. `weights` are the cost of a wrong item
+// of each record.
 class PackedSets {
  public:
   PackedSets(const ItemSets& sets, std::span<const std::int32_t> weights);
@@ -45,7 +45,7 @@ class PackedSets {
   std::vector<std::uint64_t> bits_;
 };
 
-// One record against many. Each thread needs its own.
+// Compares one record with many. Each thread needs its own.
 class Comparison {
  public:
   explicit Comparison(const PackedSets& packed);
@@ -53,7 +53,7 @@ class Comparison {
   void take(std::int32_t record);  // the one
   // Its Hamming distance to another: items that only one of the two has.
   std::int32_t distance(std::int32_t other) const;
-  // The same, each item times the weight of the one that has it.
+  // The same, each item weighted by the record that has it.
   std::int32_t weighted(std::int32_t other) const;
 
  private:

@@ -10,10 +10,10 @@
 
 namespace shoal {
 
-// Lets two or three rows that cover each other's records pass these on, `steps` times tried, wherever each
-// record still stands in rows with different labels afterwards; `record_of` is the record of each row, whose
-// label it carries. Every step is as likely as its reverse, so in the end all assignments that can be reached
-// are equally likely.
+// Tries `steps` times to let two or three rows that cover each other's records pass these on, wherever each
+// record is still in rows with different labels afterwards. `record_of` is the record of each row, whose
+// label it carries. Every step is as likely as its reverse, so in the end all reachable assignments are
+// equally likely.
 std::vector<std::int32_t> mix(std::span<const std::int32_t> members, std::size_t degree,
                               std::vector<std::int32_t> record_of, std::span<const std::int32_t> labels,
                               std::int64_t steps, RandomWords& random);

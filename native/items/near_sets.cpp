@@ -14,10 +14,10 @@ constexpr std::size_t kGrain = 64;  // sets that one thread takes at a time
 
 using Found = std::pair<std::int32_t, std::int32_t>;  // distance, set
 
-// The nearest sets among those that are shown to it. Each thread needs its own.
-class Nearest {
+// The nearest sets among those that are offered. Each thread needs its own.
+class NearestSets {
  public:
-  Nearest(const PackedSets& sets, std::size_t count)
+  NearestSets(const PackedSets& sets, std::size_t count)
       : compare_(sets), count_(count), seen_(at(sets.sets().size()), -1) {}
 
   void begin(std::int32_t set) {
@@ -66,7 +66,7 @@ std::pair<std::vector<std::int32_t>, std::vector<std::size_t>> turned(const std:
   const std::size_t n = nearest.size() / count;
   std::vector<std::int32_t> whose(nearest.size());
   std::vector<std::size_t> filled(n, 0);
-  for (std::size_t rank = 0; rank < count; ++rank)  // nearest first, they say most
+  for (std::size_t rank = 0; rank < count; ++rank)  // nearest first, as they help most
     for (std::size_t set = 0; set < n; ++set) {
       const std::size_t other = at(nearest[set * count + rank].second);
       if (filled[other] < count) whose[other * count + filled[other]++] = static_cast<std::int32_t>(set);
@@ -85,7 +85,7 @@ std::vector<std::int32_t> near_sets(const PackedSets& sets, std::span<const std:
   for (std::size_t i = 0; i < places.size(); ++i)
     places[i / n * n + at(orders[i])] = static_cast<std::int32_t>(i % n);
   share(n, kGrain, [&] {
-    return [&, search = Nearest(sets, count)](std::size_t set) mutable {
+    return [&, search = NearestSets(sets, count)](std::size_t set) mutable {
       search.begin(static_cast<std::int32_t>(set));
       if (few) {
         for (std::size_t other = 0; other < n; ++other) search.show(static_cast<std::int32_t>(other));
@@ -104,7 +104,7 @@ std::vector<std::int32_t> near_sets(const PackedSets& sets, std::span<const std:
     const std::vector<Found> before = nearest;
     const auto [whose, filled] = turned(before, count);
     share(n, kGrain, [&, &whose = whose, &filled = filled] {
-      return [&, search = Nearest(sets, count)](std::size_t set) mutable {
+      return [&, search = NearestSets(sets, count)](std::size_t set) mutable {
         search.begin(static_cast<std::int32_t>(set));
         const auto mine = std::span(before).subspan(set * count, count);
         for (const Found& found : mine) search.show_known(found);

@@ -15,12 +15,12 @@ namespace shoal {
 namespace {
 
 constexpr std::size_t kPart = 1024;  // rows
-constexpr std::size_t kLooks = 64;   // records looked at for each row
+constexpr std::size_t kLooks = 64;   // records tried for each row
 constexpr std::size_t kOffers = 12;  // the best of them
 
 }  // namespace
 
-// Some rows, whose records are assigned anew among them. Each thread has its own, for one part after another.
+// Some rows, whose records are reassigned among them. Each thread has its own, for one part after another.
 class SetGraph::Part {
  public:
   explicit Part(SetGraph& graph)
@@ -28,7 +28,7 @@ class SetGraph::Part {
         givers_(at(graph.sets_.size())), offered_(at(graph.sets_.size()), 0),
         seen_(at(graph.sets_.size()), 0) {}
 
-  // With labels, only the records that `mine` says of may be given away here.
+  // With labels, only the records that `mine` marks may be given away here.
   std::int64_t run(std::span<const std::int32_t> rows, std::span<const char> mine, double temperature,
                    QuickRandom& random) {
     rows_ = rows;
@@ -64,7 +64,7 @@ class SetGraph::Part {
   struct Votes {
     std::int32_t records = 0, weight = 0;
   };
-  // What it changes that a new record has an item: for itself, and for the others.
+  // The change if a new record has an item: for itself, and for the others.
   struct Price {
     std::int32_t wrong = 0, others = 0;
   };
@@ -72,7 +72,7 @@ class SetGraph::Part {
   std::int32_t* row(std::size_t i) { return graph_.members_.data() + at(rows_[i]) * graph_.degree_; }
   std::int32_t given(std::size_t i) { return row(i)[given_[i]]; }
 
-  // A slot whose record may be given away: the one of two random ones that the row errs more about.
+  // A slot whose record may be given away: of two random ones, the one with more errors.
   std::size_t choose(std::size_t i, std::span<const char> mine, QuickRandom& random) {
     const bool labelled = !graph_.labels_.empty();
     const std::size_t first = labelled ? 1 : 0;
@@ -109,7 +109,7 @@ class SetGraph::Part {
     count_common();
   }
 
-  // Takes up what was counted of a row, without the record that it gives away.
+  // Restores the counts of a row, without the record that it gives away.
   void recall(std::size_t i) {
     for (std::size_t place = counted_starts_[i]; place < counted_starts_[i + 1]; ++place) {
       items_.push_back(counted_[place].first);
@@ -143,8 +143,8 @@ class SetGraph::Part {
     return (common_ + static_cast<std::int32_t>(items.size()) - 2 * shared) * graph_.weights_[at(record)];
   }
 
-  // What the row would pay for each record near its own that somebody gives away; the cheapest ones, after
-  // the one it gives away itself.
+  // The cost for the row of each record near its own that some row gives away; the cheapest ones, after the
+  // one it gives away itself.
   void offer(std::size_t i, QuickRandom& random) {
     const std::size_t begin = edges_.size(), slot = given_[i];
     if (slot == kNone) {
@@ -159,7 +159,7 @@ class SetGraph::Part {
     for (std::size_t other = 0; other < graph_.degree_; ++other) seen_[at(members[other])] = mark;
     const auto degree = static_cast<std::uint32_t>(graph_.degree_);
     const auto all = degree * static_cast<std::uint32_t>(graph_.near_);
-    // All neighbours of all members if these are few enough, the nearest ones first; else random ones.
+    // All neighbours of all members if these are few enough, the nearest ones first; otherwise random ones.
     const bool random_ones = all > 4 * kLooks;
     std::uint32_t member = 0, rank = 0;
     std::size_t looks = 0;
@@ -191,21 +191,21 @@ class SetGraph::Part {
     forget();
   }
 
-  // Prepares to say what the row would pay for records in place of the one that it gives away.
+  // Prepares the cost for the row of records in place of the one that it gives away.
   void weigh(std::size_t i) {
     recall(i);
     std::int32_t all = -graph_.weights_[at(given(i))];
     for (std::size_t slot = 0; slot < graph_.degree_; ++slot) all += graph_.weights_[at(row(i)[slot])];
     for (const std::int32_t item : items_) {
       const Votes& votes = has_[at(item)];
-      if (2 * votes.records > degree()) prices_[at(item)] = {-2, 0};  // published anyhow, and right
+      if (2 * votes.records > degree()) prices_[at(item)] = {-2, 0};  // published in any case, and right
       // If one more has it, it is published: right for all who have it, wrong for the others.
       else if (2 * votes.records + 2 > degree())
         prices_[at(item)] = {-1, all - 2 * votes.weight};
     }
   }
 
-  // What the row errs about with a record in place of that one, but for what is the same for all records.
+  // The errors of the row with a record in place of that one, except for a constant.
   std::int64_t price(std::int32_t record) const {
     const auto items = graph_.sets_.of(record);
     auto wrong = common_ + static_cast<std::int32_t>(items.size());
@@ -217,7 +217,7 @@ class SetGraph::Part {
     return std::int64_t{wrong} * graph_.weights_[at(record)] + others;
   }
 
-  // Whether a record would stand in two rows with the same label, if it went from one row to another.
+  // Whether a record would be in two rows with the same label if it went from one row to another.
   bool clashes(std::int32_t record, std::int32_t from, std::int32_t to) const {
     const std::int32_t label = graph_.labels_[at(to)];
     const std::int32_t* rows = graph_.rows_of_.data() + at(record) * graph_.degree_;
@@ -252,8 +252,8 @@ class SetGraph::Part {
   std::vector<std::size_t> counted_starts_;
   std::int32_t common_ = 0;                        // how many items most of a row's records have
   std::vector<Price> prices_;                      // per item
-  std::vector<std::vector<std::int32_t>> givers_;  // per record: who in the part gives it away
-  std::vector<char> offered_;                      // per record: whether anybody in the part gives it away
+  std::vector<std::vector<std::int32_t>> givers_;  // per record: the rows of the part that give it away
+  std::vector<char> offered_;                      // per record: whether a row of the part gives it away
   std::vector<std::int32_t> seen_;                 // per record: the last turn in which it was seen
   std::int32_t turn_ = 0;
   std::vector<std::pair<std::size_t, std::int32_t>> taken_;  // row, record

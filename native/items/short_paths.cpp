@@ -14,8 +14,8 @@ constexpr std::size_t kNeighbours = 10;
 constexpr std::size_t kLongestMoved = 3;  // records that Or-opt moves together
 constexpr std::uint32_t kKicked = 30;     // records in each of the two pieces that a kick exchanges, at most
 
-// The way through one segment. Nodes are the places that its records had at first, the path is their order
-// now.
+// The path through one segment. Nodes are the original places of its records; the path is their current
+// order.
 class Segment {
  public:
   explicit Segment(const PackedSets& sets) : compare_(sets) {}
@@ -75,7 +75,7 @@ class Segment {
     queue_.push_back(node);
   }
 
-  // Until no move helps; returns by how much the way became longer, which is never above 0.
+  // Improves until no move helps; returns the change of the length, never above 0.
   std::int64_t improve() {
     std::int64_t longer = 0;
     while (!queue_.empty()) {
@@ -90,7 +90,7 @@ class Segment {
     return longer;
   }
 
-  // 2-opt: the stretch between two steps is turned round, so that one of them leads to a neighbour.
+  // 2-opt: the stretch between two steps is reversed, so that one of them leads to a neighbour.
   std::int32_t turn(Node node) {
     const std::size_t here = place_[node];
     for (const bool forward : {true, false}) {
@@ -117,7 +117,7 @@ class Segment {
     return 0;
   }
 
-  // Or-opt: a node with up to two that follow it, or go before it, is put beside a neighbour.
+  // Or-opt: a node with up to two that follow or precede it is moved beside a neighbour.
   std::int32_t move(Node node) {
     for (std::size_t length = 1; length <= kLongestMoved; ++length)
       for (const bool first : {true, false}) {
@@ -142,7 +142,7 @@ class Segment {
                                        between(neighbour, path_[beyond]);
             if (saved <= 0) continue;
             const Node far = path_[beyond];
-            // Behind its neighbour, the node comes first of those that are moved; else last.
+            // Behind its neighbour, the node comes first of those that are moved; otherwise last.
             put(begin, end, std::min(there, beyond), behind != first);
             for (const Node touched : {before, after, node, other, neighbour, far}) wait(place_[touched]);
             return saved;
@@ -152,7 +152,7 @@ class Segment {
     return 0;
   }
 
-  // Moves the nodes from place `begin` to `end` to behind the one at `gap`, turned round or not.
+  // Moves the nodes from place `begin` to `end` to behind the one at `gap`, reversed or not.
   void put(std::size_t begin, std::size_t end, std::size_t gap, bool turned) {
     const std::size_t length = end - begin + 1;
     if (gap > end) {
@@ -166,7 +166,7 @@ class Segment {
     }
   }
 
-  // Exchanges two pieces of the way that lie side by side, a double bridge; returns how much longer it is.
+  // Exchanges two adjacent pieces of the path, a double bridge; returns the change of the length.
   std::int64_t kick(QuickRandom& random) {
     const auto inner = static_cast<std::uint32_t>(size_ - 2);
     const std::uint32_t longest = std::min(kKicked, inner / 2);
@@ -205,7 +205,7 @@ class Segment {
   std::vector<Node> path_, place_;                         // the node at each place, and the place of each
   std::vector<char> waiting_;                              // per node: whether it waits in the queue
   std::vector<Node> queue_;                                // nodes around which something changed
-  std::vector<std::pair<std::size_t, std::size_t>> made_;  // what was turned round since the last kick
+  std::vector<std::pair<std::size_t, std::size_t>> made_;  // what was reversed since the last kick
 };
 
 }  // namespace

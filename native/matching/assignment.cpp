@@ -8,7 +8,7 @@
 namespace shoal {
 namespace {
 
-// The boxes of each record that are still to be assigned, and the assignment at hand.
+// The boxes of each record that are still to be assigned, and the current assignment.
 class Walks {
  public:
   Walks(std::span<const std::int32_t> members, std::int32_t degree)
@@ -31,8 +31,9 @@ class Walks {
   std::int64_t steps() const { return steps_; }
 
  private:
-  // From a free record along a random edge to a box, from there to its holder, and so on to a free box. Where
-  // the walk comes back to a record, it forgets the loop; then every record on it takes the box it went to.
+  // From a free record along a random edge to a box, from there to its holder, and so on to a free box.
+  // Where the walk returns to a record, it discards the loop. Then every record on it takes the box it went
+  // to.
   void walk(std::int32_t start, RandomWords& random) {
     path_.clear();
     place_.resize(at(n_), -1);

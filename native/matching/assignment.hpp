@@ -1,4 +1,8 @@
 // Random assignments: perfect matchings of a regular bipartite graph, found by random walks.
+//
+// Example: boxes {0, 1}, {1, 2} and {2, 0} of a graph of degree 2. Its two disjoint assignments give the
+// boxes the records 0, 1, 2 and 1, 2, 0; random_assignment(members, 2, which, random) returns one of them
+// for which = 0 and the other for which = 1.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +14,9 @@
 namespace shoal {
 
 struct Walked {
-  std::vector<std::int32_t> assignment;  // for each box, the record it gets; empty if that was given up
-  std::int64_t steps = 0;                // edges looked at and steps back, for the assignments before as well
-  std::int64_t assigned = 0;             // records that got a box, in all these assignments together
+  std::vector<std::int32_t> assignment;  // for each box, its record; empty if the time was up
+  std::int64_t steps = 0;                // edges examined and steps back, of all assignments up to this one
+  std::int64_t assigned = 0;             // records that got a box, in all these assignments
 };
 
 // Decomposes a graph in which each of n boxes has `degree` records, and each record lies in `degree` boxes,

@@ -11,7 +11,7 @@
 namespace shoal {
 namespace {
 
-// The last k - 1 records in one attribute, and what a further one costs: the sum, over the last record, the
+// The last k - 1 records in one attribute, and the cost of one more: the sum, over the last record, the
 // last two, ..., the last k - 1 (or all, while there are fewer), of what it adds to their cost.
 class Tail {
  public:
@@ -76,7 +76,7 @@ class Tail {
   struct Hull {
     std::int32_t low, high;
     double cost;
-    std::int64_t times;  // so many in a row of the k - 1 hulls
+    std::int64_t times;  // how many of the k - 1 hulls in a row
   };
 
   const Attribute* attribute_;
@@ -88,10 +88,10 @@ class Tail {
   std::vector<Hull> hulls_;  // of an interval: around the last record, the last two, ..., each once
 };
 
-class Chain {
+class GreedyChain {
  public:
-  Chain(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
-        std::span<const double> elsewhere, const std::vector<Attribute>& attributes, std::int32_t k)
+  GreedyChain(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
+              std::span<const double> elsewhere, const std::vector<Attribute>& attributes, std::int32_t k)
       : copies_(copies), elsewhere_(elsewhere), attributes_(attributes),
         boxes_(codes, static_cast<std::int32_t>(copies.size()), attributes, 1),
         tree_(boxes_.nodes(), attributes), most_(boxes_.nodes().size()), left_(copies.size(), true) {
@@ -116,7 +116,7 @@ class Chain {
  private:
   double elsewhere(std::int32_t place) const { return elsewhere_[at(boxes_.order()[at(place)])]; }
 
-  // Renews what is known of the records below a node that are left.
+  // Updates what is known of the remaining records below a node.
   void renew(std::int32_t node) {
     const auto& [begin, end, left, parent, equal] = tree_.nodes()[at(node)];
     if (left >= 0) {
@@ -134,7 +134,7 @@ class Chain {
     tree_.set_leaf(node, records_);
   }
 
-  // No record below a node costs less than this, unless that is enough. Infinite if none is left.
+  // A lower bound for all records below a node, unless it exceeds `enough`. Infinite if none is left.
   double bound(std::int32_t node, double enough) const {
     double sum = -most_[at(node)];
     for (std::size_t a = 0; a < attributes_.size() && sum < enough; ++a)
@@ -182,7 +182,7 @@ class Chain {
 std::vector<std::int32_t> chain(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
                                 std::span<const double> elsewhere, const std::vector<Attribute>& attributes,
                                 std::int32_t k) {
-  return Chain(codes, copies, elsewhere, attributes, k).link();
+  return GreedyChain(codes, copies, elsewhere, attributes, k).link();
 }
 
 }  // namespace shoal

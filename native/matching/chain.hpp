@@ -1,4 +1,7 @@
 // A chain of records, each the one that costs least next to those before it.
+//
+// Example: the ages 20, 40, 21 and 41, k = 2, nothing expected elsewhere, starting with 20. Next comes 21,
+// which adds 0.01, then 40 (0.19), then 41.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +12,9 @@
 
 namespace shoal {
 
-// Orders distinct records, given row-major, each with its number of copies, which stand together. The next
-// one is always that which adds least to the stretches of up to k records it would end, less what it is
-// expected to cost `elsewhere`: so records that are hard to place are taken along where they are cheap.
+// Orders distinct records, given row-major, each with its number of copies, which stay together. The next
+// record is always the one that adds least to the stretches of up to k records it would end, minus its
+// expected cost `elsewhere`: so records that are hard to place are taken where they are cheap.
 std::vector<std::int32_t> chain(std::span<const std::int32_t> codes, std::span<const std::int32_t> copies,
                                 std::span<const double> elsewhere, const std::vector<Attribute>& attributes,
                                 std::int32_t k);

@@ -24,8 +24,8 @@ class Knowledge {
 
   std::vector<NearRecord>& near(std::int32_t box) { return near_[at(box)]; }
 
-  // The boxes ask for their nearest records that would have them, all at the same time. Among equals, those
-  // that follow the box in the tree are first: then boxes around copies want different ones.
+  // The boxes ask for their nearest records that would accept them, all at the same time. Among equals,
+  // those that follow the box in the tree come first, so that boxes around copies want different ones.
   void ask(const std::vector<std::int32_t>& boxes, std::size_t count) {
     queries_ += static_cast<std::int64_t>(boxes.size());
     share(boxes.size(), 64, [&] {
@@ -115,6 +115,7 @@ Matching match_cheapest_together(BoxTree& tree, std::size_t candidates) {
   std::vector<std::vector<NearRecord>> near;
   for (const std::int32_t box : boxes) near.push_back(std::move(knowledge.near(box)));
   Matching matching = stable(tree, near, knowledge);
+  if (std::count(matching.box_of.begin(), matching.box_of.end(), -1) > 0) return matching;
   for (std::int32_t record = 0; record < tree.rows(); ++record) {
     const std::int32_t box = matching.box_of[at(record)];
     auto& known = near[at(box)];

@@ -1,4 +1,4 @@
-// One round of matching: records and boxes matched one to one at the least cost together.
+// One round of matching: records and boxes matched one to one at the least total cost.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 namespace shoal {
 
 // Matches all records and boxes, each with one that does not have it yet, at the least sum of extra costs
-// among the pairs that are looked at: for each box the `candidates` records nearest to it, and the pairs of a
-// stable matching, so that there is a perfect matching among them.
+// among the candidate pairs: for each box the `candidates` records nearest to it, and the pairs of a stable
+// matching, so that a perfect matching exists among them.
 //
-// In that matching boxes ask records, not records boxes as in match_cheapest_first. The pairs are the same
-// but for ties, and it takes a quarter of the work: records stay where they are, so the tree finds them
-// quickly however far boxes have grown.
+// In the stable matching boxes ask records, not records boxes as in match_cheapest_first. The pairs are the
+// same except for ties, and it takes a quarter of the work: records stay where they are, so the tree finds
+// them quickly however far boxes have grown.
 Matching match_cheapest_together(BoxTree& tree, std::size_t candidates);
 
 }  // namespace shoal

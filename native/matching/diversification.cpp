@@ -13,8 +13,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::int64_t kPartners = 2000;  // so many partners are looked at for one record
-constexpr std::size_t kMoves = 8;         // so many moves are compared
+constexpr std::int64_t kPartners = 2000;  // the maximum number of partners to try for one record
+constexpr std::size_t kMoves = 8;         // the number of moves to compare
 
 std::vector<std::int32_t> only_in(const std::vector<std::int32_t>& these,
                                   const std::vector<std::int32_t>& not_these) {
@@ -27,9 +27,9 @@ std::vector<std::int32_t> only_in(const std::vector<std::int32_t>& these,
 }  // namespace
 
 Diversification::Diversification(BoxTree& tree, std::vector<std::vector<std::int32_t>> columns,
-                                 const Variety& asked, std::vector<std::int32_t> record_of,
-                                 std::int64_t widest)
-    : tree_(tree), columns_(std::move(columns)), asked_(asked.eased()), widest_(widest),
+                                 const Variety& asked, std::vector<std::int32_t> owners, double least,
+                                 std::vector<std::int32_t> record_of, std::int64_t widest)
+    : tree_(tree), columns_(std::move(columns)), asked_(columns_.size(), asked.eased()), widest_(widest),
       record_of_(std::move(record_of)), row_of_(record_of_.size()), width_(record_of_.size()),
       type_of_(record_of_.size()), marked_(record_of_.size(), 0) {
   const std::int32_t n = tree.rows();
@@ -41,6 +41,16 @@ Diversification::Diversification(BoxTree& tree, std::vector<std::vector<std::int
   for (std::int32_t place = 0; place < n; ++place) {
     places_of_[at(type_of_[at(place)])].push_back(place);
     if (place_of_[at(type_of_[at(place)])] != place) tree_.delete_record(place);
+  }
+  if (!owners.empty()) {
+    for (const auto& places : places_of_) {
+      auto& whose = owners_.emplace_back();
+      for (const std::int32_t place : places) whose.push_back(owners[at(place)]);
+      std::sort(whose.begin(), whose.end());
+      whose.erase(std::unique(whose.begin(), whose.end()), whose.end());
+    }
+    columns_.push_back(std::move(owners));
+    asked_.push_back(Variety{least, 0, 0.0}.eased());
   }
   std::vector<std::vector<std::int32_t>> inside(at(n));
   share(at(n), 64, [&] {
@@ -73,19 +83,27 @@ double Diversification::shortfall() const {
 double Diversification::miss(std::int32_t type, std::int32_t without, std::int32_t with) const {
   const double rows = rows_around_[at(type)] - (without != kNobody) + (with != kNobody);
   double sum = 0.0;
-  for (std::size_t column = 0; column < columns_.size(); ++column) {
-    const auto label = [&](std::int32_t record) {
-      return record == kNobody ? kNobody : columns_[column][at(record)];
-    };
-    sum += shoal::miss(asked_, crowds_[column][at(type)], label(without), label(with), rows);
-  }
+  for (std::size_t column = 0; column < columns_.size(); ++column)
+    sum += shoal::miss(asked_[column], crowds_[column][at(type)], label(column, type, without),
+                       label(column, type, with), rows);
   return sum;
+}
+
+// What a row that carries this record adds to the labels around a type. Around a record only its own owner
+// counts: rows of others tell nothing about her.
+std::int32_t Diversification::label(std::size_t column, std::int32_t type, std::int32_t record) const {
+  if (record == kNobody) return kNobody;
+  const std::int32_t label = columns_[column][at(record)];
+  if (owners_.empty() || column + 1 < columns_.size()) return label;
+  const auto& whose = owners_[at(type)];
+  return std::binary_search(whose.begin(), whose.end(), label) ? label : kNobody;
 }
 
 // A change of one row that covers the type: it has the label of another record now, or covers it only now.
 void Diversification::change(std::int32_t type, std::int32_t without, std::int32_t with) {
   const auto count = [&](std::size_t column, std::int32_t record, std::int32_t by) {
-    if (record != kNobody) shoal::change(crowds_[column][at(type)], columns_[column][at(record)], by);
+    const std::int32_t counted = label(column, type, record);
+    if (counted != kNobody) shoal::change(crowds_[column][at(type)], counted, by);
   };
   for (std::size_t column = 0; column < columns_.size(); ++column) {
     count(column, without, -1);
@@ -98,7 +116,7 @@ void Diversification::renew(std::int32_t type) {
   misses_[at(type)] = miss(type, kNobody, kNobody);
 }
 
-// By how much less these types miss what is asked after a change of one row that covers them.
+// The total by which these types come closer to the requirement after a change of one row that covers them.
 double Diversification::gain(const std::vector<std::int32_t>& types, std::int32_t without,
                              std::int32_t with) const {
   double sum = 0.0;
@@ -106,7 +124,7 @@ double Diversification::gain(const std::vector<std::int32_t>& types, std::int32_
   return sum;
 }
 
-// Holds the cost of a move against what it mends around everybody.
+// Compares the cost of a move with what it mends around all records.
 void Diversification::weigh(Move& move) {
   const std::int32_t carried = record_of_[at(move.row)];
   const auto before = types_in(move.row);
@@ -211,8 +229,8 @@ std::int64_t Diversification::widen() {
 bool Diversification::widen_for(std::int32_t type) {
   auto moves = moves_for(type);
   if (moves.empty()) return false;
-  // What is mended around this record decides which moves are considered, what is mended or spoiled around
-  // all of them which one is made; if each spoils more than it mends, the first of them.
+  // What is mended around this record decides which moves are considered; what is mended or spoiled around
+  // all records decides which one is made. If each spoils more than it mends, the first one is made.
   for (Move& move : moves) weigh(move);
   const Move best = *std::min_element(moves.begin(), moves.end());
   grow(best.row, best.record);
@@ -249,11 +267,11 @@ std::vector<Diversification::Move> Diversification::moves_for(std::int32_t type)
   visit_partners(type, around, [&](std::int32_t row, const auto&, std::int32_t other, double mended) {
     const std::int32_t record = record_of_[at(row)];
     const double cost = tree_.extra_cost(other, tree_.codes(record));
-    // What costs nothing was left alone for a reason: it harms others.
+    // Moves at no cost were left out because they harm others.
     if (cost > 0.0 && width_[at(other)] < widest_) propose(cost, mended, other, record, row);
     return true;
   });
-  if (moves.empty())  // none of the narrow rows mends anything: any row, as all together do
+  if (moves.empty())  // no narrow row mends anything: take any row, since all rows together do
     for (const auto& [cost, row] : tree_.nearest_boxes(place, kMoves, outside, search_))
       moves.push_back({cost, cost, row, place});
   std::sort(moves.begin(), moves.end());

@@ -1,5 +1,9 @@
 // Rows that cover records and carry the labels of others: how varied the labels around each record are, and
 // changes that make them more varied.
+//
+// Example: two rows cover record 20, both with the label `flu`, and two different labels are required. A
+// row 31..40 with the label `asthma` grows to 20..40, so that record 20 has both. Or one of the two rows
+// swaps its record with that of a row with `asthma`, if each covers the other's record: this costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +16,31 @@
 
 namespace shoal {
 
-// Rows are the boxes of a tree; `record_of` is the record that each of them carries the labels of, and
-// covers. Everything is numbered by place in the tree.
+// Rows are the boxes of a tree. `record_of` is the record whose labels each row carries; the row covers it.
+// Everything is numbered by place in the tree.
 class Diversification {
  public:
-  // `columns` are the labels of each record. No row grows beyond `widest` records, unless nothing else helps:
-  // a row that covers all records adds to every crowd, but an attacker gives it little weight.
+  // `columns` are the labels of each record, and `asked` is what they should be. `owners`, if not empty, says
+  // whose record each is: of the rows that cover a record of an owner, at most a share of 1 / least may carry
+  // records of the same owner. No row grows beyond `widest` records, unless nothing else
+  // helps: a row that covers all records adds to every crowd, but an attacker gives it little weight.
   Diversification(BoxTree& tree, std::vector<std::vector<std::int32_t>> columns, const Variety& asked,
-                  std::vector<std::int32_t> record_of, std::int64_t widest);
+                  std::vector<std::int32_t> owners, double least, std::vector<std::int32_t> record_of,
+                  std::int64_t widest);
 
-  // How many records are surrounded by labels that are less varied than asked.
+  // The number of violated records: the labels around them are less varied than required.
   std::int64_t violated() const;
-  // By how much in all: how many rows should have another label, or so.
+  // The total shortfall: about the number of rows that should have another label.
   double shortfall() const;
 
-  // Lets pairs of rows that cover both their records swap these, where that lowers the shortfall, once for
-  // each violated record; returns how many did.
+  // Lets pairs of rows that cover both their records swap these where that lowers the shortfall, once for
+  // each violated record; returns the number of swaps.
   std::int64_t swap();
 
-  // Lets rows grow until no violated record is left that was violated at first, each time by what costs least
-  // for what it mends: a row with another label grows around the record, or one of its rows swaps its record
-  // with a row that grows for that. Others may be violated afterwards. Returns how many rows grew.
+  // Lets rows grow until every record that was violated at first is mended, each time by the move with the
+  // least cost for what it mends: a row with another label grows around the record, or one of its rows
+  // swaps its record with a row that grows for that. Other records may be violated afterwards. Returns the
+  // number of rows that grew.
   std::int64_t widen();
 
   // Lets a row grow around a record.
@@ -55,8 +63,8 @@ class Diversification {
     }
   };
 
-  // By how much the labels around a record miss what is asked, if the label of one record were taken away and
-  // that of another were added.
+  // How far the labels around a record are from the requirement if the label of one record is removed and
+  // that of another is added.
   double miss(std::int32_t type, std::int32_t without, std::int32_t with) const;
   void change(std::int32_t type, std::int32_t without, std::int32_t with);
   void renew(std::int32_t type);
@@ -67,6 +75,7 @@ class Diversification {
   std::vector<std::int32_t> types_of(std::vector<std::int32_t> places) const;
   std::vector<std::int32_t> mark_rows_around(std::int32_t type);
   bool alike(std::int32_t record, std::int32_t other) const;
+  std::int32_t label(std::size_t column, std::int32_t type, std::int32_t record) const;
 
   template <typename Visit>
   void visit_partners(std::int32_t type, const std::vector<std::int32_t>& around, const Visit& visit);
@@ -76,8 +85,9 @@ class Diversification {
   void exchange(std::int32_t row, std::int32_t other);
 
   BoxTree& tree_;
-  std::vector<std::vector<std::int32_t>> columns_;
-  Variety asked_;
+  std::vector<std::vector<std::int32_t>> columns_;  // the owners last, if there are any
+  std::vector<Variety> asked_;                      // per column
+  std::vector<std::vector<std::int32_t>> owners_;   // per type, ascending; empty if nobody asks
   std::int64_t widest_;
   std::vector<std::int32_t> record_of_, row_of_;
   std::vector<std::int64_t> width_;  // per row: how many records it covers

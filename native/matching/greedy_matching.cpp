@@ -31,6 +31,7 @@ Matching match_in_order(BoxTree& tree, std::span<const std::int32_t> records,
       for (std::size_t j = i; j-- > 0;) before.push_back(pairing.box_of(records[j]));
       box = pairing.exchange(record, before, Partner::first);
     }
+    if (box < 0) break;  // there is no matching
     tree.set_box_limit(box, kTaken);
   }
   Matching matching = std::move(pairing).finish();

@@ -9,11 +9,10 @@
 
 namespace shoal {
 
-// Matches records and boxes, all of them, each with one that does not have it yet (Doka et al. 2015,
-// Algorithm 1): in the given order, every record takes the box with the least extra cost of those still
-// free. If all of those have it already, it takes the box of the nearest record before it that can take a
-// free one instead. `costless` names for each of `records` a box that costs it nothing, to be taken without a
-// search if it is still free, or -1.
+// Matches all records and boxes, each with one that does not have it yet (Doka et al. 2015, Algorithm 1):
+// in the given order, every record takes the free box with the least extra cost. If all free boxes already
+// have it, it takes the box of the nearest record before it that can take a free one instead. `costless`
+// names for each of `records` a box at no cost, taken without a search if it is still free, or -1.
 Matching match_in_order(BoxTree& tree, std::span<const std::int32_t> records,
                         std::span<const std::int32_t> costless);
 

@@ -21,7 +21,8 @@ std::uint64_t bit(std::int32_t code) {
 
 Neighbourhood::Neighbourhood(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
                              std::span<const std::int32_t> members, std::size_t degree,
-                             std::span<const std::int32_t> rows, double foresight)
+                             std::span<const std::int32_t> rows, double foresight,
+                             std::span<const std::int32_t> owners)
     : attributes_(attributes), degree_(degree), foresight_(foresight) {
   members_.reserve(rows.size() * degree);
   for (const std::int32_t row : rows)
@@ -38,6 +39,8 @@ Neighbourhood::Neighbourhood(std::span<const std::int32_t> codes, const std::vec
   for (const std::int32_t record : records_)
     codes_.insert(codes_.end(), codes.begin() + static_cast<std::ptrdiff_t>(at(record) * d),
                   codes.begin() + static_cast<std::ptrdiff_t>((at(record) + 1) * d));
+  if (!owners.empty())
+    for (const std::int32_t record : records_) owner_of_.push_back(owners[at(record)]);
   starts_.assign(records_.size() + 1, 0);
   for (const std::int32_t member : members_) ++starts_[at(member) + 1];
   for (std::size_t r = 0; r < records_.size(); ++r) starts_[r + 1] += starts_[r];
@@ -51,8 +54,16 @@ Neighbourhood::Neighbourhood(std::span<const std::int32_t> codes, const std::vec
   for (std::int32_t row = 0; row < this->rows(); ++row) renew(row);
 }
 
-bool Neighbourhood::has(std::int32_t row, std::int32_t record) const {
-  return slot_of(row, record) < degree_;
+bool Neighbourhood::has_beside(std::int32_t row, std::size_t slot, std::int32_t record) const {
+  if (owner_of_.empty()) {
+    const std::size_t present = slot_of(row, record);
+    return present < degree_ && present != slot;
+  }
+  const std::int32_t* first = members_.data() + at(row) * degree_;
+  const std::int32_t owner = owner_of_[at(record)];
+  for (std::size_t i = 0; i < degree_; ++i)
+    if (i != slot && owner_of_[at(first[i])] == owner) return true;
+  return false;
 }
 
 std::size_t Neighbourhood::slot_of(std::int32_t row, std::int32_t record) const {

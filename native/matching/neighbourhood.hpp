@@ -12,43 +12,45 @@
 
 namespace shoal {
 
-// Rows and records are numbered anew, from 0, and everything about them lies together.
+// Rows and records are numbered anew, from 0, and their data is contiguous.
 //
 // Example: a row with the ages 20, 25 and 60 of 0..100 costs 0.4. Its three lowest and three highest codes
 // are known, so saving(row, slot of 60) is 0.35 without another look at the members, and change(row, slot of
 // 60, record of 30) is -0.3.
 class Neighbourhood {
  public:
-  // `rows` are the numbers of its rows in `members`, which is row-major, rows x degree. With foresight, what
-  // would become of a row without the outermost of its members counts, too, by that share: changes then lead
-  // rows to where they can lose a value that several members have.
+  // `rows` are the numbers of its rows in `members`, which is row-major, rows x degree. With foresight, the
+  // cost of a row without its outermost members counts by that share: changes then lead rows to where they
+  // can lose a value that several members have. `owners`, if not empty, says whose record each is; a
+  // row has no two records of one owner.
   Neighbourhood(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
                 std::span<const std::int32_t> members, std::size_t degree, std::span<const std::int32_t> rows,
-                double foresight);
+                double foresight, std::span<const std::int32_t> owners = {});
 
   std::int32_t rows() const { return static_cast<std::int32_t>(costs_.size()); }
   std::size_t degree() const { return degree_; }
   double cost(std::int32_t row) const { return costs_[at(row)]; }
   std::int32_t member(std::int32_t row, std::size_t slot) const { return members_[at(row) * degree_ + slot]; }
-  // As the number it has outside.
+  // The number of a record outside.
   std::int32_t outer_member(std::int32_t row, std::size_t slot) const {
     return records_[at(member(row, slot))];
   }
-  // Where a record stands, as far as that is here: place p is slot p % degree of row p / degree.
+  // The places of a record, among these rows: place p is slot p % degree of row p / degree.
   std::span<const std::int32_t> places_of(std::int32_t record) const {
     const auto r = at(record);
     return {places_of_.data() + starts_[r], starts_[r + 1] - starts_[r]};
   }
-  bool has(std::int32_t row, std::int32_t record) const;
+  // Whether the row has the record, or another one of its owner, in another slot than this.
+  bool has_beside(std::int32_t row, std::size_t slot, std::int32_t record) const;
   std::size_t slot_of(std::int32_t row, std::int32_t record) const;
 
   // What the row would save without that member, with foresight.
   double saving(std::int32_t row, std::size_t slot) const { return savings_[at(row) * degree_ + slot]; }
-  // What it would cost the row, in addition, to have another record in place of that member, with foresight.
+  // The extra cost, with foresight, for the row to have another record in place of that member.
   double change(std::int32_t row, std::size_t slot, std::int32_t record) const;
 
-  // Records change places: each leaves its place before another is put there, and `renew` brings the figures
-  // of a row up to date afterwards.
+  // Records change places: each leaves its place before another is put there. Afterwards `renew` updates
+  // the figures of a row.
   void leave(std::int32_t row, std::size_t slot);
   void put(std::int32_t row, std::size_t slot, std::int32_t record);
   void renew(std::int32_t row);
@@ -87,7 +89,7 @@ class Neighbourhood {
   std::size_t degree_;
   double foresight_;
   std::vector<std::int32_t> records_;  // their outer numbers
-  std::vector<std::int32_t> codes_, members_, places_of_;
+  std::vector<std::int32_t> codes_, members_, places_of_, owner_of_;
   std::vector<std::size_t> starts_;
   std::vector<Span> spans_;
   std::vector<double> costs_, savings_;

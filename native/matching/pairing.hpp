@@ -1,4 +1,8 @@
-// Records and boxes on their way to a perfect matching, and exchanges for a record that finds no box.
+// A matching of records and boxes that is being built, and exchanges for a record that finds no box.
+//
+// Example: record 2 is left, and the only free box is box 2, which already has record 2. Record 0 holds box
+// 0, which does not have record 2, and box 2 does not have record 0: exchange(2, ...) gives box 0 to record
+// 2 and box 2 to record 0.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +15,10 @@
 namespace shoal {
 
 struct Matching {
-  std::vector<std::int32_t> box_of;     // for each record; -1 for those that do not take part
-  std::vector<std::int32_t> exchanged;  // records whose box is not their own choice, but that of an exchange
+  std::vector<std::int32_t> box_of;     // for each record; -1 for those that do not take part or find no box
+  std::vector<std::int32_t> exchanged;  // records that got their box by an exchange
   std::int64_t queries = 0;             // searches for a nearest box
-  std::int64_t visited = 0;             // nodes they looked at
+  std::int64_t visited = 0;             // nodes they visited
   std::int64_t dead_ends = 0;           // records that found no box and got one by an exchange
 };
 
@@ -33,13 +37,13 @@ class Pairing {
   // Lets a record hold a box instead of the one it held. Returns the record that has to leave it, or -1.
   std::int32_t give(std::int32_t box, std::int32_t record);
 
-  // For a record at a dead end, which all free boxes have already: it takes over a box, and whoever held that
-  // one takes the cheapest free box. The box is one of `boxes`: the one with which both together cost least,
-  // or the first with which it is possible. If it is with none, more than one holder moves on. Returns the
-  // box that is no longer free.
+  // For a record at a dead end, which all free boxes have already: it takes over a box, and the record that
+  // held this box takes the cheapest free box. The box is one of `boxes`: the one with the least total
+  // cost, or the first possible one. If there is none, several holders move on. Returns the box that is no
+  // longer free, or -1 if no chain of exchanges helps.
   std::int32_t exchange(std::int32_t record, std::span<const std::int32_t> boxes, Partner partner);
 
-  // Everybody's box, and who came to it by an exchange.
+  // The box of each record, and which records got theirs by an exchange.
   Matching finish() &&;
 
  private:

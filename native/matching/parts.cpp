@@ -21,7 +21,7 @@ std::vector<std::int32_t> rows_of(std::span<const std::int32_t> members, std::si
   return rows;
 }
 
-// Grows each part from one row over shared records; where that comes to an end, from the next row in order.
+// Grows each part from one row over shared records; if there is no further row, from the next row in order.
 std::vector<std::vector<std::int32_t>> parts(std::span<const std::int32_t> members, std::size_t degree,
                                              std::size_t most, RandomWords& random) {
   const std::size_t n = members.size() / degree;

@@ -1,5 +1,5 @@
-// Regular graphs of rows and records: the rows of each record, and parts that hang together, so that each can
-// be worked on by itself.
+// Regular graphs of rows and records: the rows of each record, and connected parts that can be processed
+// independently.
 //
 // `members` is row-major, rows x degree, and every record stands in as many rows as a row has records.
 //
@@ -19,8 +19,8 @@ namespace shoal {
 // The rows that each record stands in, ascending; row-major, records x degree.
 std::vector<std::int32_t> rows_of(std::span<const std::int32_t> members, std::size_t degree);
 
-// Cuts the rows of a graph into parts of up to `most`, at random. Rows of a part share records as far as that
-// goes, and are ascending.
+// Cuts the rows of a graph into parts of up to `most`, at random. Rows of a part share records where
+// possible, and are ascending.
 std::vector<std::vector<std::int32_t>> parts(std::span<const std::int32_t> members, std::size_t degree,
                                              std::size_t most, RandomWords& random);
 

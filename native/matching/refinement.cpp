@@ -16,11 +16,11 @@ namespace shoal {
 namespace {
 
 constexpr std::size_t kPart = 4096;  // rows
-constexpr int kExchanges = 64;       // other rows looked at to exchange one record
-constexpr int kLooks = 48;           // other rows looked at to find records that a row might take
+constexpr int kExchanges = 64;       // other rows tried for the exchange of one record
+constexpr int kLooks = 48;           // other rows searched for records that a row might take
 constexpr std::size_t kOffers = 12;  // the best of them
 
-// Every row in turn gives away its members, dearest first.
+// Every row in turn gives away its members, the most expensive first.
 class Exchanges {
  public:
   Exchanges(Neighbourhood& here, QuickRandom& random) : here_(here), random_(random) {}
@@ -53,14 +53,14 @@ class Exchanges {
       const std::int32_t record =
           here_.member(here_.near(row, random_), random_.below(static_cast<std::uint32_t>(degree)));
       const double mine = here_.change(row, slot, record);
-      if (mine >= 0.0 || here_.has(row, record)) continue;  // who can gain by a record that came from afar?
+      if (mine >= 0.0 || here_.has_beside(row, slot, record)) continue;  // a distant record hardly helps
       for (const std::int32_t place : here_.places_of(record)) {
         const std::int32_t other = place / degree;
         const auto other_slot = at(place % degree);
         if (mine - here_.saving(other, other_slot) >= best)
           continue;  // even if it takes the other for nothing
         const double both = mine + here_.change(other, other_slot, given);
-        if (both >= best || here_.has(other, given)) continue;
+        if (both >= best || here_.has_beside(other, other_slot, given)) continue;
         best = both;
         chosen = place;
       }
@@ -128,8 +128,7 @@ class Reassignment {
       const double cost = here_.change(row, slot, record);
       const bool full = edges_.size() - begin > kOffers;
       if (full && cost >= edges_.back().cost) continue;
-      const std::size_t present = here_.slot_of(row, record);
-      if (present < here_.degree() && present != slot) continue;
+      if (here_.has_beside(row, slot, record)) continue;
       if (!full) edges_.emplace_back();
       std::size_t place = edges_.size() - 1;
       for (; place > begin + 1 && edges_[place - 1].cost > cost; --place) edges_[place] = edges_[place - 1];
@@ -162,9 +161,10 @@ class Reassignment {
 }  // namespace
 
 Refinement::Refinement(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
-                       std::vector<std::int32_t> members, std::int32_t degree)
-    : codes_(codes), attributes_(attributes), members_(std::move(members)), degree_(at(degree)),
-      costs_(members_.size() / degree_) {
+                       std::vector<std::int32_t> members, std::int32_t degree,
+                       std::span<const std::int32_t> owners)
+    : codes_(codes), owners_(owners), attributes_(attributes), members_(std::move(members)),
+      degree_(at(degree)), costs_(members_.size() / degree_) {
   std::vector<std::int32_t> rows(costs_.size());
   std::iota(rows.begin(), rows.end(), 0);
   const std::span<const std::int32_t> all(rows);
@@ -202,7 +202,7 @@ std::int64_t Refinement::refine_parts(double foresight, RandomWords& random, con
   std::atomic<std::int64_t> sum{0};
   share(cut.size(), 1, [&] {
     return [&](std::size_t i) {
-      Neighbourhood here(codes_, attributes_, members_, degree_, cut[i], foresight);
+      Neighbourhood here(codes_, attributes_, members_, degree_, cut[i], foresight, owners_);
       QuickRandom quick(seeds[i]);
       sum += work(here, quick);
       for (std::int32_t row = 0; row < here.rows(); ++row) {

@@ -11,8 +11,8 @@
 namespace shoal {
 namespace {
 
-constexpr double kDear = 0.5;     // from so many times the mean cost on, a record looks far
-constexpr std::size_t kRuns = 6;  // in how many stretches
+constexpr double kDear = 0.5;     // from this multiple of the mean cost on, a record searches the whole ring
+constexpr std::size_t kRuns = 6;  // the number of stretches it tries
 
 }  // namespace
 
@@ -25,8 +25,8 @@ class Ring::Search {
     seen_.assign(at(largest), -1);
   }
 
-  // Reads so many places before a record and from it on (it excluded), all without `out`. Returns whether
-  // that did not come across.
+  // Reads some places before a record and some from it on (it excluded), all without `out`. Returns whether
+  // `out` was not among them.
   bool read(std::int32_t start, std::int64_t before, std::int64_t after, std::int32_t out) {
     bool clean = true;
     owners_.clear();
@@ -58,8 +58,8 @@ class Ring::Search {
     return windows_;
   }
 
-  // What the record adds to the cost of all windows if it goes before a place of the stretch, for each place
-  // with k - 1 places before it and from it on.
+  // What the record adds to the cost of all windows if it goes before a place of the stretch, for each
+  // place with k - 1 places before it and from it on.
   void price(std::int32_t record) {
     const std::size_t size = owners_.size(), k = at(ring_.k_);
     const std::size_t copies = std::min(at(ring_.copies_[at(record)]), k);
@@ -268,7 +268,7 @@ void Ring::make(const Move& move) {
   disturb(record);
 }
 
-// Notes that something changed just before this record or in it, for all who would see that.
+// Notes a change just before this record or in it, for all records that it affects.
 void Ring::disturb(std::int32_t record) {
   const auto note = [&](std::int32_t other, const std::vector<std::int32_t>& onwards) {
     for (std::int64_t distance = 0; distance < 2 * k_; other = onwards[at(other)]) {

@@ -1,4 +1,4 @@
-// A ring: a cyclic order of records in which any k neighbours are to cost little together.
+// A ring: a cyclic order of records in which any k neighbours should cost little together.
 //
 // Example: ages 20, 22, 21, 40, 41 on a ring and k = 2. The windows are 20-22, 22-21, 21-40, 40-41 and 41-20:
 // they cost 0.02 + 0.01 + 0.19 + 0.01 + 0.21 = 0.44. If 22 moves behind 21, the windows 20-21, 21-22, 22-40,
@@ -25,9 +25,9 @@ class Ring {
        const std::vector<Attribute>& attributes, std::int32_t k);
 
   // Takes out one record after the other, with its copies, and puts it back where it costs least: within k
-  // places of where it was or, if it is dear, in the few stretches of the ring that fit it best. Left alone
-  // is who did not move in the last sweep and has no new neighbours since. On all cores; returns how many
-  // moved, and each move lowered the cost.
+  // places of where it was or, if it is expensive, in the few stretches of the ring that fit it best. Skips
+  // records that did not move in the last sweep and have no new neighbours. On all cores; returns the
+  // number of moves, each of which lowered the cost.
   std::int64_t sweep();
 
   double cost() const { return cost_; }     // of all windows together

@@ -40,12 +40,13 @@ const std::vector<std::int32_t>& SparseAssignment::solve(std::span<const std::in
   return column_of_;
 }
 
-// Rows take the column they prefer and lower its price by what they prefer it for; who held it bids again.
+// Rows take the column they prefer and lower its price by the margin of preference; the previous holder
+// bids again.
 void SparseAssignment::bid() {
   std::vector<std::int32_t> left;
   for (int pass = 0; pass < kPasses; ++pass) {
     left.clear();
-    // A war of prices between a few rows is for the searches to end.
+    // Price wars between a few rows are left to the searches.
     std::int64_t bids = 20 * static_cast<std::int64_t>(column_of_.size());
     for (std::size_t next = 0; next < free_.size();) {
       const std::int32_t row = free_[next++];
@@ -54,7 +55,7 @@ void SparseAssignment::bid() {
       for (const Edge& edge : edges_of(row)) {
         const double reduced = edge.cost - price_[at(edge.column)];
         const bool spares = reduced == best && row_of_[at(column)] >= 0 && row_of_[at(edge.column)] < 0;
-        if (reduced < best || spares) {  // among equals, a free one
+        if (reduced < best || spares) {  // among equal ones, a free column
           second = best;
           best = reduced;
           column = edge.column;

@@ -18,15 +18,15 @@ struct Edge {
 // A solver that keeps its memory between problems.
 //
 // By shortest augmenting paths (Jonker and Volgenant 1987): prices on columns and first choices of the rows
-// settle most of them, and each row that is left gets its column by Dijkstra's algorithm. Exact.
+// settle most of them, and each remaining row gets its column by Dijkstra's algorithm. Exact.
 //
 // Example: row 0 can take column 0 at 1 or column 1 at 2; row 1 can take only column 0, at 5:
 //   solve({0, 2, 3}, {{0, 1.0}, {1, 2.0}, {0, 5.0}}, 2);  // 1, 0: together 7
 class SparseAssignment {
  public:
   // The edges of row r are edges[starts[r] .. starts[r + 1]); a row and a column share at most one. Returns
-  // the column of each row: if all rows can have one, with the least sum of costs; else of as many rows as
-  // possible, and -1 for the others.
+  // the column of each row: if all rows can have one, with the least sum of costs; otherwise for as many
+  // rows as possible, and -1 for the others.
   const std::vector<std::int32_t>& solve(std::span<const std::int64_t> starts, std::span<const Edge> edges,
                                          std::int32_t columns);
 

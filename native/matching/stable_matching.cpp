@@ -12,15 +12,15 @@ namespace {
 
 constexpr double kFree = kUnlimited;
 
-struct Offer {
+struct Proposal {
   double cost;
   std::int32_t record, box;
 };
 
 // All free records ask at the same time.
-std::vector<Offer> ask(const BoxTree& tree, const std::vector<std::int32_t>& free,
-                       std::atomic<std::int64_t>& visited) {
-  std::vector<Offer> offers(free.size());
+std::vector<Proposal> ask(const BoxTree& tree, const std::vector<std::int32_t>& free,
+                          std::atomic<std::int64_t>& visited) {
+  std::vector<Proposal> offers(free.size());
   share(free.size(), 64, [&] {
     return [&, search = BoxTree::Search{}](std::size_t i) mutable {
       const std::int64_t before = search.visited;
@@ -57,13 +57,13 @@ Matching match_cheapest_first(BoxTree& tree, std::vector<std::int32_t> records,
   std::int64_t queries = 0;
   std::atomic<std::int64_t> visited{0};
   while (!free.empty()) {
-    std::vector<Offer> offers = ask(tree, free, visited);
+    std::vector<Proposal> offers = ask(tree, free, visited);
     queries += static_cast<std::int64_t>(free.size());
-    std::sort(offers.begin(), offers.end(), [](const Offer& x, const Offer& y) {
+    std::sort(offers.begin(), offers.end(), [](const Proposal& x, const Proposal& y) {
       return x.cost != y.cost ? x.cost < y.cost : x.record < y.record;
     });
     free.clear();
-    for (const Offer& offer : offers) {
+    for (const Proposal& offer : offers) {
       if (offer.box < 0) {
         stuck.push_back(offer.record);
       } else if (offer.cost < tree.box_limit(offer.box)) {

@@ -11,8 +11,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t at_once = 48;  // patterns that are looked at before any of them takes its rows
-constexpr double shrunken = 0.8;     // of the rows are left: time to number them anew
+constexpr std::size_t at_once = 48;  // patterns that are examined before any of them takes its rows
+constexpr double shrunken = 0.8;     // rows are numbered anew when this share of them is left
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Cover cover(std::span<const std::int32_t> codes, std::size_t rows, std::span<con
       projections.emplace(codes, columns, left);
       sieve.emplace(*projections, k, kept.size() - begin);
     }
-    // Groups only shrink. So whatever has too few rows now need not be looked at when its turn comes.
+    // Groups only shrink, so a group that is too small now can be skipped when its turn comes.
     const std::size_t count = std::min(at_once, kept.size() - begin);
     share(count, 1, [&] {
       return [&, counter = Counter()](std::size_t i) mutable {

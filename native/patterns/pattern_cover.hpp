@@ -1,4 +1,7 @@
 // The greedy heuristic of pattern-guided k-anonymity (Bredereck, Nichterlein and Niedermeier 2013).
+//
+// Example: k = 2, the rows (1, 5), (1, 5), (1, 6) and (1, 7), and the patterns {0, 1}, {0} of kept columns.
+// The first takes the first two rows, which look the same on both columns; the second takes the others.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +17,10 @@ struct Cover {
   std::int64_t counted = 0;              // rows that were counted, over all patterns
 };
 
-// Takes one pattern after the other, in the order given: whichever rows look the same as at least k - 1
-// others, among those that no pattern has taken yet, are its own. `kept` are the columns that each pattern
-// keeps. The same on any number of cores. If rows are `shared`, those that are taken still count for
-// others: each row then has the first pattern that could take it at all.
+// Takes one pattern after the other, in the order given: rows that look the same as at least k - 1 others,
+// among those that no pattern has taken yet, get this pattern. `kept` are the columns that each pattern
+// keeps. The result does not depend on the number of cores. If rows are `shared`, rows that are taken still
+// count for others: each row then has the first pattern that could take it.
 Cover cover(std::span<const std::int32_t> codes, std::size_t rows, std::span<const Columns> kept,
             std::int64_t k, bool shared);
 

@@ -82,7 +82,7 @@ std::int32_t PatternSearch::home(std::int32_t row) const {
   return -1;
 }
 
-// Moves a row into a class, or, for ~pattern, into a new one; a class that nobody is left in is gone.
+// Moves a row into a class, or, for ~pattern, into a new one; an empty class is removed.
 void PatternSearch::move(Move step) {
   const auto row = at(step.row);
   if (step.to < 0) {
@@ -131,7 +131,7 @@ std::int64_t PatternSearch::sweep(std::size_t begin, std::size_t end) {
   return saved;
 }
 
-// Groups of at least k rows, of which some row gains.
+// Groups of at least k rows in which some row gains.
 std::vector<PatternSearch::Target> PatternSearch::targets(std::int32_t pattern, Counter& counter) const {
   const Columns kept = kept_[at(pattern)];
   const double cost = costs_[at(pattern)];
@@ -179,7 +179,8 @@ bool PatternSearch::attempt(const Target& target) {
   return true;
 }
 
-// What is saved at most: all rows that gain come, and those they leave behind find a home for nothing.
+// An upper bound of what is saved: all rows that gain join, and the rows they leave behind find a class at
+// no cost.
 double PatternSearch::hope(std::vector<Source>& giving, double cost, std::int64_t rows) {
   double saved = 0.0;
   for (const Source& source : giving) {
@@ -191,7 +192,8 @@ double PatternSearch::hope(std::vector<Source>& giving, double cost, std::int64_
   return rows < k_ ? saved - fill_up(giving, cost, k_ - rows) : saved;
 }
 
-// Decides how many rows each source gives, and where those go that cannot stay there. Returns what is saved.
+// Decides how many rows each source gives, and where its other rows go if too few are left. Returns what is
+// saved.
 double PatternSearch::plan(std::vector<Source>& giving, double cost, std::int64_t rows,
                            std::vector<Move>& homes) {
   double saved = 0.0;
@@ -231,8 +233,8 @@ std::vector<PatternSearch::Source> PatternSearch::sources(const Target& target, 
   return found;
 }
 
-// Plans to take all fitting rows of a source, and to find homes for the others, if that saves cost; returns
-// how much more than to take as many as it can spare.
+// Plans to take all fitting rows of a source, and to find classes for its other rows, if that saves cost;
+// returns how much more it saves than taking only the rows that the source can spare.
 double PatternSearch::take_all(Source& source, double saved, std::vector<Move>& homes) {
   Class& from = classes_[at(source.of)];
   const auto& fits = source.rows;
@@ -262,8 +264,8 @@ double PatternSearch::take_all(Source& source, double saved, std::vector<Move>& 
   return 0.0;
 }
 
-// Plans to take so many rows more, from classes that do not gain: what the cheapest can spare, or one of them
-// as a whole. Returns what that costs, infinity if it cannot be done.
+// Plans to take more rows from classes that do not gain: what the cheapest can spare, or one of them as a
+// whole. Returns the cost, infinity if it is impossible.
 double PatternSearch::fill_up(std::vector<Source>& sources, double cost, std::int64_t need) {
   constexpr double never = kUnlimited;
   std::vector<std::pair<double, std::size_t>> spare;

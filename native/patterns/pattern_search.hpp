@@ -1,4 +1,4 @@
-// Better covers by patterns: rows change from class to class as long as that saves cost.
+// Better covers by patterns: rows change from class to class while this lowers the cost.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,10 @@
 
 namespace shoal {
 
-// A class are rows with the same pattern that look the same under it, at least k.
+// A class consists of at least k rows with the same pattern that look the same under it.
+//
+// Example: k = 2. The rows (1, 5), (1, 5), (1, 6) and (1, 7) all show column 0 only. The first two can open
+// a class that shows both columns: each saves one cell, and the other two rows are still k.
 class PatternSearch {
  public:
   // `kept` are the columns that each pattern keeps, cheapest first, `costs` what a row costs under each.
@@ -21,8 +24,8 @@ class PatternSearch {
                 std::span<const double> costs, double beyond, std::int64_t k,
                 std::span<const std::int32_t> pattern_of);
 
-  // Tries, under each pattern from `begin` to before `end`, to make classes or to let them grow: of the rows
-  // that gain by it, and of as many others as k asks for. Returns how often that saved cost.
+  // Tries, under each pattern from `begin` to before `end`, to open classes or to let them grow: with the
+  // rows that gain, and as many others as k requires. Returns how often this lowered the cost.
   std::int64_t sweep(std::size_t begin, std::size_t end);
 
   double cost() const;
@@ -32,7 +35,7 @@ class PatternSearch {
   struct Class {
     std::int32_t pattern;  // -1: left over
     std::vector<std::int32_t> members;
-    bool receives = false, closes = false;  // in the move that is planned
+    bool receives = false, closes = false;  // in the planned move
   };
   struct Target {  // the rows that look the same under a pattern: all of them could be one class
     std::int32_t pattern;
@@ -41,7 +44,7 @@ class PatternSearch {
   struct Source {  // a class that has some of these rows
     std::int32_t of;
     std::vector<std::int32_t> rows;
-    std::size_t taken = 0;  // so many of them, the first
+    std::size_t taken = 0;  // the first rows, this many, are taken
   };
   struct Move {
     std::int32_t row, to;

@@ -1,4 +1,4 @@
-// Rows of which only some columns are kept: their hashes, which of them look the same, and how many do.
+// Rows of which only some columns are kept: their hashes, and which of them look the same.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using Columns = std::uint64_t;  // a set of columns: bit c stands for column c
 // 0b101, only the first two do.
 class Projections {
  public:
-  // Of some rows of a matrix, row-major, of at most 64 columns. They are numbered anew from 0.
+  // Takes some rows of a matrix, row-major, of at most 64 columns. They are numbered anew from 0.
   Projections(std::span<const std::int32_t> codes, std::size_t columns, std::span<const std::int32_t> rows);
 
   std::size_t rows() const { return rows_; }
@@ -56,7 +56,7 @@ class Projections {
   std::vector<std::uint32_t> cells_;  // the hash of each, column by column
 };
 
-// Finds rows that enough others look like; every thread has its own.
+// Finds rows that look the same as enough others; every thread has its own.
 class Counter {
  public:
   // Returns the rows, of all or of some, which ascend, that may look the same as k - 1 others of these: all

@@ -37,8 +37,8 @@ void Bonds::link(std::span<const std::int32_t> from, std::int32_t to) {
     if (root(source) != now) edges_[at(root(source))].push_back(now);
 }
 
-// Finds out which components that edges lead to from the start lead on to a source; a new edge leads back
-// from there. As there are no circles yet, a component is decided when all that follow it are.
+// Finds the components reachable from the start that lead on to a source; a new edge leads back from there.
+// As there are no cycles yet, a component is decided once all that follow it are.
 bool Bonds::find_circle(std::int32_t start) {
   const auto enter = [&](std::int32_t component) {
     tidy(component);

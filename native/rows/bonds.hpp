@@ -1,4 +1,4 @@
-// Components of a directed graph that grow together when edges are added (Tassa et al. 2012, Section 6.2.2).
+// Components of a directed graph that merge when edges are added (Tassa et al. 2012, Section 6.2.2).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace shoal {
 
 // Only the edges between components are known, and they never form a cycle.
 //
-// Example: the components 0, 1 and 2 with the edges 0 -> 1 -> 2. An edge 2 -> 0, added by
-// link({vertex of 2}, vertex of 0), closes a circle: afterwards all three are one component.
+// Example: the components 0, 1 and 2 with the edges 0 -> 1 -> 2. An edge 2 -> 0, added by link({vertex of
+// 2}, vertex of 0), closes a cycle: afterwards all three are one component.
 class Bonds {
  public:
   // The component of each vertex, 0, 1, 2, ..., and for each component those that its edges lead to.

@@ -12,8 +12,8 @@
 namespace shoal {
 namespace {
 
-// For each component, those of the rows that cover its records. Within the largest, which nearly everybody
-// tends to be in, nobody is asked.
+// For each component, the components of the rows that cover its records. Records in the largest component,
+// which usually contains nearly all records, are not searched.
 std::vector<std::vector<std::int32_t>> edges_between(const OwnRows& rows,
                                                      std::span<const std::int32_t> components) {
   const BoxTree& tree = rows.tree();
@@ -81,8 +81,8 @@ void Concealing::grow(std::int32_t row, std::int32_t record) {
   bonds_->link(added, row);
 }
 
-// fits(one) lists what is consistent with a record or a row; tie(one, other) is a row and a record, around
-// which it has to grow so that the two are a match.
+// fits(one) lists the rows that cover a record, or the records that a row covers; tie(one, other) is a row
+// and the record around which it has to grow so that the two are a match.
 template <typename Fits, typename Tie>
 std::int64_t Concealing::conceal(std::span<const std::int32_t> order, std::int64_t k, const Fits& fits,
                                  const Tie& tie) {
@@ -179,11 +179,11 @@ std::int64_t Concealing::vary(std::span<const std::int32_t> order,
       };
       Nearest partner = rows_.prices().nearest_partner(
           record, bonds_.has_value(), [&](std::int32_t row) { return !is_in(row) && mends(row); }, search_);
-      // No single label mends anything: more rows do, at last all of them.
+      // No single label mends anything: several rows do, in the end all of them.
       if (partner.box < 0)
         partner = rows_.prices().nearest_partner(
             record, bonds_.has_value(), [&](std::int32_t row) { return !is_in(row); }, search_);
-      if (partner.box < 0) break;  // all that can be had, up to rounding
+      if (partner.box < 0) break;  // nothing more is achievable, up to rounding
       grow(partner.box, record);
       if (bonds_) grow(record, partner.box);
       ++grown;

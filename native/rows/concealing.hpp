@@ -1,8 +1,12 @@
 // From rows that cover enough records to rows with enough matches, for an attacker who knows all records.
 //
-// A row that covers a record is a match of it if some way to give each record a row of its own pairs the two.
-// That is so if both are in the same component of the graph in which each record leads to the records whose
-// rows cover it (Tassa, Mazza and Gionis 2012, Section 6.2).
+// A row that covers a record is a match of it if some assignment of rows to all records pairs the two. This
+// holds if both are in the same component of the graph in which each record leads to the records whose rows
+// cover it (Tassa, Mazza and Gionis 2012, Section 6.2).
+//
+// Example: rows 0 and 1 cover the records 0 and 1, and row 2 covers the records 1 and 2. Row 2 covers
+// record 1, but is no match of it: no other row could be that of record 2. Once row 0 or row 1 grows around
+// record 2, it is.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +22,23 @@ namespace shoal {
 
 class Concealing {
  public:
-  // With the component of each record, only matches count; without, all rows that cover it.
+  // With the component of each record, only matches count; otherwise all rows that cover it.
   Concealing(OwnRows& rows, std::span<const std::int32_t> components);
 
-  // As it is now; only with components.
+  // The current components; only with components.
   std::int32_t component(std::int32_t record) { return bonds_->component(record); }
 
-  // Rows grow around a record that they hide in, until every record has k matches (Algorithm 5), or every row
-  // is a match of k records. Records and rows take their turns in the given order; returns how many rows
-  // grew.
+  // Rows grow until every record has k matches (Algorithm 5), or until every row is a match of k records.
+  // Records and rows have their turns in the given order; returns the number of rows that grew.
   std::int64_t conceal_records(std::span<const std::int32_t> order, std::int64_t k);
   std::int64_t conceal_rows(std::span<const std::int32_t> order, std::int64_t k);
 
-  // The same for records, but whichever match costs least is made first: one may bring others many more.
+  // The same for records, but the cheapest match is always made first: one may bring others many more.
   std::int64_t conceal_cheapest_first(std::span<const std::int32_t> records, std::int64_t k);
 
   // Pairs of rows grow around each other's record, or, if all rows count, one of them, until the labels in
-  // the crowd of every record are as varied as asked (Algorithm 7 and Section 8.2). `columns` are the labels
-  // of each record, which its own row carries. Returns how many pairs did.
+  // the crowd of every record are as varied as required (Algorithm 7 and Section 8.2). `columns` are the
+  // labels of each record, which its own row carries. Returns the number of pairs.
   std::int64_t vary(std::span<const std::int32_t> order,
                     const std::vector<std::vector<std::int32_t>>& columns, const Variety& asked);
 

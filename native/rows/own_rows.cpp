@@ -10,8 +10,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kOthers = 4;  // one of so many is drawn instead of the best
-constexpr int kTrials = 8;          // so often another box is drawn, if it is the same as before
+constexpr std::size_t kOthers = 4;  // one of this many is drawn instead of the best
+constexpr int kTrials = 8;          // how many times another box is drawn if it is the same as before
 
 }  // namespace
 
@@ -72,7 +72,7 @@ void OwnRows::expand(std::int32_t row, std::int64_t k, double limit, Prices::Sea
   for (std::int64_t taken = 1; taken < k && spent < limit; ++taken) {
     const Outside outside = prices_.nearest_outside(row, k, search);
     const auto [cost, record] = outside.nearest;
-    // What lies in the box already is taken in for nothing, unless something else pays.
+    // Records in the box already are taken in at no cost, unless another one lowers the cost.
     if (cost >= 0.0) taken = std::max(taken, outside.covered);
     if (taken >= k || record < 0) break;
     stretch(row, record);
@@ -174,7 +174,7 @@ std::int64_t OwnRows::cover(std::span<const std::int32_t> order, std::int64_t k)
   };
   share(order.size(), 64, [&] {
     return [&, search = BoxTree::Search{}](std::size_t i) mutable {
-      lacks[i] = rows_around(order[i], search) < k;  // rows only grow: whoever has enough will have enough
+      lacks[i] = rows_around(order[i], search) < k;  // rows only grow: a record with enough rows keeps them
     };
   });
   std::int64_t grown = 0, before = -1;

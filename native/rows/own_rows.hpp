@@ -1,8 +1,12 @@
 // Rows that generalize one record each: they grow until every record is covered by enough of them.
 //
-// The steps of Tassa, Mazza and Gionis (2012): every row is fit for k records (Algorithms 2 and 6), every
-// record for k rows (Algorithm 3). Everything is numbered by place in a box tree; row i is made for the
-// record there.
+// Example: the ages 20, 21 and 40 and k = 2. expand(2) makes the rows 20..21, 20..21 and 21..40: each
+// covers two records. 40 is covered by one row only, so cover({0, 1, 2}, 2) lets the cheapest row grow:
+// 20..40.
+//
+// The steps of Tassa, Mazza and Gionis (2012): every row covers k records (Algorithms 2 and 6), and every
+// record is covered by k rows (Algorithm 3). Everything is numbered by place in a box tree; row i is made
+// for the record there.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +24,8 @@ namespace shoal {
 
 class OwnRows {
  public:
-  // `room` is how many records a row is going to be made of at first. Rows that are withheld cover
-  // no record; their records can still be taken in by other rows. For `tables` see Entropy.
+  // `room` is the number of records that rows are made of at first. Rows that are withheld cover no record;
+  // their records can still be taken in by other rows. For `tables` see Entropy.
   OwnRows(std::span<const std::int32_t> codes, std::int32_t count, const std::vector<Attribute>& attributes,
           std::vector<std::vector<double>> tables, std::int32_t room);
 
@@ -41,19 +45,19 @@ class OwnRows {
   // (Algorithm 2). On all cores.
   void expand(std::int64_t k);
 
-  // The same several times, each time with another record first; each row takes what costs it least then, or,
-  // if there are four random words for each row, by the toss of a coin one of the few next best.
+  // The same several times, each time with another first record. Each row takes the cheapest result or, if
+  // there are four random words for each row and a coin says so, one of the few next best.
   void expand_from_several(std::int64_t k, std::size_t starts, std::span<const std::uint64_t> keys);
 
   // Makes a row anew around some records, its own first, and lets it take in others until it covers k.
   void expand_anew(std::int32_t row, std::vector<std::int32_t> members, std::int64_t k);
 
-  // The same as the first, but every other row, by the toss of a coin, is made of k - 1 of its 2 (k - 1)
-  // nearest records instead (Algorithm 6). `keys` has four random words for each row. On all cores.
+  // Like `expand`, but a coin decides for each row whether it is made of k - 1 of its 2 (k - 1) nearest
+  // records instead (Algorithm 6). `keys` has four random words for each row. On all cores.
   void expand_at_random(std::int64_t k, std::span<const std::uint64_t> keys);
 
-  // One record after the other is taken in by the rows that this costs least, until it is covered by k
-  // (Algorithm 3). Records whose own row is withheld may also be covered by none. Returns how many rows grew.
+  // The cheapest rows take in one record after the other until k rows cover it (Algorithm 3). Records whose
+  // own row is withheld may also be covered by none. Returns the number of rows that grew.
   std::int64_t cover(std::span<const std::int32_t> order, std::int64_t k);
 
  private:

@@ -1,8 +1,12 @@
-// What it costs a row to grow around a record, and which is cheapest, by either of two measures.
+// The cost for a row to grow around a record, and the cheapest such record or row, by either of two
+// measures.
 //
-// By spans (GCP, LM) a larger box never costs less, and the tree leaves out what is too far. The entropy of
-// the values in a box (EM) may fall when the box grows. What it falls to at most is known for each value, so
-// that a box need not look at all records; a record that asks for boxes does.
+// Example: four records have the codes a, a, b, c of a set. By spans, a box {a, b} costs (2 - 1) / (3 - 1)
+// = 0.5. By entropy it costs 0.918 bits: a value in {a, b} is `a` with probability 2/3.
+//
+// By spans (GCP, LM) a larger box never costs less, and the tree skips what is too far. The entropy of the
+// values in a box (EM) may fall when the box grows. The lowest entropy it can reach is known for each
+// value, so a box need not try all records; a record that searches for boxes does.
 #pragma once
 
 #include <array>
@@ -18,7 +22,7 @@
 
 namespace shoal {
 
-// The mean over attributes of the entropy of a value of which it is known that it lies in a box, in bits.
+// The mean over attributes of the entropy of a value that is known to lie in a box, in bits.
 class Entropy {
  public:
   // For each attribute: how often each code occurs; of a tree, the entropy below the lowest common ancestor
@@ -26,14 +30,14 @@ class Entropy {
   Entropy(const BoxTree& tree, const std::vector<Attribute>& attributes,
           const std::vector<std::vector<double>>& tables);
 
-  // Has to be called for a box that has changed; many may be renewed at the same time.
+  // Must be called for a box that has changed; thread-safe for different boxes.
   void renew(std::int32_t box);
 
   double cost(std::int32_t box) const;
-  // By how much it changes when the box takes in a record; may be negative.
+  // The change when the box takes in a record; may be negative.
   double extra(std::int32_t box, const std::int32_t* record) const;
 
-  // What it would cost a box to take in codes, by attribute; of trees, that is found when it is asked for.
+  // The cost for a box to take in codes, by attribute; for trees it is computed on demand.
   struct Offers {
     std::int32_t box;
     std::vector<std::vector<double>> extra;         // by code
@@ -82,9 +86,9 @@ class Prices {
     return entropy_ ? entropy_->extra(box, tree_.codes(record)) : tree_.extra_cost(box, tree_.codes(record));
   }
 
-  // As those of the tree; by entropy, records that are covered need not all be counted if another costs
-  // nothing, either. Many may ask for records at the same time; a search for boxes uses all cores if
-  // it has to look at all of them.
+  // Like the searches of the tree; by entropy, not all covered records need be counted if another one costs
+  // nothing. Searches for records are thread-safe; a search for boxes uses all cores if it has to try all
+  // of them.
   Outside nearest_outside(std::int32_t box, std::int64_t enough, Search& search) const;
   std::vector<NearRecord> nearest_records(std::int32_t box, std::size_t count, Search& search) const;
   std::vector<NearBox> nearest_boxes(std::int32_t record, std::size_t count,

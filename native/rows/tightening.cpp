@@ -99,8 +99,8 @@ double Tightening::relieve(std::span<const std::int32_t> order, std::int32_t tog
   return saved;
 }
 
-// Lets some rows give up all that they grew around, and whoever takes it for least take what lacks a row
-// then.
+// Lets some rows give up everything they grew around; records that then lack a row go to the row with the
+// least extra cost.
 double Tightening::leave_to_others(const std::vector<std::int32_t>& some, std::int64_t widest) {
   double cost = 0.0, spent = 0.0;
   std::vector<std::int32_t> needed;
@@ -173,10 +173,10 @@ void Tightening::hold_together(std::span<const std::int32_t> components) {
   }
 }
 
-// Reaches everybody in the component of the root along edges, the cheapest first, and lets those that are
-// taken stay: next(one, visit) calls visit(other, row, record) for each edge on, in the order of the others,
-// which is the record in the row. What an edge costs nothing to is reached at once. Equal records reach each
-// other for nothing, so that of edges to several of them the cheapest is enough.
+// Reaches all records in the component of the root along edges, the cheapest first, and keeps the edges
+// used: next(one, visit) calls visit(other, row, record) for each further edge, in the order of the others,
+// where `record` is in `row`. Edges at no cost are followed at once. Equal records reach each other at no
+// cost, so of edges to several of them the cheapest is enough.
 template <typename Next>
 void Tightening::connect(std::int32_t root, std::vector<std::uint8_t>& reached, const Next& next) {
   using Edge = std::tuple<double, std::int32_t, std::int32_t, std::int32_t>;  // cost, leads to, row, record
@@ -192,7 +192,7 @@ void Tightening::connect(std::int32_t root, std::vector<std::uint8_t>& reached, 
   const auto arrive = [&](std::int32_t other, std::int32_t row, std::int32_t record) {
     const bool inside = core_tree_.covers(row, core_tree_.codes(record));
     if (!inside) core_tree_.stretch(row, record);
-    // What lies in the core stays with it, if that stays.
+    // Records in the core stay with it, if the core stays.
     if (!inside || !keep_cores_) cores_[at(row)].push_back(record);
     reached[at(other)] = 1;
     arrived.push_back(other);

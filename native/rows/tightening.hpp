@@ -1,4 +1,8 @@
-// Rows that cover more than they have to are made smaller, or leave records to rows that take them for less.
+// Rows that cover more than necessary become smaller, or leave records to rows that take them at a lower
+// cost.
+//
+// Example: k = 2. The row 20..40 was made of 20 and 21 and grew around 40. Once two other rows cover 40,
+// relieve() makes the first row 20..21 again.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +19,22 @@ namespace shoal {
 
 class Tightening {
  public:
-  // Every record is to be covered by k rows, and every row to cover k records. The records that rows are made
-  // of now are their cores; if they keep these, they stay around them.
+  // Every record must be covered by k rows, and every row must cover k records. The records that rows are
+  // made of now are their cores; with `keep_cores` they stay around them.
   Tightening(OwnRows& rows, std::int64_t k, bool keep_cores);
 
-  // From now on only rows of the same component count for a record, and components stay connected: some
-  // records have to stay in some rows for that, those that cost the cores least. Every record has k such
+  // From now on only rows of the same component count for a record, and components stay connected: for that
+  // some records have to stay in some rows, chosen at the least cost for the cores. Every record has k such
   // rows.
   void hold_together(std::span<const std::int32_t> components);
 
-  // Lets rows grow until each record is covered by k of them: those first whose own rows cost most. Rows that
-  // cover more than `widest` records grow only if there is no other.
+  // Lets rows grow until k of them cover each record: first for the records whose own rows cost most. Rows
+  // that cover more than `widest` records grow only if there is no other.
   void cover(std::int64_t widest);
 
-  // One row after the other, or `together` neighbours at once, give up all that they grew around; what then
-  // lacks a row comes back to them or goes to the row that takes it for least. What costs more afterwards is
-  // undone. Returns what was saved.
+  // One row after the other, or `together` neighbours at once, give up everything they grew around. Records
+  // that then lack a row return to them or go to the row with the least extra cost. If the total cost
+  // rises, the change is undone. Returns what was saved.
   double relieve(std::span<const std::int32_t> order, std::int32_t together, std::int64_t widest);
 
  private:

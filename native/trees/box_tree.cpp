@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kHidden = -1.0;  // a limit that no cost is below
 
-// What it costs in addition to stretch an interval to a code.
+// The extra cost to stretch an interval to a code.
 double stretch_cost(const Attribute& attribute, Cell interval, std::int32_t code) {
   const std::int32_t low = interval.low(), high = interval.high();
   if (low <= code && code <= high) return 0.0;
@@ -27,7 +27,8 @@ std::int32_t nearest_code(Cell of, Cell to) {
 }  // namespace
 
 BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
-                 const std::vector<Attribute>& attributes, std::int32_t room)
+                 const std::vector<Attribute>& attributes, std::int32_t room,
+                 std::span<const std::int32_t> owners)
     : rows_(rows), attributes_(attributes), original_(codes), room_(at(room)), order_(at(rows)),
       leaf_of_(at(rows)) {
   std::iota(order_.begin(), order_.end(), 0);
@@ -55,11 +56,16 @@ BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
   box_deleted_.assign(at(rows), 0);
   for (const Node& node : nodes_) records_left_.push_back(node.end - node.begin);
   boxes_left_ = records_left_;
+  if (!owners.empty())
+    for (const std::int32_t record : order_) owner_of_.push_back(owners[at(record)]);
 }
 
 bool BoxTree::has_member(std::int32_t box, std::int32_t record) const {
   const auto present = members(box);
-  return std::find(present.begin(), present.end(), record) != present.end();
+  if (owner_of_.empty()) return std::find(present.begin(), present.end(), record) != present.end();
+  const std::int32_t owner = owner_of_[at(record)];
+  return std::any_of(present.begin(), present.end(),
+                     [&](std::int32_t member) { return owner_of_[at(member)] == owner; });
 }
 
 bool BoxTree::has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const {
@@ -114,7 +120,7 @@ double BoxTree::reach(std::int32_t node, const std::int32_t* record, double enou
   return sum;
 }
 
-// A lower bound of what it costs a box to take in any record below a node.
+// A lower bound of the cost for a box to take in any record below a node.
 double BoxTree::reach_records(std::int32_t node, std::int32_t box, double enough) const {
   const std::size_t d = attributes_.size();
   const Cell* below = records_below(node);
@@ -131,7 +137,7 @@ double BoxTree::reach_records(std::int32_t node, std::int32_t box, double enough
   return sum;
 }
 
-// Whether these cells, of a box or of a union of boxes, leave it possible that a record is covered.
+// Whether a record may be covered by these cells, of a box or of a union of boxes.
 bool BoxTree::may_cover(const Cell* cells, const std::int32_t* record) const {
   for (std::size_t a = 0; a < attributes_.size(); ++a) {
     const auto& attribute = attributes_[a];

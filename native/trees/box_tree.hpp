@@ -1,18 +1,18 @@
 // The box tree finds the box that takes in a record at the least extra cost, the records nearest to a box,
 // and which records lie in which boxes, without looking at most of them.
 //
-// A binary tree over the records, cut where they differ most, and never through the middle of one value.
-// Every record has a box that starts as the record itself and grows around it. A node keeps, for each
-// attribute, the union of the boxes below it: what it costs to reach the union is a lower bound for each of
-// them, so a search that goes to the nearer child first can leave out most of the tree. It keeps the union of
-// the records below it, too, for the same questions the other way round.
+// A binary tree over the records, cut where they differ most, and never within one value. Every record has
+// a box that starts as the record itself and grows. A node keeps, for each attribute, the union of the
+// boxes below it. The cost of reaching the union is a lower bound for each of them, so a search that visits
+// the nearer child first skips most of the tree. A node also keeps the union of the records below it, for
+// the same questions in the other direction.
 //
 // Example: four records with one attribute, `age` (range), and room for two members in each box:
 //   codes = 20, 21, 40, 43; position = code / 100
 //   BoxTree tree(codes, 4, attributes, 2);     // box i is record i: 20..20, 21..21, 40..40, 43..43
 //   tree.nearest_box(0, search);               // box 1, at 0.01: 20..21 instead of 21..21
 //   tree.add_member(1, 0);                     // box 1 is now 20..21
-//   tree.refresh();                            // the unions of the nodes know it, too
+//   tree.refresh();                            // the unions of the nodes are up to date
 //   tree.records_in(1, search);                // records 0 and 1
 // (Here the tree has one leaf; in general, records and boxes are numbered by their place in the tree.)
 #pragma once
@@ -49,13 +49,13 @@ struct NearRecord {
   auto operator<=>(const NearRecord&) const = default;
 };
 
-// The cheapest few of what is found one by one, of boxes or of records.
+// Keeps the cheapest few of the boxes or records that are offered one by one.
 template <typename Near>
 class CheapestFew {
  public:
   explicit CheapestFew(std::size_t count) : count_(count) {}
 
-  // What costs as much or more need not be added.
+  // Anything that costs as much or more need not be added.
   double most() const {
     if (count_ == 0) return -kUnlimited;
     return heap_.size() < count_ ? kUnlimited : heap_.front().cost;
@@ -75,13 +75,13 @@ class CheapestFew {
 
  private:
   std::size_t count_;
-  std::vector<Near> heap_;  // the dearest first
+  std::vector<Near> heap_;  // the most expensive first
 };
 
-// What lies in a box, and what is nearest to it.
+// The number of records in a box, and the record nearest to it.
 struct Outside {
   std::int64_t covered = 0;
-  NearRecord nearest{kUnlimited, -1};  // of those that are not covered
+  NearRecord nearest{kUnlimited, -1};  // of the records that are not covered
 };
 
 // Boxes and records are numbered by their place in the tree: neighbours in the tree are neighbours in memory.
@@ -90,8 +90,10 @@ class BoxTree {
   using Node = TreeNode;
 
   // `codes` is row-major, rows x attributes. Each box has room for `room` members and starts with its record.
+  // `owners`, if not empty, says whose record each is: a box that has a record has all of its owner's, so it
+  // never finds another of them.
   BoxTree(std::span<const std::int32_t> codes, std::int32_t rows, const std::vector<Attribute>& attributes,
-          std::int32_t room);
+          std::int32_t room, std::span<const std::int32_t> owners = {});
 
   // Gives every box other members: `members` is row-major, boxes x their number.
   void set_members(std::span<const std::int32_t> members);
@@ -108,24 +110,27 @@ class BoxTree {
     return {members_.data() + at(box) * room_, at(counts_[at(box)])};
   }
   std::vector<std::int32_t> all_members() const;  // of box 0, then of box 1, ...
+  bool has_owners() const { return !owner_of_.empty(); }
+  // Whether a box has a record, or another one of the same owner.
   bool has_member(std::int32_t box, std::int32_t record) const;
 
-  // What it costs the box, in addition, to take in the record.
+  // The extra cost for the box to take in the record.
   double extra_cost(std::int32_t box, const std::int32_t* record) const {
     return extra_cost(box, record, kUnlimited);
   }
 
   void add_member(std::int32_t box, std::int32_t record);
-  // Renews the unions after boxes grew.
+  // Updates the unions after boxes grew.
   void refresh();
-  // Lets a box grow around a record beyond its room, and renews the unions above it. The record becomes a
+  // Lets a box grow around a record beyond its room, and updates the unions above it. The record becomes a
   // member only where that is needed to know what the box covers.
   void grow(std::int32_t box, std::int32_t record);
-  // The same without renewing the unions; as long as there is room, many boxes may stretch at the same time.
+  // The same without updating the unions; as long as there is room, several threads may stretch boxes at
+  // the same time.
   void stretch(std::int32_t box, std::int32_t record);
-  // Makes a box the smallest one around these records, without renewing the unions.
+  // Makes a box the smallest one around these records, without updating the unions.
   void reshape(std::int32_t box, std::span<const std::int32_t> records);
-  // Renews the unions above a box.
+  // Updates the unions above a box.
   void refresh_above(std::int32_t box);
 
   const Cell* cells(std::int32_t box) const { return boxes_.data() + at(box) * attributes_.size(); }
@@ -134,7 +139,7 @@ class BoxTree {
   bool has_code(std::int32_t box, std::size_t attribute, std::int32_t code) const;
   double cost(std::int32_t box) const;
 
-  // A box, or a record, is found only at an extra cost below its limit; there is none at first.
+  // A box or a record is found only at an extra cost below its limit; at first there is no limit.
   double box_limit(std::int32_t box) const { return box_limits_.each[at(box)]; }
   void set_box_limit(std::int32_t box, double limit);
   void set_box_limits(std::span<const double> limits);
@@ -142,24 +147,23 @@ class BoxTree {
   void set_record_limit(std::int32_t record, double limit);
   void set_record_limits(std::span<const double> limits);
 
-  // What a search needs; every thread has its own, and may use it again.
+  // The memory of a search; every thread has its own and may reuse it.
   struct Search {
     std::vector<WaitingNode<double>> stack;
     std::int64_t visited = 0;  // nodes
   };
 
-  // What the records below a node span.
+  // The union of the records below a node.
   const Cell* records_below(std::int32_t node) const {
     return record_unions_.data() + at(node) * attributes_.size();
   }
-  // Looks at places in the tree, the nearer half first, as long as reach(node, most), which no place below
-  // the node is nearer than, is less than most = enough(node); see nodes.hpp.
+  // Visits places in the tree, nearer half first, while reach(node, most), a lower bound for all places
+  // below the node, is less than most = enough(node); see nodes.hpp.
   template <typename Reach, typename Enough, typename Look>
   void visit_nearer_first(Search& search, std::int32_t home, const Reach& reach, const Enough& enough,
                           const Look& look) const;
 
-  // The box with the least extra cost for a record, among those that do not have it yet. Many may ask at the
-  // same time.
+  // The box with the least extra cost for a record, among those that do not have it yet. Thread-safe.
   Nearest nearest_box(std::int32_t record, Search& search) const;
 
   // The boxes with the least extra cost for a record, `count` of them if `accept` takes as many, nearest
@@ -167,33 +171,34 @@ class BoxTree {
   std::vector<NearBox> nearest_boxes(std::int32_t record, std::size_t count,
                                      const std::function<bool(std::int32_t)>& accept, Search& search) const;
 
-  // The records that cost a box least in addition, `count` of them if there are as many, nearest first; its
-  // members do not count. Of those that cost the same, some around the place `home`: boxes around equal
-  // records do not all find the same ones if each asks from its own place.
+  // The `count` records with the least extra cost for a box, or all if there are fewer, nearest first; its
+  // members do not count. Among equal costs, some around the place `home`: so boxes around equal records
+  // find different ones if each asks from its own place.
   std::vector<NearRecord> nearest_records(std::int32_t box, std::size_t count, Search& search,
                                           std::int32_t home = 0) const;
 
-  // How many records a box covers, and which of the others costs it least; once `enough` are found to be
-  // covered, the search ends.
+  // The number of records that a box covers, and the cheapest of the others; the search ends once `enough`
+  // covered records are found.
   Outside nearest_outside(std::int32_t box, std::int64_t enough, Search& search) const;
 
   // The box that a record and its own box can be united with at the least extra cost: that of the other box
-  // to take in the record, and, if it is mutual, that of its own box to take in the other record. None if
-  // `accept` takes none.
+  // to take in the record and, if it is mutual, that of its own box to take in the other record. None if
+  // `accept` accepts none.
   Nearest nearest_partner(std::int32_t record, bool mutual, const std::function<bool(std::int32_t)>& accept,
                           Search& search) const;
 
-  // Whether a box covers a record as it is. In a tree, that is every leaf that does not make it dearer.
+  // Whether a box covers a record as it is. In a tree, a box covers every leaf that does not make it more
+  // expensive.
   bool covers(std::int32_t box, const std::int32_t* record) const;
 
   // All records that a box covers, and all boxes that cover a record, in ascending order.
   std::vector<std::int32_t> records_in(std::int32_t box, Search& search) const;
-  // Those that a box would cover after it grew around a record.
+  // The records that a box would cover after it grew around a record.
   std::vector<std::int32_t> records_in_grown(std::int32_t box, std::int32_t record, Search& search) const;
   std::vector<std::int32_t> boxes_around(std::int32_t record, Search& search) const;
 
-  // What is deleted is never found again, and where nothing is left no search goes. A deleted record stays in
-  // the boxes that have it. No search may run at the same time.
+  // Deleted records and boxes are never found again, and searches skip nodes without any left. A deleted
+  // record stays in the boxes that have it. No search may run at the same time.
   void delete_record(std::int32_t record);
   void delete_box(std::int32_t box);
 
@@ -228,6 +233,7 @@ class BoxTree {
   std::span<const std::int32_t> original_;
   std::size_t room_;
   std::vector<std::int32_t> order_, codes_, members_, counts_, leaf_of_;
+  std::vector<std::int32_t> owner_of_;  // per place; empty if every record has its own
   std::vector<Node> nodes_;
   std::vector<Cell> boxes_, unions_, record_unions_;
   Limits box_limits_, record_limits_;

@@ -1,4 +1,4 @@
-// How a box tree is cut.
+// How the records of a box tree are divided.
 
 #include <algorithm>
 #include <numeric>
@@ -21,8 +21,8 @@ void for_each_run(const std::vector<std::int32_t>& sorted, const Visit& visit) {
   }
 }
 
-// What covering two of these codes, given in order, costs on average: for intervals, by pairing the lowest
-// with the highest, which is as good to compare attributes by.
+// The average cost of covering two of these codes, given in order. For intervals it pairs the lowest with
+// the highest, which is as good for comparing attributes.
 double expected_cost(const Attribute& attribute, const std::vector<std::int32_t>& codes) {
   const auto n = static_cast<double>(codes.size());
   double sum = 0.0;
@@ -62,9 +62,9 @@ std::int32_t BoxTree::divide(const Node& node, std::size_t a) {
   return attributes_[a].kind == Kind::set ? divide_categories(node, a) : divide_in_order(node, a);
 }
 
-// The attribute in which two records of the node are expected to cost most together, estimated from a sample:
-// the tree only has to be good, not best. If the sample shows no difference, any attribute that has one;
-// their number if all records are equal.
+// The attribute in which two records of the node are expected to cost most together, estimated from a
+// sample: the tree has to be good, not optimal. If the sample shows no difference, any attribute that has
+// one; the number of attributes if all records are equal.
 std::size_t BoxTree::attribute_to_cut(const Node& node) const {
   constexpr std::int32_t kSample = 256;
   const std::int32_t step = std::max(1, (node.end - node.begin) / kSample);

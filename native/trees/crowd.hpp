@@ -1,11 +1,10 @@
-// The cheapest crowd of a record: what any box costs at least that covers it and k - 1 others.
+// The cheapest crowd of a record: a lower bound of the cost of any box that covers it and k - 1 others.
 //
 // Seen from one record, a box is a height on each of several ladders: how far an interval reaches down and
-// up, how far up the tree a node lies, and whether a category is in a set. Heights cost what they measure,
-// and another record is covered if the box is as high as it needs on each of its ladders. So the cheapest
-// crowd is found by best-first search: every step decides whether the box goes up to some height on one
-// ladder or stays below it, and the k-th nearest record that is still possible bounds from below what is to
-// come.
+// up, how high in the tree a node is, and whether a category is in a set. A height costs what it measures,
+// and another record is covered if the box is high enough on each of its ladders. The cheapest crowd is
+// found by best-first search: every step decides whether the box goes up to some height on one ladder or
+// stays below it, and the k-th nearest record that is still possible gives a lower bound for the rest.
 //
 // Example: ages 20, 21, 30 and 31 in 0..100 and k = 3, asked for 20. Every box around 20 and two others
 // costs at least 0.1 (20..30). The ladder `up` of the attribute has the rungs 0.01 (for 21), 0.1 (for 30) and
@@ -21,16 +20,16 @@
 
 namespace shoal {
 
-// How hard to search. Either limit only makes the answer lower, never wrong.
+// Limits of the search. Either limit can only lower the answer, never make it wrong.
 struct CrowdEffort {
-  std::size_t horizon;  // how many of the nearest records are looked at, at least 1; any other costs as
+  std::size_t horizon;  // number of nearest records to consider, at least 1; any other costs as
                         // much as the farthest of them
-  std::size_t steps;    // how many decisions are tried
+  std::size_t steps;    // number of decisions to try
 };
 
 class CrowdSearch {  // every thread has its own
  public:
-  // The boxes of the tree are still their records, all different; record i stands for copies[i] equal ones.
+  // The boxes of the tree are single records, all different; record i stands for copies[i] equal ones.
   CrowdSearch(const BoxTree& tree, const std::vector<Attribute>& attributes,
               std::span<const std::int32_t> copies, std::int64_t k, CrowdEffort effort);
 

@@ -1,12 +1,12 @@
-// A tree over boxes that can be taken away: which of those still there meet a given box?
+// A tree over boxes that can be removed: which of the remaining boxes meet a given box?
 //
 // A record is a box of one point, so the same tree answers "which records lie in this box" and "which boxes
-// contain this record". A node keeps the union of the boxes below it, and which marks there are on them: a
-// search goes only where it may find something.
+// contain this record". A node keeps the union of the boxes below it, and which marks they have: a search
+// visits only nodes where it may find something.
 //
 // Example: three boxes on one range, 1..3, 2..5 and 7..9, and a search for all that meet 3..4:
 //   tree.search(wanted, 1, visit);  // visits the first and the second box
-//   tree.remove(place of 2..5);     // takes away its marks
+//   tree.remove(place of 2..5);     // removes its marks
 //   tree.search(wanted, 1, visit);  // visits only the first; a leaf without marks is not entered again
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace shoal {
 
-// What is searched for in one column: the share of searches whose interval ends below or begins above each
-// code, or whose set has each bin. A tree is cut where that spares most searches one side.
+// The searches in one column: the share of them whose interval ends below or begins above each code, or
+// whose set has each bin. A tree is cut where most searches can skip one side.
 struct SearchProfile {
   std::vector<float> below, above;
   std::vector<float> with_bin;
@@ -43,7 +43,7 @@ class LiveTree {
   std::int32_t place_of(std::int32_t box) const { return places_[at(box)]; }
   const Cell* extents(std::int32_t place) const { return extents_.data() + at(place) * columns_; }
 
-  // Each box carries marks, and a search says which it looks for. A box without marks has been taken away.
+  // Each box has marks, and a search says which marks it looks for. A box without marks is removed.
   std::uint64_t marks(std::int32_t place) const { return marks_[at(place)]; }
   void mark(std::int32_t place, std::uint64_t marks);
   void mark_all(std::uint64_t marks);

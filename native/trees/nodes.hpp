@@ -1,4 +1,4 @@
-// What binary trees over numbered places have in common: their nodes, and the search that goes to the nearer
+// What all binary trees over numbered places share: their nodes, and the search that visits the nearer
 // child first.
 //
 // Example: five places, cut in two and once more; children come after their parents:
@@ -31,11 +31,11 @@ struct WaitingNode {
   Bound bound;
 };
 
-// Calls look(leaf, bound) for leaves, those below the nearer child first. reach(node) is a lower bound
-// for all places below a node; where is_hopeless(node, bound) holds, the search does not go. Of two halves of
-// equal records that are equally near, the one on the side of the place `home` is first: so searches from
-// different places do not all find the same ones. Returns the number of nodes visited. `stack` is working
-// memory that may be used again.
+// Calls look(leaf, bound) for leaves, those below the nearer child first. reach(node) is a lower bound for
+// all places below a node; nodes for which is_hopeless(node, bound) holds are skipped. Of two halves of
+// equal records that are equally near, the one on the side of the place `home` comes first, so that
+// searches from different places find different records. Returns the number of nodes visited. `stack` is
+// working memory that may be reused.
 template <typename Bound, typename Reach, typename IsHopeless, typename Look>
 std::int64_t visit_nearer_first(const std::vector<TreeNode>& nodes, std::vector<WaitingNode<Bound>>& stack,
                                 std::int32_t home, const Reach& reach, const IsHopeless& is_hopeless,

@@ -39,7 +39,7 @@ void UnionTree::unite(std::int32_t node) {
   }
 }
 
-// What it costs the union below a node to take in a record: no part of the union can do it for less.
+// The cost for the union below a node to take in a record: no part of the union can do it at a lower cost.
 double UnionTree::reach(std::int32_t node, const std::int32_t* codes, double enough) const {
   double sum = 0.0;
   for (std::size_t a = 0; a < attributes_.size() && sum < enough; ++a) {

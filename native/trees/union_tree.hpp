@@ -1,4 +1,4 @@
-// Unions of records over the nodes of a tree: what lies in which part of it, from coarse to fine.
+// Unions of records over the nodes of a tree, from coarse to fine.
 //
 // Example: three classes on a range of ages, halved down to single ones; nodes 1 and 2 are the children of 0:
 //   UnionTree tree(UnionTree::halves(3), attributes);  // leaves: node 1, and nodes 3 and 4 below node 2
@@ -41,7 +41,7 @@ class UnionTree {
   // Makes a node the union of its children.
   void unite(std::int32_t node);
 
-  // What `nearest` finds and needs; may be used again.
+  // The results and the memory of `nearest`; may be reused.
   struct Nearby {
     std::vector<std::pair<double, std::int32_t>>
         found;  // extra cost, first place of the leaf; cheapest first

@@ -1,16 +1,12 @@
-"""Shoal publishes a table so that nobody in it can be singled out among fewer than k records."""
+"""Publish a table so that an attacker cannot narrow any record down to fewer than k rows."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shoal import engines
-from shoal.auditing import Audit, audit
-from shoal.engines import anonymize
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 from shoal.files.reading import read_table
 from shoal.kinds.hierarchy import Hierarchy
 from shoal.kinds.hierarchy_rules import Intervals, Prefixes
-from shoal.measures import Loss
-from shoal.methods.dissimilarity_limits import Advice, advise
 from shoal.models import (
     KK,
     Concealment,
@@ -24,23 +20,21 @@ from shoal.models import (
     SetDiversity,
 )
 from shoal.models.patterns import Pattern
-from shoal.release import BlockedRelease, Release
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
-    from shoal.engines import (
-        ComparedRun,
-        Comparison,
-        Scan,
-        SparkRelease,
-        anonymize_file,
-        anonymize_spark,
-        compare,
-        scan,
-        spark_session,
-    )
+    from shoal.auditing import Audit, audit
+    from shoal.engines.comparison import ComparedRun, Comparison, compare
+    from shoal.engines.local import anonymize
+    from shoal.engines.on_disk import anonymize_file
+    from shoal.engines.scanning import Scan, scan
+    from shoal.engines.spark import SparkRelease, anonymize_spark
+    from shoal.engines.spark_sessions import spark_session
+    from shoal.measures import Loss
+    from shoal.methods.dissimilarity_limits import Advice, advise
     from shoal.reading import open_release
+    from shoal.release import BlockedRelease, Release
 
 __all__ = [
     "KK",
@@ -89,13 +83,29 @@ __all__ = [
     "spark_session",
 ]
 
+_LATE = {
+    "auditing": ("Audit", "audit"),
+    "engines.comparison": ("ComparedRun", "Comparison", "compare"),
+    "engines.local": ("anonymize",),
+    "engines.on_disk": ("anonymize_file",),
+    "engines.scanning": ("Scan", "scan"),
+    "engines.spark": ("SparkRelease", "anonymize_spark"),
+    "engines.spark_sessions": ("spark_session",),
+    "measures": ("Loss",),
+    "methods.dissimilarity_limits": ("Advice", "advise"),
+    "reading": ("open_release",),
+    "release": ("BlockedRelease", "Release"),
+}
+"""Names that are loaded on first use, by module, so that importing Shoal takes little time."""
+
 
 def __getattr__(name: str) -> Any:
-    """Load an engine on first use."""
-    if name == "open_release":
-        from shoal.reading import open_release
-
-        return open_release
-    if name in __all__:
-        return getattr(engines, name)
+    for module, names in _LATE.items():
+        if name in names:
+            globals()[name] = found = getattr(import_module(f"shoal.{module}"), name)
+            return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

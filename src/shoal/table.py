@@ -1,4 +1,4 @@
-"""A table as compact arrays: the quasi-identifiers as codes, everything else carried along untouched."""
+"""A table as compact arrays: the quasi-identifiers as codes, all other columns unchanged."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any, NoReturn, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 
+from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds import encoding
 from shoal.kinds.domain import Attribute, Codes, Domain, Sensitive
@@ -20,14 +22,14 @@ from shoal.schema import Missing, Role, Schema, as_frame
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table ready for a method.
+    """A table as methods use it.
 
     Parameters
     ----------
     schema
         What each column of the frame is.
     frame
-        The records as they came in, less those left out for a missing value.
+        The original records, without those left out for a missing value.
     attributes
         The quasi-identifiers.
     sensitive
@@ -35,7 +37,11 @@ class Table:
     rows
         The position of each record in the input.
     left_out
-        How many records were left out because a value was missing (policy `suppress`).
+        Number of records left out because a value was missing (policy `suppress`).
+    owners
+        The person of each record, numbered from 0; None if no person has several records.
+    over_limit
+        Number of records left out because their person has more than are kept.
     """
 
     schema: Schema
@@ -44,13 +50,15 @@ class Table:
     sensitive: tuple[Sensitive, ...]
     rows: NDArray[np.int64]
     left_out: int
+    owners: NDArray[np.int32] | None = None
+    over_limit: int = 0
 
     def __repr__(self) -> str:
         return f"Table({len(self)} records, {len(self.schema)} columns)"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError(
-            "a Table is not pickled, as it holds the original records, and neither is what refers to it; "
+            "a Table and objects that refer to it cannot be pickled, because it has the original records; "
             "pickle release.table, the table to publish"
         )
 
@@ -65,9 +73,29 @@ class Table:
         return len(self.rows)
 
     def without_identifiers(self) -> Table:
-        """Return the same table without its identifying columns, for what outlives the audit."""
-        kept = [c.name for c in self.schema if c.role is not Role.IDENTIFIER and c.name in self.frame.columns]
-        return replace(self, frame=self.frame.select(kept))
+        """Return the same table without the columns that are never released, to be kept after the audit."""
+        kept = [c.name for c in self.schema if c.role.released and c.name in self.frame.columns]
+        return replace(self, frame=self.frame.select(kept), owners=None)
+
+    def with_fewer_records(self, most: int, randomness: Randomness) -> Table:
+        """Return the table with at most this number of records of each person, drawn at random.
+
+        Raises
+        ------
+        InputError
+            If `most` is not a positive whole number, or the schema has no person column.
+        """
+        require_most_per_person(most, self.schema)
+        if self.owners is None:
+            return self
+        kept = np.flatnonzero(some_of_each(self.owners, most, randomness))
+        fewer = Table.encode(self.frame[kept], self.schema)
+        return replace(fewer, rows=self.rows[kept], left_out=self.left_out, over_limit=len(self) - len(kept))
+
+    @property
+    def persons(self) -> int:
+        """The number of persons; that of the records if no person has several."""
+        return len(self) if self.owners is None else int(self.owners.max()) + 1
 
     @cached_property
     def codes(self) -> Codes:
@@ -81,13 +109,13 @@ class Table:
         return np.asarray(weights / weights.sum())
 
     def decode(self) -> Any:
-        """Return the quasi-identifiers as a frame of the flavour that went in."""
+        """Return the quasi-identifiers as a frame of the original library."""
         return encoding.same_flavour([a.decode() for a in self.attributes], self.frame).to_native()
 
     @classmethod
     def encode(
         cls,
-        frame: Any,
+        frame: IntoDataFrame,
         schema: Schema,
         *,
         domains: Mapping[str, Domain] | None = None,
@@ -101,13 +129,13 @@ class Table:
         frame
             Any frame that narwhals supports.
         schema
-            What its columns are; columns it does not mention are carried along.
+            Describes the columns; others are released unchanged.
         domains
-            Where the frame is a part of a larger table, the domains of some of its columns there.
+            If the frame is a part of a larger table, the domains of some of its columns there.
         first_row
             The position of its first row there.
         times
-            Whether different times of a day are different values, as for an auditor; methods know days.
+            Whether different times of a day are different values, as for the auditor; methods use days.
 
         Raises
         ------
@@ -134,11 +162,44 @@ class Table:
         )
         kept_frame = data if kept is None else data[rows]
         sensitive = tuple(encoding.sensitive(kept_frame[column.name], column) for column in schema.sensitive)
-        return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows))
+        owners = _owners(kept_frame, schema)
+        return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows), owners)
+
+
+def require_most_per_person(most: int, schema: Schema) -> None:
+    """Refuse a limit on the records of each person that is no such limit, or that nothing is limited by.
+
+    Raises
+    ------
+    InputError
+        If it is not a positive whole number, or the schema has no person column.
+    """
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise InputError(
+            f"most_per_person = {most!r} is not a positive whole number",
+            reason=Reason.PARAMETER,
+            parameter="most_per_person",
+        )
+    if schema.person is None:
+        raise InputError(
+            "most_per_person needs a column that says whose record each is; name it (person)",
+            reason=Reason.PARAMETER,
+            parameter="most_per_person",
+        )
+
+
+def some_of_each(owners: NDArray[np.integer[Any]], most: int, randomness: Randomness) -> NDArray[np.bool_]:
+    """Return which records are kept if at most this number of each person's are, drawn at random."""
+    drawn = randomness.permutation(len(owners))
+    order = drawn[np.argsort(owners[drawn], kind="stable")]
+    number = np.arange(len(owners)) - np.searchsorted(owners[order], owners[order])
+    kept = np.zeros(len(owners), dtype=np.bool_)
+    kept[order[number < most]] = True
+    return kept
 
 
 def _check_names(schema: Schema) -> None:
-    """Refuse a table with a column whose name is needed for what another column becomes."""
+    """Refuse a table with a column whose name the release needs for another column."""
     for column in schema.quasi:
         columns = column.kind.released_columns(column.name)
         for name in columns[1:]:
@@ -151,13 +212,24 @@ def _check_names(schema: Schema) -> None:
                 )
 
 
+def _owners(frame: nw.DataFrame[Any], schema: Schema) -> NDArray[np.int32] | None:
+    """Return the person of each record, numbered; None if there is no such column or each has one record."""
+    column = schema.person
+    if column is None:
+        return None
+    owners = encoding.sensitive(frame[column.name], column).codes
+    return owners.astype(np.int32) if np.bincount(owners).max() > 1 else None
+
+
 def _rows_to_keep(
     data: nw.DataFrame[Any], series: dict[str, pl.Series], schema: Schema, first_row: int
 ) -> NDArray[np.bool_] | None:
     """Return which rows the missing-value policies keep, or None for all."""
     kept: NDArray[np.bool_] | None = None
-    for column in (*schema.quasi, *schema.sensitive):
-        if column.missing is Missing.CATEGORY:
+    for column in (*schema.quasi, *schema.sensitive, *schema.having(Role.PERSON)):
+        # A record without a person may be anyone's, so that is never a person of its own.
+        person = column.role is Role.PERSON
+        if column.missing is Missing.CATEGORY and not person:
             continue
         cells = series.get(column.name)
         if cells is None:
@@ -166,11 +238,12 @@ def _rows_to_keep(
             missing = cells.is_null().to_numpy()
         if not missing.any():
             continue
-        if column.missing is Missing.ERROR:
+        if column.missing is not Missing.SUPPRESS:
+            policies = "suppress, which leaves these records out" if person else "category or suppress"
             raise InputError(
                 f"column {column.name!r} must not have missing values, but {int(missing.sum())} are missing, "
                 f"the first in row {first_row + int(missing.argmax()) + 1}; give them a value, or choose "
-                "another policy (category or suppress)",
+                f"another policy ({policies})",
                 reason=Reason.MISSING_VALUE,
                 column=column.name,
             )

@@ -19,14 +19,14 @@ from benchmarks.enlarging import enlarge
 from shoal import Freeform, InfeasibleError, InputError, InternalError, KAnonymity, PromiseError, ShoalError
 from shoal.base.randomness import Randomness
 from shoal.engines.on_disk import anonymize_file
-from shoal.engines.runs import Run, compare_runs
+from shoal.engines.runs import PlannedRun, compare_runs
 from shoal.engines.workers import Crew, failure
 from shoal.errors import Reason
 from shoal.samples import hospital
 
 
 class OwnError(InputError):
-    """An error of somebody who extends Shoal."""
+    """An error of an extension of Shoal."""
 
     def __init__(self, *, column: str) -> None:
         super().__init__(f"{column} is wrong", reason=Reason.BAD_VALUE)
@@ -165,7 +165,7 @@ def test_an_impossible_seed_is_refused_everywhere(seed: Any, tmp_path: Path) -> 
         lambda: Randomness(seed),
         lambda: shoal.anonymize(frame, schema, Freeform(k=2), seed=seed),
         lambda: anonymize_file(tmp_path / "in.parquet", PEOPLE, Freeform(k=2), tmp_path / "out", seed=seed),
-        lambda: compare_runs(frame, schema, [Run(Freeform(k=2), "matching")], seed=seed),
+        lambda: compare_runs(frame, schema, [PlannedRun(Freeform(k=2), "matching")], seed=seed),
         lambda: hospital(5, seed=seed),
         lambda: enlarge(frame, 50, numeric={}, seed=seed),
     ]

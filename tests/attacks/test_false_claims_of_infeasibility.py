@@ -24,7 +24,7 @@ from shoal import (
     anonymize,
     audit,
 )
-from shoal.auditing.auditor import audit_table
+from shoal.auditing.released import ReleasedTable
 from shoal.auditing.rules import rule_for
 from shoal.errors import Reason
 from shoal.methods import METHODS
@@ -145,14 +145,14 @@ def test_no_release_at_all_is_accepted_where_none_is_said_to_exist(labels: str) 
     assert refused
     encoded = Table.encode(frame, schema)
     for covered in every_release(labels):
-        seen = audit_table(encoded, released(labels, covered))
-        accepted = [model for model in refused if not list(rule_for(model).check(model, seen, schema))]
+        seen = ReleasedTable(released(labels, covered), encoded)
+        accepted = [model for model in refused if not list(rule_for(model)(model, seen))]
         assert not accepted, covered
 
 
 @pytest.mark.parametrize("model", [Freeform(k=2, l=2), KK(k=2, l=2), Concealment(k=2, l=2)], ids=str)
-def test_rows_that_cover_everybody_do_not_make_a_frequent_value_rare(model: DiverseModel) -> None:
-    """Four of six have x. Two rows that cover everybody make it look as if each person had x once in two."""
+def test_rows_that_cover_every_record_do_not_make_a_frequent_value_rare(model: DiverseModel) -> None:
+    """Four of six have x. Two rows that cover every record make it look as if each had x once in two."""
     labels = "xxxxyz"
     frame, schema = table(labels)
     covered = [(0, 1), (0, 3), (2, 3), (4, 5), range(6), range(6)]
@@ -164,7 +164,7 @@ def test_rows_that_cover_everybody_do_not_make_a_frequent_value_rare(model: Dive
         anonymize(frame, schema, model)
 
 
-def test_different_labels_around_everybody_do_not_make_a_frequent_label_rare() -> None:
+def test_different_labels_around_every_record_do_not_make_a_frequent_label_rare() -> None:
     labels = "xxxxyz"
     frame, schema = baskets(labels, same=True)
     seen = audit(frame, frame, schema, SetDiversity(l=3))

@@ -111,7 +111,7 @@ def test_levels_of_the_table_before_are_not_used_for_the_next_one(server: Server
             **{name: value for name, value in columns(hierarchy_3="file").items() if "levels" not in name}
         )
         forger.press("columns_done")
-        assert "Choose a file" in forger.listen("Choose a file", seconds=10)
+        assert "Choose the hierarchy file" in forger.listen("Choose the hierarchy file", seconds=10)
 
 
 def test_an_upload_is_taken_by_the_field_of_a_file_only(server: Server) -> None:

@@ -38,7 +38,7 @@ def clean(data: bytes) -> bool:
 
 
 def texts() -> list[str]:
-    return [f"a long text of somebody, number {i:02}" for i in range(N - 1)] + [SECRET]
+    return [f"a long text of one record, number {i:02}" for i in range(N - 1)] + [SECRET]
 
 
 def ages(last: int | None) -> list[int | None]:

@@ -1,4 +1,4 @@
-"""An attacker releases `nan` and endless intervals, hoping that they cover everybody or end the audit."""
+"""An attacker releases `nan` and endless intervals, hoping that they cover every record or end the audit."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Variation:
 
     order: list[int]  # of all records
     left_out: list[tuple[str | None, str | None]]  # note and group of people without an age
-    more: list[str]  # categories that nobody has
+    more: list[str]  # categories that no record has
     backwards: bool  # whether dictionaries are listed in descending order
     chunks: int
     said: str  # metadata

@@ -168,4 +168,4 @@ def test_no_file_holds_the_seed(visitor: Visitor) -> None:
     assert "add seed=" in contents["release/repeat.py"].decode()
     assert "--seed 987654321987" in visitor.text("#command")  # for the eyes of the owner
     assert "secret" not in visitor.text("#get_everything")
-    assert "neither the key nor the seed" in visitor.text("#downloads_shown")
+    assert "without key and seed" in visitor.text("#downloads_shown")

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.kernels import ConsistencyGraph, Intervals
+from shoal.kernels import ConsistencyGraph, CodeIntervals
 
 N = {records}
 codes = np.arange(N, dtype=np.int32)[:, None]
 ones, all_of_them = np.ones(N, dtype=np.int64), np.zeros((N, 1), dtype=np.int32)
-every = Intervals(N, np.zeros(1, dtype=np.int32), np.full(1, N - 1, dtype=np.int32))
+every = CodeIntervals(N, np.zeros(1, dtype=np.int32), np.full(1, N - 1, dtype=np.int32))
 graph = ConsistencyGraph(codes, ones, all_of_them, ones, [every])
 held = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 resource.setrlimit(resource.RLIMIT_AS, (held + 600 * 2**20, -1))

@@ -47,7 +47,7 @@ def test_sort_greedy_on_adult(sort_greedy: Release) -> None:
     assert sort_greedy.audit.holds
     assert sort_greedy.audit.consistency.rows_per_record >= 5
     assert sort_greedy.audit.consistency.records_of_row.min() >= 5
-    assert sort_greedy.audit.k == 1  # to whoever counts only equal rows
+    assert sort_greedy.audit.k == 1  # to a checker that counts only identical rows
     assert sort_greedy.loss.gcp == pytest.approx(0.01724, abs=2e-5)
 
 

@@ -79,7 +79,7 @@ def test_the_colouring_of_figure_2(closest_component: Least) -> None:
 
 
 def test_xcolor_finds_such_a_colouring() -> None:
-    """Classes of k = 2 or 3 of the first group, in which nobody has a neighbour at all."""
+    """Classes of k = 2 or 3 of the first group, in which no record has a neighbour at all."""
     frame = pl.DataFrame(
         {
             "age": [18, 22, 25, 28, 30],

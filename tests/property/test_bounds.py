@@ -106,7 +106,7 @@ def test_what_the_bound_depends_on(drawn: tuple[Any, Schema], data: st.DataObjec
     k = data.draw(st.integers(1, n))
     order = data.draw(st.permutations(range(n)))
     assert lower_bound(Table.encode(frame[order], schema), k).value == pytest.approx(bounds[k - 1])
-    twice = pl.concat([frame, frame[order]])  # everybody has a copy: twice the crowd at the same cost
+    twice = pl.concat([frame, frame[order]])  # every record has a copy: twice the crowd at the same cost
     assert lower_bound(Table.encode(twice, schema), 2 * k).value == pytest.approx(bounds[k - 1])
     assert lower_bound(Table.encode(frame, schema), n + 1).value == bounds[-1]  # all are all
 

@@ -21,7 +21,7 @@ from shoal.kernels import RANGE, SET, BoxTree, Diversification, Geometry, Matchi
 def grown_trees(draw: st.DrawFn, lacking: int = 0) -> tuple[BoxTree, list[Geometry], NDArray[np.int32]]:
     """Draw records and boxes that have taken in a few of them; return the records in the tree's order.
 
-    Each box lacks at least so many records.
+    Each box lacks at least this many records.
     """
     attributes, codes = draw(records(40, 1 + lacking))
     n = len(codes)
@@ -220,7 +220,7 @@ def test_records_choose_in_order(grown: Any, data: st.DataObject) -> None:
 
 
 def test_chains_of_exchanges() -> None:
-    """Each box lacks two records: whoever finds no box may have to wait for several others to move."""
+    """Each box lacks two records: a record that finds no box may have to wait for several others to move."""
     n, moves = 6, set()
     codes = np.arange(n, dtype=np.int32)[:, None]
     attributes = [Geometry(RANGE, 1.0, n, codes[:, 0] / 64)]
@@ -269,7 +269,7 @@ def left_over(costs: NDArray[np.float64]) -> set[int]:
 
 @given(st.integers(2, 30), st.integers(1, 3), st.randoms(use_true_random=False))
 def test_without_dead_ends_the_matching_is_stable(n: int, columns: int, random: Any) -> None:
-    """Some boxes take part and keep away from records of their own: then nobody is ever stuck."""
+    """Some boxes take part and keep away from records of their own: then no record is ever stuck."""
     codes = np.array([[random.randrange(50) for _ in range(columns)] for _ in range(2 * n)], dtype=np.int32)
     attributes = [Geometry(RANGE, 1.0, 50, np.arange(50) / 64) for _ in range(columns)]
     tree = BoxTree(codes, attributes, 2)

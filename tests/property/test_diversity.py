@@ -99,7 +99,7 @@ def test_the_promise_holds_as_published(method: str, drawn: tuple[Any, Schema], 
     if model.diversity is not None:
         (around,) = release.audit.diversity_consistent
         assert (around.l, around.p, around.entropy_l) == pytest.approx(least(crowds))
-    # To somebody who knows everybody, only matches count.
+    # To an attacker who knows every record, only matches count.
     matches = np.array(twins.matches(inside[:, release.rows].tolist(), n))
     crowds = [levels([labels[row] for row in np.flatnonzero(i)]) for i in matches]
     assert all(found >= wanted * (1 - 1e-9) for found, wanted in zip(least(crowds), asked, strict=True))
@@ -148,7 +148,7 @@ def literal_graph(ages: NDArray[np.int64], labels: NDArray[np.int64], degree: in
 
 @pytest.mark.parametrize("seed", range(5))
 def test_varied_matches_are_not_varied_as_published(seed: int) -> None:
-    """Labels of the matches differ for everybody; those that are published after the draw do not."""
+    """Labels of the matches differ for every record; those that are published after the draw do not."""
     rng = np.random.default_rng(seed)
     n, degree = 60, 3
     ages, labels = np.arange(n) * 1000 + rng.integers(0, 1000, n), rng.permutation(np.arange(n) % 6)

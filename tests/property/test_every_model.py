@@ -12,7 +12,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from definitions import Original, breaches, dissimilar, distance_of, possible, secrets_of
+from close_values import all_sensitive_values, dissimilar, distance_of
+from definitions import breaches, possible
+from few_records import Original
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -115,7 +117,7 @@ def columns(draw: st.DrawFn, name: str, role: Role, sorts: list[str]) -> tuple[C
 
 @st.composite
 def originals(draw: st.DrawFn, *, items: bool, secrets: list[list[str]], varied: bool) -> Drawn:
-    """Draw a table: up to three quasi-identifiers, so many sensitive columns, one that is carried along.
+    """Draw a table: up to three quasi-identifiers, some sensitive columns, one that is carried along.
 
     If it is to be varied, all sensitive values are about equally frequent.
     """
@@ -308,7 +310,7 @@ def test_a_release_keeps_its_promise_or_there_is_none(
     for row, record in zip(rows, release.key, strict=True):
         (own,) = written(frame[int(record)].select(carried))
         assert {name: row[name] for name in carried} == own
-        assert original.fits(original.records[record], row)
+        assert original.row_covers(row, original.records[record])
 
     # The order of rows and columns says nothing.
     turned = release.table.select(reversed(release.table.columns)).reverse()
@@ -329,7 +331,7 @@ def not_found(original: Original, model: Model, error: InfeasibleError) -> bool:
     """Return whether an error says that no release was found, where it may be that there is one."""
     if not isinstance(model, Dissimilarity) or "found" not in str(error):
         return False
-    return not dissimilar(secrets_of(original), model, distance_of(original, model))
+    return not dissimilar(all_sensitive_values(original), model, distance_of(original, model))
 
 
 def tamper(

@@ -76,8 +76,10 @@ def test_the_proof_counts_the_rows_that_were_left_out(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FIRST_ROWS", data.draw(st.integers(1, len(rows) + 1)))
         if data.draw(st.booleans()):
-            patch.setattr(module._Program, "_excess", lambda program: (program._costs, 0.0))
-        program = module._Program(np.array(rows), costs.astype(np.float64), np.ones(n, dtype=np.int64), 60.0)
+            patch.setattr(module._RowProgram, "_excess", lambda program: (program._costs, 0.0))
+        program = module._RowProgram(
+            np.array(rows), costs.astype(np.float64), np.ones(n, dtype=np.int64), 60.0
+        )
         excess, bound = program._excess()
         often = program.optimum()
     assert excess.min() >= 0
@@ -164,7 +166,7 @@ def test_without_a_proof_nothing_is_released(
 ) -> None:
     """First the time is over before the linear program is solved, then before the integer program is."""
     remaining = iter(stages)
-    monkeypatch.setattr(module._Program, "_remaining", lambda _: next(remaining))
+    monkeypatch.setattr(module._RowProgram, "_remaining", lambda _: next(remaining))
     rng = np.random.default_rng(1)
     frame = pl.DataFrame(rng.integers(0, 99, (20, 3)), schema=["a", "b", "c"])
     with pytest.raises(InputError, match=message) as caught:

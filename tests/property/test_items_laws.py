@@ -66,7 +66,7 @@ def fits(row: dict[str, Any], record: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("method", sorted(METHODS[SetAnonymity]))
 @given(drawn=tables(), k=st.integers(2, 5), seed=st.integers(0, 9))
-def test_everybody_fits_k_rows_and_each_row_k_persons(
+def test_k_rows_cover_each_record_and_each_row_covers_k_records(
     method: str, drawn: tuple[pl.DataFrame, Schema], k: int, seed: int
 ) -> None:
     frame, schema = drawn
@@ -85,7 +85,7 @@ def test_everybody_fits_k_rows_and_each_row_k_persons(
 
 @pytest.mark.parametrize("method", sorted(METHODS[SetDiversity]))
 @given(drawn=tables(), size=st.integers(2, 4), seed=st.integers(0, 9))
-def test_everybody_fits_rows_with_l_labels_as_published(
+def test_rows_with_l_labels_cover_each_record_as_published(
     method: str, drawn: tuple[pl.DataFrame, Schema], size: int, seed: int
 ) -> None:
     frame, schema = drawn

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.base.ragged import Subsets
-from shoal.kernels import RANGE, SET, TREE, Geometry, Intervals
+from shoal.kernels import RANGE, SET, TREE, CodeIntervals, Geometry
 
 LARGE = 100_000
 SIZES = st.one_of(st.integers(1, 9), st.sampled_from([LARGE]))
@@ -246,7 +246,7 @@ def test_strict_mondrian_keeps_equal_records_together() -> None:
 
 
 @st.composite
-def generalized_values(draw: st.DrawFn, size: int, pool: list[int]) -> Intervals | Subsets:
+def generalized_values(draw: st.DrawFn, size: int, pool: list[int]) -> CodeIntervals | Subsets:
     """Draw a few generalized values: also empty ones, and ones that contain every code."""
     codes = st.one_of(st.sampled_from(pool), st.integers(0, size - 1))
     if draw(st.booleans()):
@@ -254,7 +254,7 @@ def generalized_values(draw: st.DrawFn, size: int, pool: list[int]) -> Intervals
             st.lists(st.one_of(st.tuples(codes, codes), st.just((0, size - 1))), min_size=1, max_size=5)
         )
         low, high = zip(*ends, strict=True)
-        return Intervals(size, np.array(low, np.int32), np.array(high, np.int32))
+        return CodeIntervals(size, np.array(low, np.int32), np.array(high, np.int32))
     sets = draw(st.lists(st.lists(codes, max_size=8).map(set), min_size=1, max_size=5))
     if draw(st.booleans()):
         sets.append(set(range(size)))
@@ -271,7 +271,7 @@ def test_count_consistent(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(SIZES, max_size=3))
     drawn = [data.draw(pools(size)) for size in sizes]
     attributes = [data.draw(generalized_values(size, pool)) for size, pool in zip(sizes, drawn, strict=True)]
-    numbers = [len(a.low) if isinstance(a, Intervals) else len(a.starts) - 1 for a in attributes]
+    numbers = [len(a.low) if isinstance(a, CodeIntervals) else len(a.starts) - 1 for a in attributes]
     least = data.draw(st.sampled_from([0, 10, 20]))  # so few that they are compared one by one, or more
     records = data.draw(st.lists(st.tuples(*map(st.sampled_from, drawn)), min_size=least, max_size=40))
     boxes = data.draw(
@@ -283,13 +283,14 @@ def test_count_consistent(data: st.DataObject) -> None:
     event(f"records: {len(records) // 9 * 9} or more, boxes: {len(boxes) // 9 * 9} or more")
     record_copies = data.draw(exactly(len(records), copies))
     box_copies = data.draw(exactly(len(boxes), copies))
-    boxes_of_record, records_of_box = kernels.count_consistent(
+    graph = kernels.ConsistencyGraph(
         matrix(records, len(sizes)),
         np.array(record_copies, np.int64),
         matrix(boxes, len(sizes)),
         np.array(box_copies, np.int64),
         attributes,
     )
+    boxes_of_record, records_of_box = graph.count()
     expected = twins.count_consistent(records, record_copies, boxes, box_copies, attributes)
     assert (boxes_of_record.tolist(), records_of_box.tolist()) == expected
 
@@ -299,7 +300,7 @@ def test_count_labels(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(SIZES, max_size=3))
     drawn = [data.draw(pools(size)) for size in sizes]
     attributes = [data.draw(generalized_values(size, pool)) for size, pool in zip(sizes, drawn, strict=True)]
-    numbers = [len(a.low) if isinstance(a, Intervals) else len(a.starts) - 1 for a in attributes]
+    numbers = [len(a.low) if isinstance(a, CodeIntervals) else len(a.starts) - 1 for a in attributes]
     records = data.draw(st.lists(st.tuples(*map(st.sampled_from, drawn)), max_size=40))
     boxes = data.draw(st.lists(st.tuples(*[st.integers(0, number - 1) for number in numbers]), max_size=25))
     copies = data.draw(exactly(len(boxes), st.integers(1, 5)))
@@ -325,7 +326,9 @@ def test_count_labels_that_is_shared_among_threads() -> None:
     labels = np.random.default_rng(4).integers(0, 12, len(boxes), dtype=np.int32)
     ones = np.ones(len(records), np.int64)
     by_label = [
-        kernels.count_consistent(records, ones, boxes[labels == v], copies[labels == v], attributes)[0]
+        kernels.ConsistencyGraph(records, ones, boxes[labels == v], copies[labels == v], attributes).count()[
+            0
+        ]
         for v in range(12)
     ]
     counts = np.column_stack(by_label)
@@ -343,7 +346,7 @@ def large_consistency_problem() -> tuple[Any, ...]:
     low = rng.integers(0, 90, 4000, dtype=np.int32)
     few = [np.unique(rng.integers(0, 40, number)) for number in rng.integers(0, 60, 500)]
     many = [rng.choice(records[:, 2], 1500) for _ in range(50)] + [records[:, 2], np.arange(0)]
-    attributes = [Intervals(100, low, (low + rng.integers(-2, 60, 4000)).astype(np.int32))]
+    attributes = [CodeIntervals(100, low, (low + rng.integers(-2, 60, 4000)).astype(np.int32))]
     for size, sets in ((40, few), (LARGE, [np.unique(members) for members in many])):
         starts = np.cumsum([0, *map(len, sets)])
         attributes.append(Subsets(starts.astype(np.int64), np.concatenate(sets).astype(np.int32), size))
@@ -355,7 +358,7 @@ def test_count_consistent_that_is_shared_among_threads() -> None:
     records, record_copies, boxes, box_copies, attributes = problem = large_consistency_problem()
     inside = np.ones((len(records), len(boxes)), dtype=bool)
     for a, attribute in enumerate(attributes):
-        if isinstance(attribute, Intervals):
+        if isinstance(attribute, CodeIntervals):
             code = records[:, a, None]
             inside &= (attribute.low[boxes[:, a]] <= code) & (code <= attribute.high[boxes[:, a]])
         else:
@@ -366,7 +369,7 @@ def test_count_consistent_that_is_shared_among_threads() -> None:
             inside &= contains[records[:, a]][:, boxes[:, a]]
     assert inside.sum() > 100_000
     for _ in range(2):
-        boxes_of_record, records_of_box = kernels.count_consistent(*problem)
+        boxes_of_record, records_of_box = kernels.ConsistencyGraph(*problem).count()
         assert (boxes_of_record == inside @ box_copies).all()
         assert (records_of_box == record_copies @ inside).all()
 
@@ -377,7 +380,8 @@ ALONE = """
 import pickle, sys
 from shoal import kernels
 name, arguments, options = pickle.load(sys.stdin.buffer)
-sys.stdout.buffer.write(pickle.dumps(getattr(kernels, name)(*arguments, **options)))
+found = getattr(kernels, name)(*arguments, **options)
+sys.stdout.buffer.write(pickle.dumps(found.count() if name == "ConsistencyGraph" else found))
 """
 
 
@@ -387,7 +391,7 @@ sys.stdout.buffer.write(pickle.dumps(getattr(kernels, name)(*arguments, **option
     ("name", "arguments", "options"),
     [
         ("mondrian", large_table(20_000), {"k": 5, "distinct": 3, "relaxed": True}),
-        ("count_consistent", large_consistency_problem(), {}),
+        ("ConsistencyGraph", large_consistency_problem(), {}),
     ],
     ids=["mondrian", "count_consistent"],
 )
@@ -409,4 +413,6 @@ def test_the_number_of_threads_does_not_matter(
         preexec_fn=limit,
     )
     assert done.returncode == 0, done.stderr.decode()
-    np.testing.assert_equal(pickle.loads(done.stdout), getattr(kernels, name)(*arguments, **options))
+    found = getattr(kernels, name)(*arguments, **options)
+    expected = found.count() if isinstance(found, kernels.ConsistencyGraph) else found
+    np.testing.assert_equal(pickle.loads(done.stdout), expected)

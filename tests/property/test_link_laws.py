@@ -186,14 +186,14 @@ def test_many_components_counted_at_once(records: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 40])
-def test_where_everything_fits_everything_all_guesses_are_equal(size: int) -> None:
+def test_where_every_row_covers_every_record_all_guesses_are_equal(size: int) -> None:
     found = whole(np.ones((size, size), dtype=bool))
     assert found.counted == size
     assert_distribution(found.link, [1 / size] * size)
 
 
 def test_a_graph_with_one_perfect_matching_is_an_open_book() -> None:
-    """Tassa et al. 2012, Figure 4: every record but two fits several rows, and none of them is hidden."""
+    """Tassa et al. 2012, Figure 4: several rows cover every record but two, and none of them is hidden."""
     edges = np.eye(4, dtype=bool)
     edges[:2, 2:] = True
     assert_distribution(whole(edges).link, [1.0] * 4)
@@ -212,7 +212,7 @@ def test_rows_that_are_left_over_are_refused() -> None:
 
 
 def ring(size: int) -> Edges:
-    """Each record fits its own row and the next: there are two perfect matchings."""
+    """Its own row and the next cover each record: there are two perfect matchings."""
     return np.eye(size, dtype=bool) | np.roll(np.eye(size, dtype=bool), 1, axis=1)
 
 

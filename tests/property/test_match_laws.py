@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from shoal.base.ragged import Subsets
-from shoal.kernels import ConsistencyGraph, Intervals
+from shoal.kernels import CodeIntervals, ConsistencyGraph
 from shoal.recoding.coverage import Graph, Matches
 
 SIZES = (2, 6, 30, 100, 100_000)
@@ -33,7 +33,7 @@ def graphs(draw: st.DrawFn, most: int) -> Graph:
     rows = draw(st.sampled_from([n, n, n, max(n - 3, 0), min(n + 3, most)]))
     centre = rng.permutation(n)[np.arange(rows) % max(n, 1)] if n else np.full(rows, -1)
     width, suppressed, strange = (draw(st.sampled_from(shares)) for shares in WIDTHS)
-    attributes: list[Intervals | Subsets] = []
+    attributes: list[CodeIntervals | Subsets] = []
     for a, size in enumerate(sizes):
         spans = []
         for row in range(rows):
@@ -46,7 +46,7 @@ def graphs(draw: st.DrawFn, most: int) -> Graph:
             low, high = ([int(span[end]) for span in spans] for end in (0, -1))
             if rows:
                 high[0] -= draw(st.sampled_from([0, 0, 1]))  # perhaps an interval of nothing
-            attributes.append(Intervals(size, np.array(low, np.int32), np.array(high, np.int32)))
+            attributes.append(CodeIntervals(size, np.array(low, np.int32), np.array(high, np.int32)))
         else:
             if rows and draw(st.sampled_from([False, False, True])):
                 spans[0] = spans[0][:0]
@@ -66,7 +66,7 @@ NONE, ZERO = np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int32)
 
 
 def graph_of(
-    codes: NDArray[np.int32], cells: NDArray[np.int32], attributes: list[Intervals | Subsets]
+    codes: NDArray[np.int32], cells: NDArray[np.int32], attributes: list[CodeIntervals | Subsets]
 ) -> Graph:
     """Return the graph of records and rows."""
     record_type, first_record = twins.group_rows([tuple(row) for row in codes.tolist()])
@@ -142,7 +142,7 @@ def by_permutations(edges: list[list[bool]], rows: int) -> list[list[bool]]:
 
 @given(graphs(most=40))
 @example(Graph(NONE.reshape(0, 0), NONE, NONE.reshape(1, 0), np.zeros(3, np.int32), ()))
-@example(Graph(NONE.reshape(0, 1), NONE, ZERO.reshape(1, 1), ZERO, (Intervals(2, ZERO, ZERO),)))
+@example(Graph(NONE.reshape(0, 1), NONE, ZERO.reshape(1, 1), ZERO, (CodeIntervals(2, ZERO, ZERO),)))
 def test_the_records_of_a_box_are_stretches_of_an_order(graph: Graph) -> None:
     copies = (np.bincount(types, minlength=1)[: len(of)] for types, of in sides(graph))
     records_copies, box_copies = copies
@@ -222,7 +222,7 @@ def test_a_path_through_everything(n: int, closed: bool, seed: int) -> None:
     if closed:
         low[-1] = 0  # a suppressed row closes the ring
     codes, cells = np.arange(n, dtype=np.int32)[:, None], rng.permutation(n).astype(np.int32)[:, None]
-    found = graph_of(codes, cells, [Intervals(n, low, high)]).matches(np.minimum(cells[:, 0] + 1, n - 1))
+    found = graph_of(codes, cells, [CodeIntervals(n, low, high)]).matches(np.minimum(cells[:, 0] + 1, n - 1))
     assert found.perfect
     row_of = np.argsort(cells[:, 0])
     if closed:

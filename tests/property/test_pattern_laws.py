@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal import Patterned, Schema, anonymize, audit
 from shoal.methods.pattern_prices import Prices
-from shoal.methods.pattern_program import Program, solve
+from shoal.methods.pattern_program import PatternProgram, solve
 from shoal.methods.suppression import Patterns, heuristic, improved, lower_bound
 
 Problem = tuple[NDArray[np.int32], Patterns, int]
@@ -39,7 +39,7 @@ def cost(patterns: Patterns, pattern_of: NDArray[np.int32]) -> float:
 
 
 def solved(codes: NDArray[np.int32], patterns: Patterns, k: int) -> NDArray[np.int32]:
-    program = Program.of(codes, patterns.suppressed, patterns.costs, k)
+    program = PatternProgram.of(codes, patterns.suppressed, patterns.costs, k)
     assert program is not None
     solution = solve(program, k, 60.0)
     assert solution.pattern_of is not None
@@ -87,7 +87,7 @@ def test_heuristics_lie_between_the_optimum_and_their_guarantee(problem: Problem
 def test_prices_never_ask_for_more_than_the_optimum(problem: Problem) -> None:
     codes, patterns, k = problem
     best = cost(patterns, solved(codes, patterns, k))
-    program = Program.of(codes, patterns.suppressed, patterns.costs, k)
+    program = PatternProgram.of(codes, patterns.suppressed, patterns.costs, k)
     assert program is not None
     prices, before = Prices(program, k), lower_bound(codes, patterns, k)
     assert prices.offer.bound == pytest.approx(before)

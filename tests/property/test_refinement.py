@@ -30,7 +30,7 @@ def graphs(draw: st.DrawFn) -> tuple[list[Geometry], NDArray[np.int32], NDArray[
 
 
 def around(circle: NDArray[np.int32], degree: int) -> NDArray[np.int32]:
-    """Return rows of so many records that follow each other in a circle."""
+    """Return rows of this many records that follow each other in a circle."""
     return np.stack([np.roll(circle, -step) for step in range(degree)], axis=1)
 
 

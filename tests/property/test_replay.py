@@ -1,7 +1,7 @@
 """Rounds replayed: from who joined which row when, each choice is shown to be a true minimum.
 
 A row lists its records in the order in which they joined, so the graph is the log of all rounds. The replay
-prices all pairs of records and rows in each round, and looks for anything cheaper that was still to be had: a
+prices all pairs of records and rows in each round, and looks for anything cheaper that was still available: a
 single pair for Greedy and SortGreedy, the pairs of all together for matching. Only choices of the former two
 that were made by an exchange at a dead end are left out; there are few, and they are marked.
 """
@@ -61,12 +61,12 @@ def rounds(table: Table, growth: Growth) -> Iterator[tuple[int, NDArray[np.int64
         costs = extra_costs(geometry(table), table.codes, rows)
         costs[rows, np.arange(n)[:, None]] = np.inf
         row_of = np.argsort(growth.graph[:, turn])
-        assert np.isfinite(costs[np.arange(n), row_of]).all()  # nobody joined a row twice
+        assert np.isfinite(costs[np.arange(n), row_of]).all()  # no record joined a row twice
         yield turn, row_of, costs
 
 
 def passed_over(method: str, table: Table, growth: Growth) -> int:
-    """Return how many pairs of a record and a row were cheaper and still to be had when a pair was chosen."""
+    """Return how many pairs of a record and a row were cheaper and still available when a pair was chosen."""
     n = len(table)
     found = 0
     for turn, row_of, costs in rounds(table, growth):
@@ -77,7 +77,7 @@ def passed_over(method: str, table: Table, growth: Growth) -> int:
             when = np.argsort(order_of_choice(table, turn))
             better &= when[:, None] < when[joined]  # the row was taken only later
         else:
-            better &= costs < paid[joined] - ROUNDING  # the pair goes before the one the row was taken in
+            better &= costs < paid[joined] - ROUNDING  # the pair precedes the one the row was taken in
         forced = growth.exchanged[:, turn]
         found += int(better[~forced[row_of]][:, ~forced].sum())
     return found

@@ -94,7 +94,7 @@ def test_any_classes_give_a_regular_graph(sizes: list[int], k: int, random: Any)
     assert is_regular_and_simple(graph, k)
     number = np.empty(n, dtype=int)
     number[order] = classes
-    assert (number[graph] == number[:, None]).all()  # nobody hides in another ring
+    assert (number[graph] == number[:, None]).all()  # no record is covered by a row of another ring
 
 
 @given(st.integers(2, 6), st.integers(1, 5))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from spaces import records
 
-from shoal.kernels import RANGE, SET, Classes, Geometry, Ring, chain, cut
+from shoal.kernels import RANGE, SET, ClassMoves, Geometry, Ring, chain, cut
 
 
 def rows_of(codes: NDArray[np.int32]) -> list[twins.Row]:
@@ -66,7 +66,7 @@ def test_moves_lower_the_cost_as_claimed(drawn: Any, k: int) -> None:
         if moved == 0:
             break
     assert moved == 0
-    # Nobody can gain by a move of up to k places.
+    # No record can gain by a move of up to k places.
     for record in order:
         others = int(copies.sum() - copies[record])
         if others < k:
@@ -107,7 +107,7 @@ def test_moves_between_classes(drawn: Any, k: int, data: st.DataObject) -> None:
         members = [[rows[r] for r in np.flatnonzero(class_of == number)] for number in range(count)]
         return sum(len(m) * twins.box_cost(attributes, m) for m in members)
 
-    classes = Classes(codes, attributes, numbers, k)
+    classes = ClassMoves(codes, attributes, numbers, k)
     assert classes.cost == true_cost(numbers)
     for _ in range(100):
         before = classes.cost
@@ -178,7 +178,7 @@ def test_many_records_on_all_cores() -> None:
     rows = rows_of(codes[order])
     assert rings[0].cost == twins.ring_cost(attributes, rows, k)
     numbers = np.minimum(np.arange(n) // k, n // k - 1)
-    both = [Classes(codes[order], attributes, numbers, k) for _ in range(2)]
+    both = [ClassMoves(codes[order], attributes, numbers, k) for _ in range(2)]
     for _ in range(3):
         assert both[0].sweep() == both[1].sweep() > 0
     class_of = both[0].class_of

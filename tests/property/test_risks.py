@@ -54,7 +54,7 @@ def test_risks_are_one_in_the_size_of_a_crowd(loose: LooseRelease, threshold: fl
 def test_the_journalist_looks_among_the_population(
     loose: LooseRelease, strangers: list[tuple[int, str]]
 ) -> None:
-    """Also among people with values that nobody in the table has."""
+    """Also among people with values that no record of the table has."""
     more = pl.DataFrame(strangers, schema={"age": pl.Int64, "job": pl.String}, orient="row")
     found = risks(loose, pl.concat([loose.original, more]))
     fits = loose.fits.all(axis=2).sum(axis=0)
@@ -116,7 +116,7 @@ def test_contributions_are_counts_without_a_column(loose: LooseRelease) -> None:
         assert json.loads(json.dumps(each.as_dict()))["column"] == each.column
 
 
-def test_without_the_only_quasi_identifier_everybody_fits_everything() -> None:
+def test_without_the_only_quasi_identifier_every_row_covers_every_record() -> None:
     original = pl.DataFrame({"age": [1, 2, 3]})
     loose = LooseRelease(original, original, Schema.infer(original, quasi=["age"]), np.empty(0, np.bool_))
     (found,) = contributions_of(loose.columns, loose.table)

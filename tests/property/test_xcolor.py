@@ -48,7 +48,7 @@ def schema_of(frame: pl.DataFrame, *sensitive: str) -> Schema:
 
 
 def crowds(frame: pl.DataFrame) -> Iterator[list[int]]:
-    """Yield the pay of each class of equal rows."""
+    """Yield the pay of each class of identical rows."""
     for _, group in frame.group_by("age", "town"):
         yield group["pay"].to_list()
 
@@ -172,7 +172,7 @@ def test_impossible_options(wrong: dict[str, str]) -> None:
 
 
 def test_classes_that_look_the_same_are_one_crowd() -> None:
-    """Two classes of four each keep delta = 1, but read as one they do not: everybody is of the same age."""
+    """Two classes of four each keep delta = 1, but read as one they do not: every record has the same age."""
     frame = pl.DataFrame({"age": [30] * 8, "town": ["a"] * 8, "pay": [1, 3, 5, 7, 2, 4, 6, 8]})
     with pytest.raises(InfeasibleError, match="identical to others"):
         anonymize(frame, schema_of(frame, "pay"), Dissimilarity(k=4, epsilon=1, delta=1))

@@ -62,7 +62,7 @@ CASES = {
     "one record": Case(
         "parameter", ("k = 2", "no record can hide"), table="age\n3\n", options=("--quasi", "age"), k="2"
     ),
-    "everybody is withheld": Case(
+    "every record is withheld": Case(
         "parameter",
         ("withholding leaves no row of 40 records", "withhold a smaller share"),
         options=("--quasi", "age", "--model", "kk", "--withhold", "0.99"),

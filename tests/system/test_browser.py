@@ -1,4 +1,4 @@
-"""Pages in a browser: they open from disk, show every chart, complain about nothing and ask nobody."""
+"""Pages in a browser: they open from disk, show every chart, log no error and load nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_demo_ends_with_what_was_promised_found_and_lost(tmp_path: Path) -> None:
     shown = run(tmp_path, "demo").stdout
-    for words in ("promised", "audit found", "The promise holds", "lost", "at most", "release.csv"):
+    for words in ("guaranteed", "audit found", "The guarantee holds", "lost", "at most", "release.csv"):
         assert words in shown
     certificate = json.loads((tmp_path / "shoal-demo" / "release" / "certificate.json").read_text())
     assert certificate["model"] | {"promise": ""} == {"name": "freeform", "k": 10, "l": 2.0, "promise": ""}
@@ -61,7 +61,12 @@ def test_demo_ends_with_what_was_promised_found_and_lost(tmp_path: Path) -> None
     checked = next(line for line in shown.splitlines() if line.strip().startswith("shoal audit"))
     run(tmp_path, "demo")  # again, over the old one
     shown = run(tmp_path, *checked.split()[1:]).stdout  # the command that it suggests
-    for words in ("each record fits", "the strongest adversary", "a random pick", "The promise holds"):
+    for words in (
+        "each record is covered by",
+        "each record matches",
+        "a random guess",
+        "The guarantee holds",
+    ):
         assert words in shown
 
 
@@ -407,7 +412,7 @@ def test_dissimilarity_from_advice_to_audit(tmp_path: Path) -> None:
     assert "notes" not in made
     assert made["audit"]["proximity"][0]["vulnerability"] == 0
     audited = run(tmp_path, "audit", "table.csv", "out/release.csv", *roles, *promise).stdout
-    assert "The promise holds" in audited
+    assert "The guarantee holds" in audited
     assert "other principles" in audited
     stricter = (*promise[:-1], "1")
     refused = run(tmp_path, "audit", "table.csv", "out/release.csv", *roles, *stricter, code=1).stdout

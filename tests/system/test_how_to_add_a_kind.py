@@ -88,7 +88,7 @@ def test_the_page_runs_as_it_stands(folder: Path) -> None:
     kind, interval, verdict = run(folder, "use.py").splitlines()
     assert kind == "clock"
     assert re.fullmatch(r"\d\d:\d\d(\.\.\d\d:\d\d)?", interval)
-    assert verdict.startswith("The promise holds")
+    assert verdict.startswith("The guarantee holds")
 
 
 @pytest.mark.parametrize("what", CHECKS)

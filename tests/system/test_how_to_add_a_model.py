@@ -58,7 +58,7 @@ def run(folder: Path, *words: str, code: str = CALL) -> subprocess.CompletedProc
 def test_the_library_has_the_model(folder: Path) -> None:
     done = run(folder, code=(folder / "use.py").read_text())
     assert done.returncode == 0, done.stderr
-    assert "The promise holds" in done.stdout
+    assert "The guarantee holds" in done.stdout
     assert "no sensitive value has a share above 0.5" in done.stdout
 
 

@@ -100,7 +100,7 @@ def test_from_an_upload_to_an_audited_release(
     assert browser.run("return document.getElementById('k').max") == "200"
     visitor.make(k=5, seed="11")
     assert "holds" in visitor.text("#verdict")
-    assert "seeded" in visitor.text("#result_shown .notice")
+    assert "made with a seed" in visitor.text("#result_shown .notice")
     titles = browser.run("return [...document.querySelectorAll('.report h3')].map(each => each.textContent)")
     assert len(titles) > 6
     assert browser.run("return document.querySelectorAll('.report svg').length") > 6
@@ -200,7 +200,7 @@ def test_cancel_and_a_closed_tab_end_the_work(browser: Browser, server: Server, 
     assert len(server.workers()) == 1
     first = browser.driver.current_window_handle
     browser.driver.switch_to.new_window("tab")
-    other = Visitor(browser, server)  # somebody else at the same time
+    other = Visitor(browser, server)  # another user at the same time
     other.upload(folder / "patients.csv")
     other.use_columns()
     other.make(k=3)

@@ -1,4 +1,4 @@
-"""Releases that a checker of equal rows passes, though they hide nobody or are of another table."""
+"""Releases that a checker of identical rows passes, though they hide no record or are of another table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORIGINAL = pl.DataFrame({"age": [1, 1, 2, 2], "job": ["a", "a", "b", "b"]})
 def judged(
     original: pl.DataFrame, released: pl.DataFrame, model: Model | None = None
 ) -> tuple[Audit, Matches]:
-    """Return the audit of a release, and the matches of whoever knows every record."""
+    """Return the audit of a release, and its matches."""
     schema = Schema.infer(original, quasi=original.columns)
     table = Table.encode(original, schema)
     columns = read_release(as_frame(released), table)
@@ -29,7 +29,7 @@ def judged(
 
 
 def equal_rows(released: pl.DataFrame) -> int:
-    """Return what a checker of equal rows would call k."""
+    """Return what a checker of identical rows would call k."""
     return int(released.group_by(released.columns).len()["len"].min())  # type: ignore[arg-type]
 
 
@@ -49,7 +49,7 @@ def test_rows_that_match_nobody() -> None:
 
 
 def test_shuffled_cells() -> None:
-    """Each cell is one of the original's, and so are their counts; but nobody is 1 and b."""
+    """Each cell is one of the original's, and so are their counts; but no record is 1 and b."""
     released = ORIGINAL.with_columns(job=pl.Series(["b", "b", "a", "a"])).cast(pl.String)
     assert equal_rows(released) == 2
     found, matches = judged(ORIGINAL, released, KAnonymity(k=2))
@@ -66,7 +66,7 @@ def test_k_equal_rows_and_a_unique_one() -> None:
 
 
 def test_a_unique_row_among_equal_ones_that_all_fit() -> None:
-    """The odd one fits all rows, and all fit it: whoever counts crowds by records alone passes this."""
+    """All rows cover the odd one, and its row covers all: a checker that counts covering rows passes this."""
     original = pl.DataFrame({"age": [1, 1, 1, 9]})
     released = pl.DataFrame({"age": ["*", "*", "*", "9"]})
     found, matches = judged(original, released, Freeform(k=3))
@@ -77,7 +77,7 @@ def test_a_unique_row_among_equal_ones_that_all_fit() -> None:
 
 
 def test_a_row_too_few() -> None:
-    """Three rows for four people who all could be in them: nobody can say who was left out."""
+    """Three rows for four records that all could be in them: which one was left out is unknown."""
     original = pl.DataFrame({"age": [1, 1, 2, 2]})
     released = pl.DataFrame({"age": ["1..2"] * 3})
     assert equal_rows(released) == 3
@@ -94,15 +94,15 @@ def test_a_row_too_many() -> None:
     assert matches.unmatched_rows == 1
 
 
-def test_rows_that_cannot_all_be_somebodys() -> None:
-    """Everybody fits two rows and every row two people; yet four rows are for the two people of 2."""
+def test_rows_that_cannot_all_have_a_record() -> None:
+    """Two rows cover each record and each row covers two; yet four rows are for the two records of 2."""
     original = pl.DataFrame({"age": [1, 1, 1, 1, 2, 2]})
     released = pl.DataFrame({"age": ["1", "1", "2", "2", "2", "2"]})
     assert equal_rows(released) == 2
     found, matches = judged(original, released)
     assert found.consistency.rows_per_record == found.consistency.records_of_row.min() == 2
     assert (matches.unmatched_records, matches.unmatched_rows) == (2, 2)
-    assert "does not belong" in found.verdict
+    assert "not made from this table" in found.verdict
 
 
 @pytest.mark.parametrize("last", ["1..4", "*"])
@@ -119,7 +119,7 @@ def test_a_ring_is_not_k_equal_to_1(last: str) -> None:
 
 @pytest.mark.parametrize("kind", ["age", "job"])
 def test_a_missing_quasi_identifier_is_counted(kind: str) -> None:
-    """Whoever drops rows with gaps sees two classes of two, and certifies k = 2."""
+    """A checker that drops rows with gaps sees two classes of two, and certifies k = 2."""
     original = pl.concat([ORIGINAL, ORIGINAL.head(1).with_columns(pl.lit(None).alias(kind))])
     complete = original.drop_nulls()
     assert equal_rows(complete) == 2

@@ -20,7 +20,7 @@ def schema_of(frame: pl.DataFrame, **options: object) -> Schema:
     return Schema.infer(frame, quasi=["age"], **options)  # type: ignore[arg-type]
 
 
-def test_a_ring_has_no_classes_but_everybody_fits_two_rows() -> None:
+def test_a_ring_has_no_classes_but_two_rows_cover_each_record() -> None:
     original = ages(1, 2, 3, 4)
     released = pl.DataFrame({"age": ["1..2", "2..3", "3..4", "*"]})
     found = audit(original, released, schema_of(original))
@@ -183,13 +183,13 @@ def test_diversity_of_the_worst_class() -> None:
     assert not audit(original, original, schema, KAnonymity(k=2, entropy_l=2.1)).holds
 
 
-def test_diversity_of_the_rows_that_a_record_fits() -> None:
+def test_diversity_of_the_rows_that_cover_a_record() -> None:
     original = pl.DataFrame({"age": [1, 2, 3, 4], "ill": ["a", "b", "a", "b"]})
     schema = Schema.infer(original, quasi=["age"], sensitive=["ill"])
     released = pl.DataFrame({"age": ["1..2", "2..3", "3..4", "*"], "ill": ["a", "a", "b", "b"]})
     found = audit(original, released, schema, Freeform(k=2, l=2))
     (ill,) = found.diversity_around
-    # 1 fits a, b; 2 fits a, a, b; 3 fits a, b, b; 4 fits b, b
+    # Rows with a, b cover 1; a, a, b cover 2; a, b, b cover 3; b, b cover 4
     assert ill.distinct.tolist() == [2, 2, 2, 1]
     assert ill.highest.tolist() == pytest.approx([1 / 2, 2 / 3, 2 / 3, 1])
     assert not found.holds
@@ -264,7 +264,7 @@ def test_proximity_in_classes_and_around_records() -> None:
     assert pay.vulnerability == 0.5
     wider = original.with_columns(age=pl.Series(["1", "1..2", "1..2", "2"]))
     (around,) = audit(original, wider, schema, epsilon=10).proximity_around
-    # age 1 fits 100, 110 and 120; age 2 fits 110, 120 and 500
+    # rows with 100, 110 and 120 cover age 1; those with 110, 120 and 500 cover age 2
     assert sorted(around.risks.tolist()) == [0.5, 1.0]
     assert around.vulnerability is None
     assert audit(original, original, schema).proximity == ()
@@ -272,7 +272,7 @@ def test_proximity_in_classes_and_around_records() -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "words"),
-    [({"delta": 0.5}, "without an epsilon"), ({"epsilon": -1}, "no distance"), ({"epsilon": 1}, "numeric")],
+    [({"delta": 0.5}, "need an epsilon"), ({"epsilon": -1}, "no distance"), ({"epsilon": 1}, "numeric")],
 )
 def test_proximity_refuses_what_means_nothing(parameters: dict[str, float], words: str) -> None:
     original = pl.DataFrame({"age": [1, 1], "ill": ["a", "b"], "pay": [1, 2]})

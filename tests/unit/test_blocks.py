@@ -54,10 +54,10 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check(frame: pl.DataFrame, folder: Path, model: Any, schema: Schema = SCHEMA) -> pl.DataFrame:
-    """Check that a release has everybody once, and keeps its promise as a whole; return it."""
+    """Check that a release has every record once, and keeps its guarantee as a whole; return it."""
     release = shoal.read_table(next(folder.glob("release.*")))
     assert "name" not in release.columns
-    # The column that is carried along tells that nobody is lost or doubled.
+    # The column that is carried along tells that no record is lost or doubled.
     assert sorted(release["row"].cast(pl.Int64)) == sorted(frame["row"])
     found = shoal.audit(frame, release, schema.completed(frame.columns), model)
     assert found.holds, found.verdict
@@ -94,7 +94,7 @@ def test_a_table_in_several_files_becomes_one_release(
     assert certificate["rows"] == certificate["audit"]["records"] == 600
     assert release.loss["gcp"] == certificate["loss"]["gcp"] > 0
     assert f"0 of {release.certificate['engine']['blocks']} blocks" in stages
-    assert "What this release is worth" in (tmp_path / "out" / "report.html").read_text()
+    assert "Release report" in (tmp_path / "out" / "report.html").read_text()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["in", "out"]
 
 
@@ -145,7 +145,7 @@ def test_what_another_call_left_is_removed_only_when_asked_for(tmp_path: Path) -
     work = tmp_path / "work"
     work.mkdir()
     (work / "letter.txt").write_text("dear diary")
-    with pytest.raises(InputError, match="something else"):
+    with pytest.raises(InputError, match="not Shoal's"):
         anonymize_file(
             tmp_path / "in.parquet", SCHEMA, Freeform(k=2), tmp_path / "out", work=work, fresh=True
         )

@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal import Freeform, InputError, KAnonymity, Schema, anonymize
-from shoal.engines.runs import Run, compare_runs, options_for
+from shoal.engines.runs import PlannedRun, compare_runs, options_for
 from shoal.report.comparison import comparison_page
 from shoal.samples import hospital
 
@@ -19,10 +19,10 @@ SCHEMA = Schema.infer(FRAME, quasi=["age", "sex"], sensitive=["diagnosis"], drop
 
 def test_runs_that_fail_are_outcomes_like_others() -> None:
     runs = [
-        Run(KAnonymity(k=3), "mondrian"),
-        Run(KAnonymity(k=3), "no-such-method"),
-        Run(KAnonymity(k=3, p=100), "mondrian"),
-        Run(KAnonymity(k=3), "mondrian", {"relaxed": True}),
+        PlannedRun(KAnonymity(k=3), "mondrian"),
+        PlannedRun(KAnonymity(k=3), "no-such-method"),
+        PlannedRun(KAnonymity(k=3, p=100), "mondrian"),
+        PlannedRun(KAnonymity(k=3), "mondrian", {"relaxed": True}),
     ]
     told: list[tuple[str, float]] = []
     good, unknown, infeasible, relaxed = compare_runs(
@@ -43,18 +43,18 @@ def test_runs_that_fail_are_outcomes_like_others() -> None:
 def test_files_of_the_user_are_not_taken_for_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "polars.py").write_text("raise SystemExit(1)")
     monkeypatch.chdir(tmp_path)
-    (outcome,) = compare_runs(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")])
+    (outcome,) = compare_runs(FRAME, SCHEMA, [PlannedRun(KAnonymity(k=3), "mondrian")])
     assert outcome.certificate is not None, outcome.message
 
 
 def test_a_run_that_takes_too_long_is_ended() -> None:
-    (outcome,) = compare_runs(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")], limit=0.01)
+    (outcome,) = compare_runs(FRAME, SCHEMA, [PlannedRun(KAnonymity(k=3), "mondrian")], limit=0.01)
     assert (outcome.reason, outcome.certificate) == ("too-slow", None)
 
 
 def test_a_run_that_dies_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.engines.runs._WORKER", "import os; os.abort()")
-    (outcome,) = compare_runs(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")])
+    (outcome,) = compare_runs(FRAME, SCHEMA, [PlannedRun(KAnonymity(k=3), "mondrian")])
     assert outcome.reason == "bug"
     assert outcome.message == "the process died: signal 6"
 
@@ -64,7 +64,7 @@ def test_progress_may_end_all_runs() -> None:
         raise KeyboardInterrupt(stage, share)
 
     with pytest.raises(KeyboardInterrupt):
-        compare_runs(FRAME, SCHEMA, [Run(KAnonymity(k=3), "mondrian")] * 20, jobs=1, progress=stop)
+        compare_runs(FRAME, SCHEMA, [PlannedRun(KAnonymity(k=3), "mondrian")] * 20, jobs=1, progress=stop)
 
 
 def test_methods_get_only_options_that_they_know() -> None:

@@ -1,4 +1,4 @@
-"""Who may talk to the page: nobody without the token, from another site, or with too much at once."""
+"""Which requests reach the page: none without the token, from another site, or with too much at once."""
 
 from __future__ import annotations
 

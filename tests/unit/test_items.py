@@ -95,8 +95,8 @@ def test_no_items_at_all_are_a_column_like_any_other() -> None:
     [
         ([["a"], ["b", None]], ["row 2", "without a name"]),
         ([["a", ""], ["b"]], ["row 1", "without a name"]),
-        ([1, 2], ["Int64", "no items"]),
-        ([[["a"]], [["b"]]], ["no items"]),
+        ([1, 2], ["Int64", "not items"]),
+        ([[["a"]], [["b"]]], ["not items"]),
     ],
 )
 def test_what_is_no_set_of_items_is_refused(cells: list[Any], words: list[str]) -> None:

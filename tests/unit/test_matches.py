@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal import Schema, kernels
 from shoal.auditing.reading import read_release
 from shoal.base.ragged import Subsets
-from shoal.kernels import RANGE, SET, Geometry, Intervals
+from shoal.kernels import RANGE, SET, CodeIntervals, Geometry
 from shoal.kinds.hierarchy import Hierarchy
 from shoal.kinds.ranges import Ranges
 from shoal.recoding.coverage import Graph, Matches
@@ -31,14 +31,14 @@ def line(records: list[int], rows: list[tuple[int, int]], size: int = 20) -> Gra
     low, high = np.array(rows, np.int32).reshape(-1, 2).T.copy()
     cells, codes = np.arange(len(rows), dtype=np.int32)[:, None], np.array(records, np.int32)[:, None]
     (record_type, first), row_type = kernels.group_rows(codes), np.arange(len(rows), dtype=np.int32)
-    return Graph(codes[first], record_type, cells, row_type, (Intervals(size, low, high),))
+    return Graph(codes[first], record_type, cells, row_type, (CodeIntervals(size, low, high),))
 
 
 # --- Tassa, Mazza and Gionis 2012 ---------------------------------------------------------------------------
 
 
 def test_the_example_of_concealment() -> None:
-    """Table 1: everybody has two matches in (c), where no two of the first three rows are equal."""
+    """Table 1: every record has two matches in (c), where no two of the first three rows are equal."""
     original = pl.DataFrame(
         {"age": [30, 21, 21, 55, 47], "zip": ["10055", "10055", "10023", "10165", "10224"]}
     )
@@ -62,7 +62,7 @@ def test_the_example_of_concealment() -> None:
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_rows_around_everything_hide_nobody(k: int) -> None:
-    """Section 5.1, Figure 3: each record fits k rows, but all but the last k are released as they are."""
+    """Section 5.1, Figure 3: k rows cover each record, but all but the last k are released as they are."""
     n = 4 * k
     graph = line(list(range(n)), [(i, i) for i in range(n - k)] + [(0, n - 1)] * k)
     assert (graph.degrees()[0] >= k).all()
@@ -71,7 +71,7 @@ def test_rows_around_everything_hide_nobody(k: int) -> None:
 
 @pytest.mark.parametrize("k", [3, 4, 7])
 def test_concealment_without_k_records_in_each_row(k: int) -> None:
-    """Appendix A, the third region: a row of k - 1 records, and yet everybody has k matches."""
+    """Appendix A, the third region: a row of k - 1 records, and yet every record has k matches."""
     found = line(list(range(k + 1)), [(0, k - 2)] + [(0, k)] * k).matches()
     assert found.components == 1
     assert found.matches_of_record.tolist() == [k + 1] * (k - 1) + [k] * 2
@@ -142,7 +142,7 @@ def test_all_rows_suppressed_and_all_records_equal() -> None:
 
 
 def test_a_record_was_left_out() -> None:
-    """Nobody knows which of the first three; the last two have rows of their own."""
+    """It could be any of the first three; the last two have rows of their own."""
     found = line([1, 2, 3, 8, 9], [(1, 3), (1, 3), (8, 8), (9, 9)]).matches()
     assert (found.unmatched_records, found.unmatched_rows) == (1, 0)
     assert found.matches_of_record.tolist() == [2, 2, 2, 1, 1]
@@ -197,14 +197,14 @@ def neighbourhoods(n: int, k: int, suppressed: float) -> Graph:
     ]
     order = kernels.BoxTree(codes, geometries, 1).order
     members = order[(np.arange(n)[:, None] + np.arange(k)) % n]
-    attributes: list[Intervals | Subsets] = []
+    attributes: list[CodeIntervals | Subsets] = []
     cells = np.repeat(np.arange(n, dtype=np.int32)[:, None], len(sizes), axis=1)
     cells[rng.random(n) < suppressed] = n  # the last value of each attribute is everything
     for a, size in enumerate(sizes):
         inside = codes[:, a][members]
         if a < 3:
             low, high = np.append(inside.min(axis=1), 0), np.append(inside.max(axis=1), size - 1)
-            attributes.append(Intervals(size, low.astype(np.int32), high.astype(np.int32)))
+            attributes.append(CodeIntervals(size, low.astype(np.int32), high.astype(np.int32)))
         else:
             pairs = np.unique(np.arange(n).repeat(k) * size + inside.ravel())
             sets = np.append(np.bincount(pairs // size, minlength=n), size)
@@ -223,7 +223,7 @@ def covers(graph: Graph, rows: NDArray[np.int64], record: NDArray[np.int32]) -> 
     for attribute, code, value in zip(
         graph.attributes, record, graph.boxes[graph.row_type[rows]].T, strict=True
     ):
-        if isinstance(attribute, Intervals):
+        if isinstance(attribute, CodeIntervals):
             inside &= (attribute.low[value] <= code) & (code <= attribute.high[value])
         else:
             owner = np.repeat(np.arange(len(attribute.starts) - 1), np.diff(attribute.starts))

@@ -150,7 +150,7 @@ def test_what_heuristics_do_not_find_is_found_all_the_same(effort: str) -> None:
 
 
 def test_rows_that_are_left_over_are_joined_by_others() -> None:
-    """Two rows alone would be blank, but known: whoever knows everybody knows whose they are."""
+    """Two fully suppressed rows alone are known: an attacker who knows every record knows whose they are."""
     model = Patterned(k=3, patterns=[{"suppress": []}, {"suppress": ["age"]}, {"suppress": ["zip"]}])
     release = anonymize(FRAME, SCHEMA, model, effort="fast")
     blank = next(kind for kind in release.audit.suppressions if len(kind.suppressed) == 3)
@@ -175,7 +175,7 @@ def test_two_blank_rows_are_not_three() -> None:
         (["30"] * 3 + ["41"] * 3 + ["*"] * 2, {"never": ["age"]}, "2 rows suppress 'age', 'zip'"),
         (["30"] * 3 + ["41"] * 3 + ["30..56"] * 2, {}, None),  # all that there is says nothing
         (["30"] * 3 + ["41"] * 3 + ["*"] * 2, {"up_to": 1}, "2 rows suppress 'age', 'zip', which no pattern"),
-        (["31"] * 3 + ["41"] * 3 + ["*"] * 2, {}, "3 released rows are consistent with no original record"),
+        (["31"] * 3 + ["41"] * 3 + ["*"] * 2, {}, "3 released rows cover no original record"),
     ],
 )
 def test_what_the_audit_finds(age: list[str], parameters: dict[str, Any], finding: str | None) -> None:

@@ -17,7 +17,7 @@ from shoal.table import Table
 
 
 def posterior_of(original: Any, released: Any, schema: Schema, k: int) -> Posterior:
-    """Return what the adversary believes who has both tables."""
+    """Return what an attacker believes who has both tables."""
     table = Table.encode(original, schema)
     release = ReleasedTable(released, table)
     return posterior(release.graph, release.matches, labels_of(table, release.sensitive), k=k)

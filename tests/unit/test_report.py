@@ -99,7 +99,7 @@ def test_the_page_needs_no_other_file_or_host(release: Release) -> None:
 
 def test_charts_are_altair_charts_by_name_or_together(release: Release) -> None:
     title = " ".join(release.plot("crowds").to_dict()["title"])
-    assert title == "Everybody hides among at least " + _least(release)
+    assert title == "Each record is hidden among at least " + _least(release)
     assert len(release.plot().to_dict()["concat"]) == len(release.report.charts)
     with pytest.raises(InputError, match="did you mean 'crowds'"):
         release.plot("crowd")
@@ -151,7 +151,7 @@ def test_no_value_of_a_single_record_is_in_any_of_the_texts(model: Any, tmp_path
 
 
 def baskets(rows: int = 120) -> pl.DataFrame:
-    """Return baskets in which items are ever rarer, one thing that nobody else buys, and a label each."""
+    """Return baskets in which items are ever rarer, one item that is in a single basket, and labels."""
     draw = np.random.default_rng(4)
     shares = np.linspace(0.8, 0.02, 30)
     bought = [[f"item{i}" for i in np.flatnonzero(draw.random(30) < shares)] for _ in range(rows)]

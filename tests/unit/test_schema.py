@@ -200,7 +200,7 @@ def test_an_unknown_column_is_refused_with_a_suggestion(
 
 
 def test_one_name_in_place_of_a_list_is_refused(patients: pl.DataFrame) -> None:
-    with pytest.raises(InputError, match="a list of names is wanted, not the text 'age'"):
+    with pytest.raises(InputError, match="expected a list of names, not the text 'age'"):
         Schema.infer(patients, quasi="age")
 
 

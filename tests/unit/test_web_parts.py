@@ -101,7 +101,7 @@ def test_levels_are_read_from_small_text_files_only(tmp_path: Path) -> None:
     packed = levels.with_name("0.gz")
     packed.write_bytes(b"")
     for given, words in (
-        (None, "Choose a file"),
+        (None, "Choose the hierarchy file"),
         ([{"name": "x.gz", "datapath": str(packed)}], "must be"),
     ):
         _, problems = described(NAMES, fields(hierarchy_1="file", levels_1=given).__getitem__, tmp_path)

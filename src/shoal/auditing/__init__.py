@@ -1,4 +1,4 @@
-"""The adversary: what someone who knows everybody's quasi-identifiers learns from a release."""
+"""The attacker: what can be learned from a release by knowing the quasi-identifiers of every record."""
 
 from shoal.auditing.auditor import audit, audit_table
 from shoal.auditing.outcome import Audit

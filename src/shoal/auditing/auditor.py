@@ -1,4 +1,4 @@
-"""The auditor: finds levels from original and release alone, and holds them against a promise."""
+"""The auditor: measures a release from it and its original alone, and checks it against a guarantee."""
 
 from __future__ import annotations
 
@@ -7,31 +7,30 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 
 from shoal.auditing.carried import carried_along
 from shoal.auditing.contribution import contributions_of
 from shoal.auditing.outcome import Audit
-from shoal.auditing.posterior import labels_of, posterior
+from shoal.auditing.posterior import Posterior, labels_of, posterior
 from shoal.auditing.proximity import proximity_of_classes, proximity_of_records
-from shoal.auditing.reading import ReleasedColumn
 from shoal.auditing.released import ReleasedTable
 from shoal.auditing.risks import consistency_with_population, risks_of
-from shoal.auditing.rules import rule_for
-from shoal.auditing.suppression import suppressions_of
+from shoal.auditing.rules import few_persons, rule_for
 from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
 from shoal.measures.distances import has_distance
-from shoal.models import Dissimilarity, Model
-from shoal.schema import Role, Schema, as_frame
+from shoal.models import Dissimilarity, Model, Patterned
+from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
 WORST_COMBINATIONS = 5
 
 
 def audit(
-    original: Any,
-    released: Any,
+    original: IntoDataFrame,
+    released: IntoDataFrame,
     schema: Schema,
     model: Model | None = None,
     *,
@@ -43,79 +42,53 @@ def audit(
     distance: str | Callable[[Any, Any], float] | None = None,
     population: Any = None,
 ) -> Audit:
-    """Audit a release of any tool.
+    """Audit a release of any tool; `Audit.holds` says whether the guarantee of the model holds.
 
     Parameters
     ----------
     original, released
-        The two tables, as any frames that narwhals supports. Released cells may be written as Shoal writes
-        them, as ARX does, or be typed.
+        The two tables, as any frames that narwhals supports. Released cells may be written as Shoal or ARX
+        writes them, or be typed.
     schema
         What the columns of the original are.
     model
-        The promise to hold the release against.
+        The guarantee to check; None reports without judging.
     key
-        The secret of a release, if it is at hand: for each released row, the position (from 0) of its record
-        in the original. Each row must then cover its own record, too.
+        The position (from 0) in the original of the record of each released row, if known: each row must
+        then cover its own record, too.
     may_leave_out
-        Whether the release may have fewer rows than the original has records, beyond what the promise says.
+        Whether the release may have fewer rows than records beyond what the model allows.
     posterior
-        How many seconds to sample how likely best guesses are; None leaves that out.
-    epsilon
-        Sensitive values at most so far apart, in their column's own unit, are nearly the same: tells how much
-        of each crowd carries nearly the same. None leaves that out.
-    delta
-        At most a share of 1 - delta of a crowd should be nearly the same; needs `epsilon`.
-    distance
-        How far apart sensitive values are, see `Dissimilarity`: all sensitive columns are then one composite
-        value. By default each has the distance that suits it. Needs `epsilon`.
+        Seconds to estimate how likely the attacker's best guesses are; None leaves that out.
+    epsilon, delta, distance
+        Measure how much of each crowd has sensitive values within `epsilon` of each other; at most a share of
+        1 - `delta` should. `distance` (see `Dissimilarity`) takes all sensitive columns as one value.
     population
-        A table of everybody who could be in the original, with its quasi-identifiers: tells how often an
-        attacker is right who does not know who is in it.
-
-    Returns
-    -------
-    Audit
-        What was found; `Audit.holds` says whether the promise does.
+        Table of everyone who could be in the original, for an attacker who does not know who is.
 
     Raises
     ------
     InputError
-        If the tables do not fit the schema, a released cell cannot be read, or a parameter is impossible.
+        If a table does not match the schema, a released cell is unreadable, or a parameter is impossible.
 
     Examples
     --------
-    >>> from shoal.samples import hospital
-    >>> patients = hospital(100)
-    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
-    >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
-    >>> shoal.audit(patients, release.table, schema, shoal.KAnonymity(k=5)).holds
-    True
+    >>> patients = shoal.samples.hospital(100).select("age", "sex")
+    >>> shoal.audit(patients, patients, shoal.Schema.infer(patients, quasi=["age", "sex"])).k
+    1
     """
-    if (delta is not None or distance is not None) and epsilon is None:
-        raise InputError("delta and distance say nothing without an epsilon", reason=Reason.PARAMETER)
     table = Table.encode(original, schema, times=True)
     records = None if key is None else _records(key, table, len(as_frame(released)))
     release = ReleasedTable(released, table, records)
-    found = _audited(
-        release,
-        model,
-        may_leave_out=may_leave_out,
-        thorough=True,
-        posterior_seconds=posterior,
-    )
-    if epsilon is not None:
-        found = _with_proximity(found, release, epsilon, delta, distance)
-    if population is not None:
-        everybody = consistency_with_population(released, population, schema)
-        risks = risks_of(found.classes, found.consistency, population=everybody)
-        found = replace(found, risks=risks)
-    return found
+    near = _proximity(release, epsilon, delta, distance)
+    found = _audited(release, model, may_leave_out=may_leave_out, thorough=True, posterior_seconds=posterior)
+    found = replace(found, **near)
+    return found if population is None else _with_population(found, release, population)
 
 
 def audit_table(
     table: Table,
-    released: Any,
+    released: IntoDataFrame,
     model: Model | None = None,
     key: NDArray[np.int64] | None = None,
     *,
@@ -130,9 +103,9 @@ def audit_table(
     table, released, model, may_leave_out, posterior_seconds
         As for `audit`.
     key
-        For each released row, the record of the table it was made from, where the auditor may know.
+        For each released row, the record of the table it was made from, if the auditor may know.
     thorough
-        Whether to look at what no promise is about, too: contributions, uniqueness and diversity.
+        Whether to measure also what no guarantee is about: contributions, uniqueness, other principles.
     """
     return _audited(
         ReleasedTable(released, table, key),
@@ -152,12 +125,13 @@ def _audited(
     posterior_seconds: float | None = None,
 ) -> Audit:
     """Return what `audit_table` finds out about a release."""
-    rule = None if model is None else rule_for(model)
-    needs = frozenset() if rule is None else rule.needs
-    table = release.table
-    around = (thorough or rule is None or "around" in needs) and release.consistency.rows_of_record.any()
+    findings = tuple(_findings(release, model, may_leave_out))
+    carried = carried_along(release.frame, release.table, release.columns)
+    near = release.proximity(model) if isinstance(model, Dissimilarity) else None
+    # With classes alone, the values around each record are of interest only if values are guaranteed.
+    around = thorough or model is None or model.crowd_kind == "rows" or model.needs_sensitive
     found = Audit(
-        len(table),
+        len(release.table),
         len(release),
         release.classes,
         release.consistency,
@@ -165,49 +139,69 @@ def _audited(
         risks_of(release.classes, release.consistency),
         release.diversity,
         model,
+        findings=findings,
         diversity_around=release.diversity_around if around else (),
         diversity_consistent=release.diversity_consistent if around else (),
         diversity_overall=release.diversity_overall,
-        suppressions=suppressions_of(release.columns, table) if "suppressions" in needs else (),
+        proximity=() if near is None else (near,),
+        suppressions=release.suppressions if isinstance(model, Patterned) else (),
+        carried=carried,
+        warnings=tuple(each.warning for each in carried),
+        persons=release.persons,
     )
-    close = None
-    if isinstance(model, Dissimilarity):
-        close = model.epsilon
-        if "proximity" in needs and release.sensitive:
-            what = release.composite(table.schema.sensitive, model.distance)
-            near = proximity_of_classes(release.classes, *what, epsilon=close, delta=model.delta)
-            found = replace(found, proximity=(near,))
     if thorough:
-        names = [attribute.column.name for attribute in table.attributes]
-        found = replace(
-            found,
-            principles=release.principles(close) if found.k > 1 else (),
-            contributions=contributions_of(release.columns, table) if len(names) > 1 else (),
-            uniqueness=uniqueness(table.codes, names, most=WORST_COMBINATIONS),
-        )
+        found = replace(found, **_details(release, model))
     if posterior_seconds is not None and release.matches.unmatched_rows == 0:
-        promised = None if model is None else model.crowd
-        labels = labels_of(table, release.sensitive)
-        links = posterior(release.graph, release.matches, labels, k=promised, seconds=posterior_seconds)
-        found = replace(found, posterior=links)
-    findings = (
-        *_leaks(release),
-        *_strangers(release.columns, found, may_leave_out or (model is not None and model.may_leave_out)),
-        *(() if rule is None else rule.check(model, found, table.schema)),
-    )
-    carried = carried_along(release.frame, table, release.columns)
-    warnings = tuple(each.warning for each in carried)
-    return replace(found, findings=findings, carried=carried, warnings=warnings)
+        found = replace(found, posterior=_posterior(release, model, posterior_seconds))
+    return found
 
 
-def _with_proximity(
-    found: Audit,
+def _findings(release: ReleasedTable, model: Model | None, may_leave_out: bool) -> Iterator[str]:
+    """Yield everything that is wrong with a release."""
+    check = None if model is None else rule_for(model)
+    yield from _leaks(release)
+    yield from _strangers(release, may_leave_out or (model is not None and model.may_leave_out))
+    if model is not None and check is not None:
+        yield from check(model, release)
+        yield from few_persons(model, release.persons)
+
+
+def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
+    """Return what no guarantee is about: other principles, contributions, and unique combinations."""
+    table = release.table
+    names = [attribute.column.name for attribute in table.attributes]
+    close = model.epsilon if isinstance(model, Dissimilarity) else None
+    return {
+        "principles": release.principles(close) if release.classes.smallest > 1 else (),
+        "contributions": contributions_of(release.columns, table) if len(names) > 1 else (),
+        "uniqueness": uniqueness(table.codes, names, most=WORST_COMBINATIONS),
+    }
+
+
+def _posterior(release: ReleasedTable, model: Model | None, seconds: float) -> Posterior:
+    """Return how likely the best guesses of an attacker who knows every record are."""
+    promised = None if model is None else model.crowd
+    labels = labels_of(release.table, release.sensitive)
+    return posterior(release.graph, release.matches, labels, k=promised, seconds=seconds)
+
+
+def _with_population(found: Audit, release: ReleasedTable, population: Any) -> Audit:
+    """Return an audit with the risk from an attacker who knows the population."""
+    covered = consistency_with_population(release.frame, population, release.table.schema)
+    return replace(found, risks=risks_of(found.classes, found.consistency, population=covered))
+
+
+def _proximity(
     release: ReleasedTable,
-    epsilon: float,
+    epsilon: float | None,
     delta: float | None,
     distance: str | Callable[[Any, Any], float] | None,
-) -> Audit:
-    """Add the proximity risk of the sensitive columns that have a distance, or of all as one by this one."""
+) -> dict[str, Any]:
+    """Return how close sensitive values are, for each column with a distance, or for all by the given one."""
+    if epsilon is None:
+        if delta is not None or distance is not None:
+            raise InputError("delta and distance need an epsilon", reason=Reason.PARAMETER)
+        return {}
     columns = release.table.schema.sensitive
     if distance is not None:
         measured = [release.composite(columns, distance)]
@@ -219,15 +213,15 @@ def _with_proximity(
         ]
     if not measured:
         raise InputError(
-            "epsilon needs a sensitive column of the release that is numeric, a date, ordered or has a "
-            "hierarchy, or a distance",
+            "epsilon needs a distance, or a sensitive column in the release that is numeric, a date, ordered "
+            "or has a hierarchy",
             reason=Reason.NO_SENSITIVE,
         )
-    in_classes, around = [], []
-    for what in measured:
-        in_classes.append(proximity_of_classes(release.classes, *what, epsilon=epsilon, delta=delta))
-        around.append(proximity_of_records(release.graph, *what, epsilon=epsilon, delta=delta))
-    return replace(found, proximity=tuple(in_classes), proximity_around=tuple(around))
+    limits: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
+    return {
+        "proximity": tuple(proximity_of_classes(release.classes, *what, **limits) for what in measured),
+        "proximity_around": tuple(proximity_of_records(release.graph, *what, **limits) for what in measured),
+    }
 
 
 def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) -> NDArray[np.int64]:
@@ -252,39 +246,40 @@ def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) ->
 
 
 def _leaks(release: ReleasedTable) -> Iterator[str]:
-    """Yield what stands in the release and must not, whatever was promised."""
-    identifiers = release.table.schema.having(Role.IDENTIFIER)
-    names = [column.name for column in identifiers if column.name in release.frame.columns]
+    """Yield what must not be in a release, whatever was promised."""
+    hidden = [column for column in release.table.schema if not column.role.released]
+    names = [column.name for column in hidden if column.name in release.frame.columns]
     if names:
         yield f"the release still has the identifying columns {listing(names)}"
 
 
-def _strangers(columns: tuple[ReleasedColumn, ...], audit: Audit, may_leave_out: bool) -> Iterator[str]:
-    """Yield why the release cannot be one of this table."""
-    orphans = audit.consistency.rows_without_record
+def _strangers(release: ReleasedTable, may_leave_out: bool) -> Iterator[str]:
+    """Yield why the release cannot have been made from this table."""
+    consistency, rows, records = release.consistency, len(release), len(release.table)
+    orphans = consistency.rows_without_record
     if orphans:
-        cells = [f"{column.name} = {column.strangers[0]!r}" for column in columns if column.strangers]
-        hint = f" (no original value fits {', '.join(cells[:3])}; is a hierarchy missing?)" if cells else ""
-        yield f"{orphans} released rows are consistent with no original record{hint}"
-    missing = audit.records - audit.rows
+        cells = [f"{each.name} = {each.strangers[0]!r}" for each in release.columns if each.strangers]
+        hint = f" (no original value is in {', '.join(cells[:3])}; is a hierarchy missing?)" if cells else ""
+        yield f"{orphans:,} released rows cover no original record{hint}"
+    missing = records - rows
     if missing < 0:
-        yield f"the release has {audit.rows} rows, the original only {audit.records} records"
+        yield f"the release has {rows:,} rows, the original only {records:,} records"
     if missing > 0 and not may_leave_out:
         yield (
-            f"the release has {audit.rows} rows, the original {audit.records} records; if {missing} were "
-            "left out on purpose, allow it (may_leave_out)"
+            f"the release has {rows:,} rows, the original {records:,} records; if {missing:,} were left out "
+            "on purpose, allow it (may_leave_out)"
         )
-    unmatched = audit.consistency.records_without_row
-    if unmatched > max(missing, 0):
+    uncovered = consistency.records_without_row
+    if uncovered > max(missing, 0):
         yield (
-            f"{unmatched} original records are consistent with no released row, although only "
-            f"{max(missing, 0)} were left out"
+            f"{uncovered:,} original records are covered by no released row, although only "
+            f"{max(missing, 0):,} were left out"
         )
-    homeless = audit.matches.unmatched_rows
+    homeless = release.matches.unmatched_rows
     if homeless > max(orphans, -missing):
         yield (
-            f"{homeless} released rows cannot all have a record of their own: the release does not belong to "
-            "this table"
+            f"{homeless:,} released rows are left without a record of their own in every assignment of "
+            "records to rows: the release was not made from this table"
         )
-    if audit.consistency.strayed:
-        yield f"{audit.consistency.strayed} released rows do not cover the record they were made from"
+    if consistency.strayed:
+        yield f"{consistency.strayed:,} released rows do not cover the record they were made from"

@@ -1,4 +1,4 @@
-"""What the columns that are carried along could tell: unique values, copies, and what follows from them."""
+"""Columns beside the quasi-identifiers that could identify records: unique values, copies, dependencies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from shoal.kinds import moments
 from shoal.kinds.domain import Attribute
 from shoal.kinds.encoding import factorize, to_polars
 from shoal.kinds.normalization import normalized
-from shoal.schema import Role
 from shoal.table import Table
 
 NEARLY_UNIQUE = 0.5
@@ -49,7 +48,7 @@ class Carried:
     column
         Its name.
     own_values
-        The share of the rows that have a value that no other row has, if that is too large; else None.
+        The share of the rows that have a value that no other row has, if that is too large; otherwise None.
     repeats
         The identifiers and quasi-identifiers of the original whose values it repeats.
     gives_away
@@ -63,7 +62,7 @@ class Carried:
 
     @property
     def warning(self) -> str:
-        """What it could tell, in plain words and without any value."""
+        """What it could reveal, in plain words and without any value."""
         reasons = []
         if self.repeats:
             reasons.append(f"it repeats the {' and the '.join(self.repeats)}")
@@ -109,7 +108,7 @@ def carried_along(
         for attribute in table.attributes
         for name in attribute.column.kind.released_columns(attribute.column.name)
     }
-    identifiers = {column.name for column in table.schema.having(Role.IDENTIFIER)}
+    identifiers = {column.name for column in table.schema if not column.role.released}
     sensitive = {column.name for column in table.schema.sensitive}
     hidden = [
         (attribute, column)
@@ -195,7 +194,7 @@ class _Original:
         return self._coded[name]
 
     def _others(self, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[tuple[str, str]]:
-        """Yield the name of each column that must not be told, and what to call it."""
+        """Yield the name of each column that must stay hidden, and what to call it."""
         for name in self._identifiers:
             yield name, f"identifier {name!r}"
         for attribute, _ in hidden:
@@ -233,7 +232,7 @@ class _Original:
                 yield words
 
     def found_in(self, cells: pl.Series, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[str]:
-        """Yield what a column repeats that only the release has, so that nobody knows whose its values are.
+        """Yield what a column repeats that only the release has, so that its values have no known records.
 
         All values of a column must be there, each as often. A quasi-identifier must be covered, too.
         """

@@ -1,4 +1,4 @@
-"""Classes of equal rows in a release, and how varied the sensitive values in each are."""
+"""Classes of identical rows in a release, and how varied the sensitive values in each are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bin_of(shares: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The rows of a release that look the same in all quasi-identifiers, as they are written.
+    """Rows of a release with identical quasi-identifiers, as they are written.
 
     Parameters
     ----------
@@ -46,6 +46,11 @@ class Classes:
         """The number of classes."""
         return len(self.sizes) if self.often is None else int(self.often.sum())
 
+    @property
+    def smallest(self) -> int:
+        """The size of the smallest class."""
+        return int(self.sizes.min())
+
     @classmethod
     def merge(cls, parts: Sequence[Classes]) -> Classes:
         """Return the classes of several releases together, counted by size."""
@@ -55,7 +60,7 @@ class Classes:
         """Return the figures as plain data."""
         return {
             "count": self.count,
-            "smallest": int(self.sizes.min()),
+            "smallest": self.smallest,
             "mean": float(np.average(self.sizes, weights=self.often)),
             "largest": int(self.sizes.max()),
         }
@@ -76,7 +81,7 @@ class Diversity:
     entropy
         The entropy of the values in each crowd, in nats.
     people
-        How many people are in each crowd.
+        Number of records in each crowd.
     """
 
     column: str
@@ -87,7 +92,7 @@ class Diversity:
 
     @classmethod
     def merge(cls, parts: Sequence[Diversity]) -> Diversity:
-        """Return the worst crowd in each of `BINS`, with all people there, of several releases together."""
+        """Return the worst crowd in each of `BINS`, with all records there, of several releases together."""
         highest = np.concatenate([part.highest for part in parts])
         bins = bin_of(highest)
         order = np.argsort(bins, kind="stable")
@@ -106,7 +111,7 @@ class Diversity:
         )
 
     def people_by_share(self) -> NDArray[np.int64]:
-        """Return how many people are in a crowd whose most frequent value has such a share, by `BINS`."""
+        """Return how many records have a crowd whose most frequent value has such a share, by `BINS`."""
         return np.bincount(bin_of(self.highest), self.people, len(BINS) - 1).astype(np.int64)
 
     @property

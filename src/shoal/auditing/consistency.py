@@ -1,4 +1,4 @@
-"""Consistency: which released rows could be a given person's, and whose could a given row be?"""
+"""Coverage of a release: how many rows cover each record, and how many records each row covers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from shoal.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Consistency:
-    """How many rows and records are consistent with each other.
+    """How many rows cover each record, and how many records each row covers.
 
     Parameters
     ----------
     rows_of_record
-        For each original record, the number of released rows that could be its own.
+        For each original record, the number of released rows that cover it.
     records_of_row
-        For each released row, the number of original records it could belong to.
+        For each released row, the number of original records it covers.
     strayed
-        How many released rows do not cover the record they were made from; None if nobody said which that is.
+        How many released rows do not cover the record they were made from; None without a key.
     records_often, rows_often
         How many records and rows have each of these numbers, if they are counted by number.
     """
@@ -41,7 +41,7 @@ class Consistency:
 
     @classmethod
     def merge(cls, parts: Sequence[Consistency]) -> Consistency:
-        """Return what is consistent within each of several releases, counted by number."""
+        """Return the coverage within each of several releases, counted by number."""
         rows, records_often = merged((part.rows_of_record, part.records_often) for part in parts)
         records, rows_often = merged((part.records_of_row, part.rows_often) for part in parts)
         strayed = [part.strayed for part in parts if part.strayed is not None]
@@ -49,17 +49,17 @@ class Consistency:
 
     @property
     def records_without_row(self) -> int:
-        """How many records are consistent with no released row."""
+        """Number of records that no released row covers."""
         return total(self.rows_of_record == 0, self.records_often)
 
     @property
     def rows_without_record(self) -> int:
-        """How many released rows are consistent with no record."""
+        """Number of released rows that cover no record."""
         return total(self.records_of_row == 0, self.rows_often)
 
     @property
     def rows_per_record(self) -> int:
-        """The least number of rows that any record is consistent with, among those that are with some."""
+        """The least number of rows that cover a record, among those that some row covers."""
         some = self.rows_of_record[self.rows_of_record > 0]
         return int(some.min()) if len(some) else 0
 
@@ -75,7 +75,7 @@ class Consistency:
 
 
 def graph_of(columns: Sequence[ReleasedColumn], table: Table) -> Graph:
-    """Return the graph of original records and released rows that are consistent with each other.
+    """Return the graph of original records and the released rows that cover them.
 
     Parameters
     ----------
@@ -118,17 +118,17 @@ def consistency_of(
 
 
 def diversity_around(column: Sensitive, graph: Graph, matches: Matches | None = None) -> Diversity:
-    """Return how varied a sensitive column is among the released rows around each record.
+    """Return how varied a sensitive column is among the released rows that cover each record.
 
-    Takes about as much work as `consistency_of`, however many values there are. Records without any row,
-    which were left out, are passed over.
+    Takes about as much work as `consistency_of`, however many values there are. Records that no row
+    covers, which were left out, are passed over.
 
     Parameters
     ----------
     column
         The column of the release.
     graph
-        Which rows each record is consistent with.
+        Which rows cover which records.
     matches
         The matches of this graph, if only those count.
     """

@@ -1,4 +1,4 @@
-"""Contribution: what each quasi-identifier adds to what an adversary can tell."""
+"""Contribution: what each quasi-identifier adds to what an attacker can tell."""
 
 from __future__ import annotations
 
@@ -17,23 +17,22 @@ from shoal.table import Table
 
 @dataclass(frozen=True)
 class Contribution:
-    """How well a release hides everybody from somebody who does not know one quasi-identifier.
+    """How well a release hides records from an attacker who does not know one quasi-identifier.
 
-    Somebody who knows all quasi-identifiers finds no more rows and records that fit; the more there are
-    without this one, the more of the risk is due to it.
+    In the other quasi-identifiers, at least as many rows cover a record as in all. The more there are, the
+    more of the risk is due to this one.
 
     Parameters
     ----------
     column
         The quasi-identifier that is not known.
     rows_per_record
-        The least number of rows that any record is consistent with in the others, among those that are with
-        some.
+        The least number of rows that cover a record in the others, among records that some row covers.
     records_per_row
-        The least number of records that any row is consistent with in the others.
+        The least number of records that a row covers in the others.
     mean_risk
-        The mean over records, those without a row aside, of the chance to pick their row among those that are
-        consistent in the others: the marketer's risk.
+        The mean over covered records of the chance to pick their row among those that cover them in the
+        others: the marketer's risk.
     """
 
     column: str

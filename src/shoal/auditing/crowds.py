@@ -1,4 +1,4 @@
-"""Crowds: what is carried by the released rows that look the same, or that could be the same person's."""
+"""Crowds: the sensitive values of identical rows, or of the rows that cover a record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shoal.auditing.classes import Classes
 from shoal.recoding.coverage import Graph
 
 PAIRS = 1 << 22
-"""So many pairs, of a record and a row or of two values, are listed at a time."""
+"""Maximum number of pairs, of a record and a row or of two values, that are listed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Histograms:
 
 
 def crowds_of_classes(classes: Classes, values: NDArray[np.integer[Any]]) -> Histograms:
-    """Return what each class of equal rows carries.
+    """Return the values in each class of identical rows.
 
     Parameters
     ----------
@@ -76,15 +76,15 @@ def crowds_of_classes(classes: Classes, values: NDArray[np.integer[Any]]) -> His
 def crowds_of_records(
     graph: Graph, values: NDArray[np.integer[Any]]
 ) -> Iterator[tuple[NDArray[np.int64], Histograms]]:
-    """Yield what the crowds of some records carry, until all had their turn.
+    """Yield the values in the crowds of some records, until all had their turn.
 
-    The crowd of a record is the rows that are consistent with it. Records with the same crowd share it, equal
-    or not. Memory does not grow with the number of consistent pairs, time does.
+    The crowd of a record is the rows that cover it. Records with the same crowd share it, equal or not.
+    Memory does not grow with the number of pairs of a record and a covering row, time does.
 
     Parameters
     ----------
     graph
-        Which rows could be whose.
+        Which rows cover which records.
     values
         The value that each row carries.
 
@@ -113,7 +113,7 @@ def _different(graph: Graph, sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64
     Parameters
     ----------
     graph
-        Which rows could be whose.
+        Which rows cover which records.
     sizes
         How large the crowd of each type is.
     """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ CHAINS = 8
 FIRST_WALKS = 16
 MOST_WALKS = 2**30
 MOST_EDGES = 2**22
-"""So many edges between types may chains see, altogether; each takes up to 50 bytes for each chain."""
+"""The maximum number of edges between types that chains may see; each takes up to 50 bytes per chain."""
 LEAST_DRAWS = 100
 """Chains that are worth fewer independent draws of a matching than this have not mixed."""
 MOST_SPREAD = 1.2
@@ -27,15 +29,19 @@ MOST_POWER = 1000
 """Ways are counted in floating-point numbers, which end at 2 to the power of 1024."""
 
 
+_Found = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Types of records, what each is linked with, and how many records that is expected for, by both halves."""
+
+
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Which rows could be whose, and how likely that is, by types of records and of rows.
+    """How likely each row is each record's own, by types of records and of rows.
 
     Parameters
     ----------
     record, target
         The pairs: the type of the record, and what it is linked with. Targets are the types of rows, and then
-        the components: one in which every row fits every record is a target as a whole.
+        the components: one in which every row covers every record is a target as a whole.
     expected
         How many records of the type have a row of the target, on average over all perfect matchings; twice
         for each pair, as two halves of all chains saw it. Both are the same where it was counted.
@@ -74,9 +80,9 @@ def links_of(
     most_states: int,
     randomness: Randomness,
 ) -> Links:
-    """Return how likely each row is each record's, by types.
+    """Return how likely each row is each record's own, by types.
 
-    Components do not depend on each other. In one where every row fits every record, all links are equally
+    Components do not depend on each other. In one where every row covers every record, all links are equally
     likely. In a small one the perfect matchings are counted. In any other, chains of closed walks through the
     matchings (see native/attacks/matching_chains.hpp) run until they are worth `draws` independent draws, or
     until time is up; each round makes up to twice as many walks as the one before, and only the last one
@@ -87,57 +93,51 @@ def links_of(
     Parameters
     ----------
     graph, matches
-        The consistency graph and its matches. Records may be left over, and every matching of the others is
-        as likely; rows may not.
+        The coverage graph and its matches. Records may be left over, and every matching of the others is as
+        likely; rows may not.
     seconds
         How long chains may take.
     draws
         How many independent draws of a matching the chains of a component should be worth.
     most_states
-        In components with at most so many states (2^n for n different records) matchings are counted.
+        In components with at most this many states (2^n for n different records) matchings are counted.
     randomness
         Where the walks come from.
     """
     if matches.unmatched_rows:
         raise InputError(
-            f"{matches.unmatched_rows} released rows have no record of their own: the release cannot be of "
-            "this table, and nobody can say whose its rows are",
+            f"{matches.unmatched_rows} released rows have no record of their own: the release was not made "
+            "from this table, and there are no probabilities",
             reason=Reason.PARAMETER,
         )
-    records_of = np.bincount(graph.record_type)
-    rows_of = np.append(np.bincount(graph.row_type), matches.rows_of_component)
     complete = _complete(matches)
-    of_type = np.empty(len(records_of), dtype=np.int64)
-    of_type[graph.record_type] = matches.component_of_record
-    whole = np.flatnonzero(complete[of_type])
     part = _with_spare(graph.within(matches, ~complete), matches)
     small = _small(part, len(complete), most_states)
-    counted = _counted(part, np.flatnonzero(small))
     sampling = _Sampling(part, np.flatnonzero(~complete & ~small), randomness)
     sampling.run(seconds, draws)
     found = (
-        (whole, len(graph.boxes) + of_type[whole], np.repeat(records_of[whole, None], 2, axis=1)),
-        (part.records[counted[0]], part.boxes[counted[1]], np.column_stack((counted[2], counted[2]))),
-        (
-            part.records[sampling.seen.record],
-            part.boxes[sampling.seen.box],
-            sampling.seen.shares.reshape(-1, 2, CHAINS // 2).mean(axis=2),
-        ),
+        _equal_links(graph, matches, complete),
+        _counted(part, np.flatnonzero(small)),
+        sampling.links(),
     )
+    return _joined(graph, matches, found, sampling)
+
+
+def _joined(graph: Graph, matches: Matches, found: Sequence[_Found], sampling: _Sampling) -> Links:
+    """Return the links of all components together, and how good the sampled ones are."""
     record, target, expected = (np.concatenate(each) for each in zip(*found, strict=True))
     real = target >= 0  # not among those that are left over
-    quality = sampling.quality()
+    records_of = np.bincount(graph.record_type)
+    quality, places = sampling.quality(), sampling.part.records
     sampled, refused = np.zeros((2, len(records_of)), dtype=np.bool_)
     error = np.zeros(len(records_of))
-    sampled[part.records] = quality.sampled
-    refused[part.records] = quality.refused
-    error[part.records] = quality.error
+    sampled[places], refused[places], error[places] = quality.sampled, quality.refused, quality.error
     return Links(
         record[real],
         target[real],
         expected[real],
         records_of,
-        rows_of,
+        np.append(np.bincount(graph.row_type), matches.rows_of_component),
         sampled,
         refused,
         error,
@@ -147,8 +147,17 @@ def links_of(
     )
 
 
+def _equal_links(graph: Graph, matches: Matches, complete: NDArray[np.bool_]) -> _Found:
+    """Return the links in components where every row covers every record: each with the whole component."""
+    records_of = np.bincount(graph.record_type)
+    of_type = np.empty(len(records_of), dtype=np.int64)
+    of_type[graph.record_type] = matches.component_of_record
+    whole = np.flatnonzero(complete[of_type])
+    return whole, len(graph.boxes) + of_type[whole], np.repeat(records_of[whole, None], 2, axis=1)
+
+
 def _complete(matches: Matches) -> NDArray[np.bool_]:
-    """Return in which components every row fits every record, and nobody is left over."""
+    """Return in which components every row covers every record, and no record is left over."""
     records, rows = matches.records_of_component, matches.rows_of_component
     fewest = np.full(matches.components, np.iinfo(np.int64).max)
     np.minimum.at(fewest, matches.component_of_record, matches.matches_of_record)
@@ -207,10 +216,10 @@ def _parts(part: Within, components: NDArray[np.int64]) -> kernels.Parts:
     return kernels.Parts(starts.astype(np.int64), boxes.astype(np.int32))
 
 
-def _counted(
-    part: Within, components: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    return kernels.exact_links(part.neighbourhoods, _parts(part, components))
+def _counted(part: Within, components: NDArray[np.int64]) -> _Found:
+    """Return the links in small components, from all their matchings."""
+    record, box, expected = kernels.exact_links(part.neighbourhoods, _parts(part, components))
+    return part.records[record], part.boxes[box], np.column_stack((expected, expected))
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +246,7 @@ class _Sampling:
     """Chains of some components, and what they saw."""
 
     def __init__(self, part: Within, components: NDArray[np.int64], randomness: Randomness) -> None:
-        self._part = part
+        self.part = part
         self._components = components
         self._walks = np.zeros(len(components), dtype=np.int64)
         self.seen = _Seen(np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, CHAINS)))
@@ -262,12 +271,17 @@ class _Sampling:
                 break
             walks = int(min(2 * walks, affordable, MOST_WALKS))
 
+    def links(self) -> _Found:
+        """Return the links that chains saw, as two halves of the chains say."""
+        halves = self.seen.shares.reshape(-1, 2, CHAINS // 2).mean(axis=2)
+        return self.part.records[self.seen.record], self.part.boxes[self.seen.box], halves
+
     def _affordable(self) -> NDArray[np.int32]:
         """Return the components that there is memory for, smaller ones first."""
-        around = self._part.neighbourhoods
+        around = self.part.neighbourhoods
         lengths = np.concatenate(([0], np.cumsum(around.ends - around.begins, dtype=np.int64)))
         edges = np.bincount(
-            np.searchsorted(self._components, self._part.component_of_box),
+            np.searchsorted(self._components, self.part.component_of_box),
             np.diff(lengths[around.starts]),
             len(self._components) + 1,
         )[: len(self._components)]
@@ -279,7 +293,7 @@ class _Sampling:
         self.steps += steps
         in_time = active[complete]
         self._walks[in_time] = walks
-        kept = ~np.isin(self._part.component_of_box[self.seen.box], self._components[in_time])
+        kept = ~np.isin(self.part.component_of_box[self.seen.box], self._components[in_time])
         self.seen = _Seen(
             np.concatenate((self.seen.record[kept], record)),
             np.concatenate((self.seen.box[kept], box)),
@@ -289,7 +303,7 @@ class _Sampling:
 
     def _likeliest(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return each record that was seen, and for each chain the probability of its likeliest row."""
-        around = self._part.neighbourhoods
+        around = self.part.neighbourhoods
         copies = around.record_copies[self.seen.record] * around.box_copies[self.seen.box]
         chance = self.seen.shares / copies[:, None]
         order = np.lexsort((chance.mean(axis=1), self.seen.record))
@@ -306,9 +320,9 @@ class _Sampling:
     def _draws(self) -> NDArray[np.float64]:
         """Return how many independent draws the chains of each component are worth, all records together."""
         record, of_draw, of_chains = self._variances()
-        place = np.searchsorted(self._components, self._part.component_of_record[record])
+        place = np.searchsorted(self._components, self.part.component_of_record[record])
         # Where nothing ever moved, chains agree, and say nothing.
-        copies = self._part.neighbourhoods.record_copies[record] * (of_chains > 0)
+        copies = self.part.neighbourhoods.record_copies[record] * (of_chains > 0)
         one, between = (
             np.bincount(place, copies * variance, minlength=len(self._components))
             for variance in (of_draw, of_chains)
@@ -321,8 +335,8 @@ class _Sampling:
         """Return what the chains are worth."""
         draws = self._draws()
         mixed = draws >= LEAST_DRAWS
-        asked = np.isin(self._part.component_of_record, self._components)
-        place = np.searchsorted(self._components, self._part.component_of_record)
+        asked = np.isin(self.part.component_of_record, self._components)
+        place = np.searchsorted(self._components, self.part.component_of_record)
         trusted = asked & np.append(mixed, False)[place]
         record, of_draw, of_chains = self._variances()
         agreed = np.ones(len(trusted), dtype=np.bool_)

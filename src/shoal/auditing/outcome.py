@@ -1,4 +1,4 @@
-"""What an audit found, as one frozen object: levels, risks, what breaks the promise, a verdict."""
+"""What an audit found, as one frozen object: levels, risks, what breaks the guarantee, a verdict."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from shoal.auditing.carried import Carried, worded
 from shoal.auditing.classes import Classes, Diversity
 from shoal.auditing.consistency import Consistency
 from shoal.auditing.contribution import Contribution
+from shoal.auditing.persons import Persons
 from shoal.auditing.posterior import Posterior
 from shoal.auditing.principles import Principles
 from shoal.auditing.proximity import Proximity
@@ -32,52 +33,54 @@ class Audit:
     Parameters
     ----------
     records
-        How many records the original has, less those its schema leaves out.
+        Number of records of the original, without those its schema leaves out.
     rows
-        How many rows were released.
+        Number of released rows.
     classes
-        The classes of equal rows.
+        The classes of identical rows.
     consistency
-        Which rows could be whose, seen one at a time.
+        How many rows cover each record, and how many records each row covers.
     matches
-        Which rows could be whose to somebody who knows everybody, so that all must have a row.
+        How many of these can be a record's own when every record needs a row.
     risks
         How often attackers who pick a row at random are right.
     diversity
         How varied each sensitive column is in the classes.
     promise
-        The promise the release was held against, if any.
+        The guarantee that was checked, if any.
     findings
-        What breaks it, in plain words; nothing if it holds.
+        What breaks it, in plain words; empty if it holds.
     diversity_around
-        How varied each sensitive column is among the matches of each record; empty if nobody asked.
+        How varied each sensitive column is among the matches of each record; empty if not requested.
     diversity_consistent
-        The same among all rows that each record is consistent with.
+        The same among all rows that cover each record.
     diversity_overall
         How varied each sensitive column is in the release as a whole.
     contributions
-        What each quasi-identifier adds to the risk; empty if nobody asked.
+        What each quasi-identifier adds to the risk; empty if not requested.
     uniqueness
-        Which combinations of quasi-identifiers single out most people in the original, worst first; empty if
-        nobody asked.
+        The combinations of quasi-identifiers that single out most records of the original, worst first;
+        empty if not requested.
     posterior
-        How likely best guesses are; None if nobody asked.
+        How likely the attacker's best guesses are; None if not requested.
     proximity
-        How much of a class carries nearly the same sensitive value, for each sensitive column that has a
-        distance; empty if nobody asked.
+        How much of a class has nearly the same sensitive value, for each sensitive column that has a
+        distance; empty if not requested.
     proximity_around
-        The same among the rows that each record is consistent with.
+        The same among the rows that cover each record.
     suppressions
-        Which cells rows suppress, and how many rows do; found if patterns of them were promised.
+        Which cells rows suppress, and how many rows do; for guarantees about patterns of them.
     principles
-        What other principles of the literature say of each sensitive column; empty if nobody asked, or if
-        some class has a single row.
+        How far other principles of the literature are kept for each sensitive column; empty if not requested,
+        or if some class has a single row.
     carried
         Columns beside the quasi-identifiers that could identify records.
     warnings
         The same in plain words: no part of the guarantee is broken, but its reader should know.
+    persons
+        How well persons are hidden; None if no column says whose record each is.
     not_checked
-        What could not be looked at because the release was made block by block; None if it was not.
+        What was not checked because the release was made block by block; None if it was not.
 
     Examples
     --------
@@ -110,15 +113,16 @@ class Audit:
     principles: tuple[Principles, ...] = ()
     carried: tuple[Carried, ...] = ()
     warnings: tuple[str, ...] = ()
+    persons: Persons | None = None
     not_checked: tuple[str, ...] | None = None
 
     @classmethod
     def merge(cls, audits: Sequence[Audit]) -> Audit:
         """Return what was found in several releases that are published together, such as those of blocks.
 
-        Levels are those of the worst release. In the whole they are no worse: rows of other releases that a
-        person fits add to the crowd. What cannot be merged is absent, and nothing is kept of single records:
-        numbers are counted. The merged audit of one release is small enough to be passed on.
+        Levels are those of the worst release. In the whole they are no worse: rows of other releases that
+        cover a record add to its crowd. What cannot be merged is absent, and nothing is kept of single
+        records: numbers are counted. The merged audit of one release is small enough to be passed on.
         """
         first = audits[0]
         classes = Classes.merge([each.classes for each in audits])
@@ -137,6 +141,7 @@ class Audit:
             promise=first.promise,
             findings=tuple(sorted({finding for each in audits for finding in each.findings})),
             suppressions=Suppression.merge([each.suppressions for each in audits]),
+            persons=Persons.merge([each.persons for each in audits]),
             carried=first.carried if len(audits) == 1 else (),
             warnings=first.warnings if len(audits) == 1 else (),
             **parts,
@@ -144,12 +149,12 @@ class Audit:
 
     @property
     def k(self) -> int:
-        """The size of the smallest class of equal rows."""
-        return int(self.classes.sizes.min())
+        """The size of the smallest class of identical rows."""
+        return self.classes.smallest
 
     @property
     def concealment(self) -> int:
-        """Among how many rows the strongest adversary has to guess, for the person hidden least."""
+        """The least number of matches of a record: what is left to an attacker who knows every record."""
         return self.matches.concealment
 
     @property
@@ -161,16 +166,18 @@ class Audit:
     def verdict(self) -> str:
         """The outcome in words."""
         if self.findings:
-            return "The release does not hold: " + "; ".join(self.findings) + "."
+            failed = "The release fails the audit" if self.promise is None else "The guarantee does not hold"
+            return f"{failed}: {'; '.join(self.findings)}."
         if self.promise is None:
-            crowd = f"at least {self.concealment} released rows"
             but = f", but {worded(self.warnings)}" if self.warnings else ""
-            return f"Each person hides among {crowd}{but}; no promise was asked for."
+            return f"Each record matches at least {_rows(self.concealment)}{but}; no guarantee was checked."
         promise = self.promise.sentence()
+        if self.persons is not None:
+            promise += f"; k = {self.promise.crowd} counts persons, of whom there are {self.persons.count:,}"
         if not self.warnings:
-            return f"The promise holds: {promise}."
+            return f"The guarantee holds: {promise}."
         said = worded(self.warnings)
-        return f"The guarantee holds for the quasi-identifiers, but {said}. Promised: {promise}."
+        return f"The guarantee holds for the quasi-identifiers, but {said}. Guaranteed: {promise}."
 
     @property
     def status(self) -> Status:
@@ -178,23 +185,25 @@ class Audit:
         return "broken" if self.findings else "caution" if self.warnings else "holds"
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return the levels that were found: names, and what there is to say about them."""
-        consistent = self.consistency
+        """Return the levels that were found, as pairs of a name and its value in words."""
+        covering, covered = self.consistency.rows_per_record, int(self.consistency.records_of_row.min())
         facts = [
-            ("rows", f"{self.rows} released of {self.records} records"),
-            ("classes of equal rows", f"{self.classes.count}; size of the smallest: {self.k}"),
-            ("each record fits", f"at least {consistent.rows_per_record} of the released rows"),
-            ("each row fits", f"at least {int(consistent.records_of_row.min())} of the records"),
+            ("rows", f"{self.rows:,} released, {self.records:,} records in the original"),
+            ("classes of identical rows", f"{self.classes.count:,}; the smallest has {_rows(self.k)}"),
+            ("each record is covered by", f"at least {_rows(covering)}"),
+            ("each row covers", f"at least {covered:,} record{'s' * (covered != 1)}"),
             (
-                "the strongest adversary",
-                f"is left with at least {self.concealment} of the rows for each record",
+                "each record matches",
+                f"at least {_rows(self.concealment)}, even if the attacker knows every record",
             ),
-            ("a random pick is right", f"{self.risks.marketer:.1%} of the time on average"),
+            ("a random guess is right", f"{self.risks.marketer:.1%} of the time on average"),
         ]
-        if consistent.strayed is not None:
-            facts.append(("rows beside their record", f"{consistent.strayed}"))
+        if self.persons is not None:
+            facts += self.persons.facts()
+        if self.consistency.strayed is not None:
+            facts.append(("rows that miss their own record", f"{self.consistency.strayed:,}"))
         crowds = [("in each class", d) for d in self.diversity if self.k > 1]
-        crowds += [("around records", d) for d in self.diversity_around]
+        crowds += [("among matches", d) for d in self.diversity_around]
         levels = "p = {0.p}, l = {0.l:.3g}, entropy l = {0.entropy_l:.3g}"
         facts += [(f"{d.column} {where}", levels.format(d)) for where, d in crowds]
         if isinstance(self.promise, Dissimilarity):
@@ -266,8 +275,13 @@ class Audit:
             "suppressions": [each.as_dict() for each in self.suppressions],
             "principles": [each.as_dict() for each in self.principles],
             "carried": [each.as_dict() for each in self.carried],
+            **({} if self.persons is None else {"persons": self.persons.as_dict()}),
             **({} if self.not_checked is None else {"not_checked": list(self.not_checked)}),
         }
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
 
 
 _MERGED: dict[str, Any] = {

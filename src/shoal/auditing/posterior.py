@@ -1,4 +1,4 @@
-"""How likely the best guess is, for an adversary who knows every record and weighs every perfect matching."""
+"""How likely the best guess is, to an attacker who knows every record and weighs every perfect matching."""
 
 from __future__ import annotations
 
@@ -85,16 +85,16 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Disclosure:
-    """How well the adversary guesses one sensitive column.
+    """How well the attacker guesses one sensitive column.
 
     Parameters
     ----------
     column
         Its name.
     right
-        The probability that the adversary gives to each record's right value.
+        The probability that the attacker gives to each record's right value.
     likeliest
-        The probability of the value that the adversary holds for the likeliest, right or wrong.
+        The probability of the value that the attacker considers likeliest, right or wrong.
     """
 
     column: str
@@ -112,7 +112,7 @@ class Disclosure:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What an adversary believes who takes every perfect matching of records and rows for equally likely.
+    """What an attacker believes to whom every perfect matching of records and rows is equally likely.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ class Posterior:
     disclosures
         The same for sensitive columns.
     above
-        How many records have a likeliest row whose probability surely is above the promised one; None if
-        nothing was promised.
+        Number of records with a row whose probability is surely above the promised one; None if nothing was
+        promised.
     error
         The standard error of a sampled link, as the root of the mean square; 0 if none was sampled.
     draws, spread
@@ -191,16 +191,16 @@ def posterior(
     most_states: int = 2**20,
     randomness: Randomness | None = None,
 ) -> Posterior:
-    """Return how likely the adversary's best guesses are (Tassa et al. 2012, Section 5.2).
+    """Return how likely the attacker's best guesses are (Tassa et al. 2012, Section 5.2).
 
-    The adversary knows the quasi-identifiers of all records, sees the release, and holds every perfect
-    matching of records and consistent rows for equally likely. To count them is hard in general, but not in
-    small components, and where it is, they can often be sampled.
+    The attacker knows the quasi-identifiers of all records, sees the release, and considers every perfect
+    matching of records and covering rows equally likely. Matchings are counted in small components, and
+    sampled in the others.
 
     Parameters
     ----------
     graph, matches
-        The consistency graph of original and release, and its matches.
+        The coverage graph of original and release, and its matches.
     labels
         Sensitive columns.
     k
@@ -211,7 +211,7 @@ def posterior(
         How many independent draws of a matching chains should be worth: the standard error of a probability p
         is about the root of p (1 - p) / draws.
     most_states
-        In components with at most so many states (2^n for n different records) matchings are counted.
+        In components with at most this many states (2^n for n different records) matchings are counted.
     randomness
         Where chains get their choices from.
 
@@ -228,26 +228,32 @@ def posterior(
         If some row can have no record of its own.
     """
     begin = time.monotonic()
-    links = links_of(
-        graph,
-        matches,
-        seconds=seconds,
-        draws=draws,
-        most_states=most_states,
-        randomness=randomness or Randomness(),
-    )
+    limits: dict[str, Any] = {"seconds": seconds, "draws": draws, "most_states": most_states}
+    links = links_of(graph, matches, **limits, randomness=randomness or Randomness())
+    disclosures = tuple(_disclosure(graph, matches, links, each) for each in labels)
+    return _summary(links, disclosures, None if k is None else 1.0 / k, begin)
+
+
+def _summary(
+    links: Links, disclosures: tuple[Disclosure, ...], promised: float | None, begin: float
+) -> Posterior:
+    """Return the distribution of links over records, and how it was found since `begin`."""
     chance = links.expected / (links.records_of[links.record] * links.rows_of[links.target])[:, None]
     link = _best(links.record, chance, len(links.records_of))
     trusted = ~links.refused
     weight = links.records_of
-    count = {name: int(weight[which].sum()) for name, which in _groups(links).items()}
+    above = None
+    if promised is not None:
+        above = int(weight[trusted & (link - CERTAIN * links.error > promised + 1e-9)].sum())
     return Posterior(
         records=int(weight.sum()),
-        **count,
-        promised=None if k is None else 1.0 / k,
+        counted=int(weight[trusted & ~links.sampled].sum()),
+        sampled=int(weight[links.sampled].sum()),
+        refused=int(weight[links.refused].sum()),
+        promised=promised,
         link=Distribution.of(np.repeat(link[trusted], weight[trusted])),
-        disclosures=tuple(_disclosure(graph, matches, links, each) for each in labels),
-        above=None if k is None else int(weight[trusted & _surely_above(link, links.error, 1.0 / k)].sum()),
+        disclosures=disclosures,
+        above=above,
         error=_root_mean_square(links),
         draws=None if np.isnan(links.draws) else links.draws,
         spread=None if np.isnan(links.spread) else links.spread,
@@ -284,20 +290,6 @@ def labels_of(table: Table, released: Mapping[str, Sensitive]) -> tuple[Labels, 
         )
         found.append(Labels(column.name, of_record, of_row))
     return tuple(found)
-
-
-def _groups(links: Links) -> dict[str, NDArray[np.bool_]]:
-    return {
-        "counted": ~links.sampled & ~links.refused,
-        "sampled": links.sampled,
-        "refused": links.refused,
-    }
-
-
-def _surely_above(
-    chance: NDArray[np.float64], error: NDArray[np.float64], promised: float
-) -> NDArray[np.bool_]:
-    return chance - CERTAIN * error > promised + 1e-9
 
 
 def _root_mean_square(links: Links) -> float:

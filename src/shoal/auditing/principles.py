@@ -1,4 +1,4 @@
-"""What other principles would say of a release: figures for readers who know them from the literature."""
+"""Other principles of the literature: how far the classes of a release keep them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Principles:
     alpha
         The largest share of one value: (alpha, k)-anonymity (Wong et al. 2006).
     epsilon
-        What counts as close; None if nobody asked.
+        What counts as close; None if not requested.
     m
         At most 1/m of a class lies within epsilon of one of its values, that value included: (epsilon,
         m)-anonymity (Li, Tao and Xiao 2008); None without an epsilon.
@@ -45,7 +45,7 @@ class Principles:
         The least variance: variance control (LeFevre et al. 2006); None if there are no numbers.
     closeness
         The largest distance of the values of a class from those of the whole release: t-closeness (Li, Li and
-        Venkatasubramanian 2007), by ranks for numbers, by heights in a hierarchy, else by equality.
+        Venkatasubramanian 2007), by ranks for numbers, by heights in a hierarchy, otherwise by equality.
     """
 
     column: str
@@ -93,7 +93,7 @@ def principles_of(
     distance
         The distance that suits the column.
     epsilon
-        What counts as close, if anything does.
+        What counts as close, if requested.
 
     Returns
     -------

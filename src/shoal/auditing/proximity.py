@@ -1,4 +1,4 @@
-"""Proximity: how much of a crowd carries a sensitive value close to one and the same."""
+"""Proximity: how much of a crowd has nearly the same sensitive value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shoal.recoding.coverage import Graph
 
 @dataclass(frozen=True, eq=False)
 class Proximity:
-    """How far crowds give away roughly what their members have (the paper on XColor, Definition 6).
+    """How far crowds reveal roughly what value their records have (the paper on XColor, Definition 6).
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def proximity_of_classes(
     epsilon: float,
     delta: float | None = None,
 ) -> Proximity:
-    """Return the proximity risk of the classes of equal rows, one crowd each.
+    """Return the proximity risk of the classes of identical rows, one crowd each.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def proximity_of_classes(
     Returns
     -------
     Proximity
-        O(n log n) for a `LinearDistance`; else in proportion to the pairs of different values in a class.
+        O(n log n) for a `LinearDistance`; otherwise grows with the pairs of different values in a class.
 
     Raises
     ------
@@ -136,14 +136,14 @@ def proximity_of_records(
     epsilon: float,
     delta: float | None = None,
 ) -> Proximity:
-    """Return the proximity risk of the crowds of all records: the rows that each is consistent with.
+    """Return the proximity risk of the crowds of all records: the rows that cover each.
 
-    It needs no classes. Records that are consistent with no row have no crowd and are left out.
+    It needs no classes. Records that no row covers have no crowd and are left out.
 
     Parameters
     ----------
     graph
-        Which rows could be whose.
+        Which rows cover which records.
     column, values, distance, epsilon, delta
         As for `proximity_of_classes`.
 

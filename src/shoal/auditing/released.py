@@ -1,4 +1,4 @@
-"""A release beside its original, read once: whatever the auditor asks of it is computed once, when asked."""
+"""A release beside its original, read once: each fact about it is computed when it is first asked for."""
 
 from __future__ import annotations
 
@@ -12,19 +12,23 @@ from numpy.typing import NDArray
 
 from shoal.auditing.classes import Classes, Diversity, classes_of, diversity_of
 from shoal.auditing.consistency import Consistency, consistency_of, diversity_around, graph_of
+from shoal.auditing.persons import Persons, persons_of
 from shoal.auditing.principles import Principles, principles_of
+from shoal.auditing.proximity import Proximity, proximity_of_classes
 from shoal.auditing.reading import ReleasedColumn, read_release
+from shoal.auditing.suppression import Suppression, suppressions_of
 from shoal.errors import InputError
 from shoal.kinds.domain import Sensitive
 from shoal.kinds.encoding import sensitive as encode_sensitive
 from shoal.measures.distances import Distance, Equality, LinearDistance, distance_of, distance_over
+from shoal.models import Dissimilarity
 from shoal.recoding.coverage import Graph, Matches
 from shoal.schema import Column, as_frame
 from shoal.table import Table
 
 
 class ReleasedTable:
-    """A release as an outsider reads it, and the original it is held against.
+    """A release as an outsider reads it, beside the original: all that audit rules may look at.
 
     Parameters
     ----------
@@ -33,11 +37,12 @@ class ReleasedTable:
     table
         The original.
     key
-        For each released row, the record of the table it was made from, where the auditor may know.
+        For each released row, the record of the table it was made from, if the auditor may know.
     """
 
     def __init__(self, released: Any, table: Table, key: NDArray[np.int64] | None = None) -> None:
         self.frame, self.table, self.key = as_frame(released), table, key
+        self._proximity: dict[Dissimilarity, Proximity] = {}
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -58,7 +63,7 @@ class ReleasedTable:
 
     @cached_property
     def classes(self) -> Classes:
-        """The classes of equal rows."""
+        """The classes of identical rows."""
         return classes_of(self.columns)
 
     @cached_property
@@ -68,13 +73,20 @@ class ReleasedTable:
 
     @cached_property
     def consistency(self) -> Consistency:
-        """How many rows and records are consistent with each other."""
+        """How many rows cover each record, and how many records each row covers."""
         return consistency_of(self.columns, self.table, self.key, self.graph)
 
     @cached_property
     def matches(self) -> Matches:
-        """Which rows could be whose to an attacker who knows every record."""
+        """Which of the covering rows can be a record's own when every record needs a row."""
         return self.graph.matches(self.key)
+
+    @cached_property
+    def persons(self) -> Persons | None:
+        """How well persons are hidden; None if no column says whose record each is."""
+        if self.table.schema.person is None:
+            return None
+        return persons_of(self.columns, self.table, self.graph, self.matches, self.key)
 
     @cached_property
     def diversity(self) -> tuple[Diversity, ...]:
@@ -89,7 +101,9 @@ class ReleasedTable:
 
     @cached_property
     def diversity_consistent(self) -> tuple[Diversity, ...]:
-        """How varied each sensitive column is among the rows that each record is consistent with."""
+        """How varied each sensitive column is among the rows that cover each record; empty if none does."""
+        if not self.consistency.rows_of_record.any():
+            return ()
         return tuple(diversity_around(shown, self.graph) for shown in self.sensitive.values())
 
     @cached_property
@@ -98,6 +112,19 @@ class ReleasedTable:
         if not (self.matches.matches_of_record < self.consistency.rows_of_record).any():
             return self.diversity_consistent
         return tuple(diversity_around(shown, self.graph, self.matches) for shown in self.sensitive.values())
+
+    @cached_property
+    def suppressions(self) -> tuple[Suppression, ...]:
+        """Which cells rows suppress, those of most rows first."""
+        return suppressions_of(self.columns, self.table)
+
+    def proximity(self, model: Dissimilarity) -> Proximity | None:
+        """Return how close sensitive values are in the classes, as a model measures it; None without any."""
+        if self.sensitive and model not in self._proximity:
+            what = self.composite(self.table.schema.sensitive, model.distance)
+            limits: dict[str, Any] = {"epsilon": model.epsilon, "delta": model.delta}
+            self._proximity[model] = proximity_of_classes(self.classes, *what, **limits)
+        return self._proximity.get(model)
 
     def composite(
         self, columns: Sequence[Column], distance: str | Callable[[Any, Any], float] | None
@@ -108,7 +135,7 @@ class ReleasedTable:
         return " and ".join(column.name for column in there), *distance_over(shown, there, distance)
 
     def principles(self, epsilon: float | None) -> tuple[Principles, ...]:
-        """Return what other principles say of the sensitive columns, by the distance that suits each."""
+        """Return how far the classes keep other principles, by the distance that suits each column."""
         found = []
         for name, shown in self.sensitive.items():
             distance: LinearDistance = Equality(len(shown))

@@ -27,7 +27,7 @@ class Attack:
     Parameters
     ----------
     crowds
-        The size of each crowd: 1 / size is the risk. An empty one has nobody to pick, and no risk counts.
+        The size of each crowd: 1 / size is the risk. An empty one has no row to pick and does not count.
     threshold
         A risk above this is too high.
     often
@@ -77,9 +77,9 @@ class Attack:
 class Risks:
     """The three attackers of the literature (El Emam and Dankar 2008), against a release of any shape.
 
-    Tools such as ARX and sdcMicro know them for classes of equal rows: the crowd is the class. Here, a crowd
-    is what is consistent, so they are known for releases without classes, too. Where boxes of different
-    classes do not overlap, both are the same.
+    Tools such as ARX and sdcMicro define them for classes of identical rows: the crowd is the class. Here, a
+    crowd is the rows that cover a record, so they are defined for releases without classes, too. Where
+    different classes do not overlap, both are the same.
 
     Parameters
     ----------
@@ -88,12 +88,12 @@ class Risks:
     classes
         The prosecutor as other tools see one: the crowd of a row is its class.
     prosecutor
-        Knows that a certain person is in the table, and picks one of the rows that fit: the crowd of a record
-        is the rows consistent with it.
+        Knows that a certain person is in the table, and picks one of the rows that cover the record: these
+        are its crowd.
     journalist
-        Picks a row, and one of the persons of the population that fit it: the crowd of a row is the records
-        of the population consistent with it. Without a population, nothing is known about those who are not
-        in the table, and this is the prosecutor.
+        Picks a row, and one of the people of the population that it covers: these are the crowd of the row.
+        Without a population, nothing is known about people who are not in the table, and this is the
+        prosecutor.
     population
         How many records the population has; None if none was given.
     """
@@ -134,11 +134,11 @@ def risks_of(
     Parameters
     ----------
     classes
-        Its classes of equal rows.
+        Its classes of identical rows.
     consistency
-        Which of its rows could be whose in the original.
+        How many of its rows cover each record of the original.
     population
-        Which of its rows could be whose in the population; see `consistency_with_population`.
+        How many of its rows cover each record of the population; see `consistency_with_population`.
     threshold
         A risk above this is too high; a record in a crowd of fewer than 1 / threshold is at risk.
 
@@ -148,7 +148,9 @@ def risks_of(
         If the threshold is no probability.
     """
     if not 0 <= threshold <= 1:
-        raise InputError(f"threshold = {threshold!r} is no probability; give 0 to 1", reason=Reason.PARAMETER)
+        raise InputError(
+            f"threshold = {threshold!r} is not a probability; give 0 to 1", reason=Reason.PARAMETER
+        )
     prosecutor = Attack(consistency.rows_of_record, threshold, consistency.records_often)
     if classes.often is None:
         in_classes = Attack(classes.sizes[classes.of_row], threshold)
@@ -164,19 +166,19 @@ def risks_of(
 
 
 def consistency_with_population(released: Any, population: Any, schema: Schema) -> Consistency:
-    """Compare every released row with every person of a population.
+    """Compare every released row with every record of a population.
 
     Parameters
     ----------
     released, population
         The two tables, as any frames that narwhals supports. The population needs the quasi-identifiers only.
     schema
-        What the columns of the original are. Nobody is left out for a missing value, whatever it says.
+        What the columns of the original are. No record is left out for a missing value, whatever it says.
 
     Raises
     ------
     InputError
-        If the tables do not fit the schema.
+        If a table does not match the schema.
     """
     quasi = (replace(column, missing=Missing.CATEGORY) for column in schema.having(Role.QUASI))
     table = Table.encode(population, Schema(tuple(quasi)), times=True)

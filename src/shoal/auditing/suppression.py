@@ -16,7 +16,7 @@ from shoal.auditing.reading import ReleasedColumn
 from shoal.table import Table
 
 EXACT, SUPPRESSED, EITHER, BLURRED = range(4)
-"""What a cell shows: one value, nothing, both if there is but one value, or something in between."""
+"""What a cell shows: one value, none, both if the column has a single value, or something in between."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Suppression:
     Parameters
     ----------
     suppressed
-        The columns in which they say nothing.
+        The columns that they suppress.
     either
-        The columns that have a single value, so that nobody can tell.
+        The columns that have a single value, so that exact and suppressed are the same.
     blurred
-        The columns in which they show something that is neither exact nor nothing.
+        The columns in which they are neither exact nor suppressed.
     rows
-        How many rows there are.
+        Number of such rows.
     """
 
     suppressed: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""How identifying combinations of columns are in a table: how many records nobody else equals."""
+"""How identifying combinations of columns are in a table: how many records are unique in them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Combination:
     columns
         Their names, in the table's order.
     unique
-        Records that nobody else equals in these columns.
+        Number of records that no other record equals in these columns.
     smallest
         Size of the smallest group of equal records; 0 only in a table without records.
     groups
@@ -67,7 +67,7 @@ def uniqueness(
     Raises
     ------
     InputError
-        If the names do not fit the columns, or `up_to` or `most` is less than 1.
+        If the names do not match the columns, or `up_to` or `most` is less than 1.
     """
     _check(codes, names, up_to, most)
     columns = np.ascontiguousarray(codes.T, dtype=np.int32)  # each column in one piece
@@ -101,7 +101,7 @@ class _Grouping:
 def _check(codes: NDArray[np.int32], names: Sequence[str], up_to: int, most: int | None) -> None:
     if codes.ndim != 2 or codes.shape[1] != len(names):
         raise InputError(
-            f"codes of shape {codes.shape} do not fit the {len(names)} names {listing(names)}; "
+            f"codes of shape {codes.shape} do not match the {len(names)} names {listing(names)}; "
             "give one row for each record and one column for each name",
             reason=Reason.PARAMETER,
         )

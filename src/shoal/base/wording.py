@@ -20,6 +20,6 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """Return a count and what is counted."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def plural(count: int, one: str) -> str:
+    """Return a count and the noun for it, in the plural unless the count is 1."""
+    return f"{count:,} {one}{'s' * (count != 1)}"

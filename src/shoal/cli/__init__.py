@@ -1,4 +1,4 @@
-"""The command line: one file a command, and what they share."""
+"""The command line: one file for each command, and what they share."""
 
 from shoal.cli.app import main
 

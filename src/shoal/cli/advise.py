@@ -1,4 +1,4 @@
-"""`shoal advise`: which k and delta a table allows, before anybody tries."""
+"""`shoal advise`: which k and delta a table allows, before a release is tried."""
 
 from __future__ import annotations
 

@@ -46,6 +46,7 @@ def anonymize(
     overwrite: options.Overwrite = False,
     strict: options.Strict = False,
     seed: options.Seed = None,
+    most_per_person: options.MostPerPerson = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -54,7 +55,7 @@ def anonymize(
     def promised(schema: Schema) -> Model:
         return make_model(model or usual_model(schema).name, parameters)
 
-    choices |= {"method": method, "seed": seed}
+    choices |= {"method": method, "seed": seed, "most_per_person": most_per_person}
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}
     who = loading.engine_for(engine, load, keep_key=keep_key)
@@ -64,6 +65,12 @@ def anonymize(
         if who == "memory":
             release = _in_memory(load, promised, choices, output, file_format or "csv", keep_key, **placed)
         elif who == "spark":
+            if choices.pop("most_per_person") is not None:
+                raise InputError(
+                    "Spark does not limit the records of each person; use --engine blocks, or leave out "
+                    "--most-per-person",
+                    reason=Reason.PARAMETER,
+                )
             choices |= placed | in_blocks
             release = _on_spark(load, promised, choices, output, file_format, master)
         else:
@@ -148,14 +155,14 @@ def _warn(made: Mapping[str, Any], seed: int | None, output: Path) -> None:
 
 
 def show_release(release: Release | BlockedRelease, folder: Path) -> None:
-    """Print what was promised, found and lost, and where the files are."""
+    """Print what is guaranteed, found and lost, and where the files are."""
     made = release.certified
     loss, found = made.loss, made.audit
     worst = sorted(loss.by_attribute.items(), key=lambda item: -item[1])
     show_facts(
         "Release",
         [
-            ("promised", made.model.sentence()),
+            ("guaranteed", made.model.sentence()),
             ("audit found", verdict(found.verdict, found.status)),
             *_crowd(made),
             *_suppressed(made),
@@ -165,6 +172,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *_items(loss),
             *([("left out", f"{made.left_out} records with missing values")] if made.left_out else []),
+            *([("over the limit", f"{made.over_limit} records of persons")] if made.over_limit else []),
             *([("withheld", f"{made.withheld} records")] if made.withheld else []),
             ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
@@ -216,12 +224,12 @@ def _suppressed(made: Certificate) -> list[tuple[str, str]]:
     gap = 1 - account["bound"] / account["cost"] if account.get("bound") else None
     return [
         *([("suppressed", "; ".join(kinds[:MOST_PATTERNS]) + more)] if kinds else []),
-        *([] if gap is None else [("proven", f"nobody could suppress more than {gap:.1%} less")]),
+        *([] if gap is None else [("proven", f"within {gap:.1%} of the optimum")]),
     ]
 
 
 def _least(loss: Loss) -> list[tuple[str, str]]:
-    """Return how much more was lost than had to be, as far as anybody can tell."""
+    """Return how much more was lost than every such release must lose, if that is known."""
     if loss.ratio is None:
         return []
     about = "about " if loss.bound_error else ""
@@ -230,17 +238,17 @@ def _least(loss: Loss) -> list[tuple[str, str]]:
 
 
 def _crowd(made: Certificate) -> list[tuple[str, str]]:
-    """Return in what crowd people hide: classes of equal rows, or the rows that each of them fits."""
+    """Return in what crowd records hide: classes of identical rows, or the rows that cover a record."""
     found = made.audit
     if made.model.crowd_kind == "rows":
         consistent = found.consistency
         return [
-            ("each person fits", f"at least {consistent.rows_per_record} of {found.rows} rows"),
-            ("each row fits", f"at least {int(consistent.records_of_row.min())} persons"),
+            ("each record is covered by", f"at least {consistent.rows_per_record:,} of {found.rows:,} rows"),
+            ("each row covers", f"at least {int(consistent.records_of_row.min()):,} records"),
             *(
                 (
                     f"diversity of {d.column}",
-                    f"at least {d.p} values in the rows a person fits, none more frequent than {1 / d.l:.0%}",
+                    f"at least {d.p} values among the matches of a record, none above {1 / d.l:.0%}",
                 )
                 for d in found.diversity_around
             ),
@@ -253,11 +261,11 @@ def _crowd(made: Certificate) -> list[tuple[str, str]]:
             )
             for near in found.proximity
         ),
-        ("smallest class", f"{found.k} rows; {found.classes.count} classes, {found.rows} rows"),
+        ("smallest class", f"{found.k:,} rows; {found.classes.count:,} classes, {found.rows:,} rows"),
         *(
             (
                 f"diversity of {d.column}",
-                f"at least {d.p} values in a class, none more frequent than {1 / d.l:.0%}",
+                f"at least {d.p} values in a class, none above {1 / d.l:.0%}",
             )
             for d in found.diversity
         ),

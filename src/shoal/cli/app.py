@@ -25,10 +25,10 @@ from shoal.cli.ui import ui
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
 
 DONE, BROKEN, WRONG, BUG = 0, 1, 2, 3
-"""Exit codes: done; the promise does not hold or cannot be kept; call or input is wrong; a bug of ours."""
+"""Exit codes: done; the guarantee does not hold or is infeasible; call or input is wrong; a bug of ours."""
 
 app = typer.Typer(
-    help="Publish a table so that nobody in it can be singled out among fewer than k records.",
+    help="Publish a table so that no record can be singled out among fewer than k rows.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -71,7 +71,7 @@ def main() -> NoReturn:
     except InputError as error:
         sys.exit(fail(error, WRONG, as_json, _options_of_call()))
     except Exception as error:
-        # Not ours to explain: show where it happened, and call it what it is.
+        # An unexpected exception is a bug: show where it happened.
         traceback.print_exc()
         bug = error if isinstance(error, ShoalError) else InternalError(f"{type(error).__name__}: {error}")
         sys.exit(fail(bug, BUG, as_json))
@@ -79,7 +79,7 @@ def main() -> NoReturn:
 
 
 def _options_of_call() -> set[str]:
-    """Return the options that the command has which was called."""
+    """Return the options of the command that was called."""
     commands: Mapping[str, Any] = vars(typer.main.get_command(app))["commands"]
     called = next((word for word in sys.argv[1:] if word in commands), None)
     if called is None:
@@ -88,7 +88,7 @@ def _options_of_call() -> set[str]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Turn a signal into an exit, on the way to which half-written files are removed."""
+    """Turn a signal into an exit, which removes half-written files."""
     del frame
     sys.exit(128 + number)
 

@@ -1,4 +1,4 @@
-"""`shoal audit`: does a release, of any tool, keep its promise?"""
+"""`shoal audit`: does a release, of any tool, keep its guarantee?"""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def audit(
         show_json(found.as_dict())
     elif not quiet:
         show_facts("Audit", found.facts())
-        show_facts("Adversary", _adversary(found))
+        show_facts("Attacker", _attacker(found))
         out.print(verdict(found.verdict, found.status), highlight=False)
     if found.status == "broken" or (strict and found.status == "caution"):
         raise typer.Exit(1)
@@ -78,8 +78,8 @@ def _promised(name: str | None, given: dict[str, Any], schema: Schema) -> tuple[
     return make_model(kind.name, asked), near
 
 
-def _adversary(found: Audit) -> list[tuple[str, str]]:
-    """Return what attackers gain, beyond the promise, in plain words."""
+def _attacker(found: Audit) -> list[tuple[str, str]]:
+    """Return what attackers gain, beyond the guarantee, in plain words."""
     facts = []
     if found.uniqueness:
         worst = found.uniqueness[0]
@@ -93,7 +93,7 @@ def _adversary(found: Audit) -> list[tuple[str, str]]:
         guessed = found.risks.journalist
         facts.append(
             (
-                f"one of {found.risks.population} people",
+                f"one of {found.risks.population:,} people",
                 f"is picked right {guessed.mean:.1%} of the time on average, {guessed.highest:.1%} at most",
             )
         )
@@ -102,7 +102,7 @@ def _adversary(found: Audit) -> list[tuple[str, str]]:
         facts.append(
             (
                 f"within {near.epsilon:g} of each other in {near.column}",
-                f"{near.risk:.0%} of the rows around the worst record, {near.mean:.0%} on average{breached}",
+                f"{near.risk:.0%} of the rows for the worst record, {near.mean:.0%} on average{breached}",
             )
         )
     if found.posterior is not None:
@@ -112,6 +112,6 @@ def _adversary(found: Audit) -> list[tuple[str, str]]:
             facts.append(
                 ("belief in the likeliest row", f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%}")
             )
-        how = f"counted for {guess.counted}, sampled for {guess.sampled}, unknown for {guess.refused}"
+        how = f"counted for {guess.counted:,}, sampled for {guess.sampled:,}, unknown for {guess.refused:,}"
         facts.append(("matchings of records and rows", f"{how} records"))
     return facts

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from shoal import commands
+from shoal.base import commands
 from shoal.cli import loading, options
 from shoal.cli.declared import method_options, model_parameters, takes
 from shoal.cli.output import out, progress, show_json, show_table
@@ -75,7 +75,7 @@ def compare(
 
 
 def _row(number: int, run: ComparedRun, words: Sequence[str]) -> dict[str, Any]:
-    """Return what there is to say about a run, and the command that repeats it."""
+    """Return a run as plain data, with the command that repeats it."""
     folder = f"out-{run.model}-{run.method}-{run.k}"
     named = ["--model", run.model, "--method", run.method, "--k", str(run.k)]
     command = shlex.join(["shoal", "anonymize", *words, *named, "-o", folder])
@@ -109,4 +109,4 @@ def _show(rows: Sequence[dict[str, Any]], chosen: int | None, output: Path) -> N
     for row in rows:
         what = row["command"] if row["gcp"] is not None else f"{row['message']} ({row['command']})"
         out.print(f"{row['run']:>3}  {what}", markup=False, highlight=False, soft_wrap=True)
-    out.print(f"\nThe same with a chart to point at: {output}", markup=False, highlight=False, soft_wrap=True)
+    out.print(f"\nThese results with a chart: {output}", markup=False, highlight=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.commands import option
+from shoal.base.commands import option
 from shoal.methods import METHODS, is_baseline, options_of
 from shoal.models import declarations, in_order
 
@@ -38,7 +38,7 @@ class Bundle:
     parameters
         The options.
     made
-        Turns what was given for them, by name, into the argument.
+        Makes the argument from the given values, by name.
     """
 
     parameters: tuple[inspect.Parameter, ...]
@@ -46,7 +46,7 @@ class Bundle:
 
 
 def takes(**bundles: Bundle) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of bundles, unless it has an option of the same name itself."""
+    """Add the options of bundles to a command, except those that it has itself."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True).parameters
@@ -74,7 +74,7 @@ def takes(**bundles: Bundle) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 def _place(parameter: inspect.Parameter) -> int:
-    """Return where an option stands in ``--help``; arguments stand before all options."""
+    """Return the place of an option in ``--help``; arguments come first."""
     declared = parameter.annotation.__metadata__[0]
     return -1 if isinstance(declared, typer.models.ArgumentInfo) else _ORDER.index(declared.rich_help_panel)
 
@@ -100,7 +100,7 @@ def model_parameters() -> Bundle:
 
 
 def method_options() -> Bundle:
-    """Return an option for each option that some method declares; what is not given is left out."""
+    """Return an option for each option that some method declares; those not given are left out."""
     uses: dict[str, list[tuple[str, Any]]] = {}
     for methods in METHODS.values():
         for method, function in methods.items():
@@ -119,7 +119,7 @@ def method_options() -> Bundle:
 
 
 def baselines() -> str:
-    """Return which methods are there to compare with, as a sentence."""
+    """Return a sentence that names the baselines."""
     names = [name for methods in METHODS.values() for name, each in methods.items() if is_baseline(each)]
     return f"Baselines, to compare with: {', '.join(dict.fromkeys(names))}."
 
@@ -132,6 +132,6 @@ def _option(name: str, kind: type, default: Any, help_: str, panel: str | None) 
 
 
 def _prefixed(text: str, names: Iterable[str]) -> str:
-    """Return a help text that begins with who has the option, if these are few."""
+    """Return a help text that begins with the models or methods that have the option, if few."""
     who = list(names)
     return f"{', '.join(who)}: {text}" if len(who) <= _FEW else text

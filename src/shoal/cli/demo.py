@@ -30,7 +30,7 @@ def demo(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Make up a hospital, publish its patients, and show what an adversary would see."""
+    """Make up a hospital, publish its patients, and show what an attacker would learn."""
     frame = hospital(patients)
     schema = Schema.infer(
         frame,
@@ -53,8 +53,8 @@ def demo(
         return
     known = next(c for c in combinations(Table.encode(frame, schema)) if len(c.columns) == 3)
     out.print(
-        f"\n{patients} made-up patients. An attacker who knows {', '.join(known.columns)} identifies "
-        f"{known.unique} of them ({known.share:.0%}) in the original table.",
+        f"\n{patients:,} made-up patients. An attacker who knows {', '.join(known.columns)} identifies "
+        f"{known.unique:,} of them ({known.share:.0%}) in the original table.",
         highlight=False,
     )
     show_release(release, released)
@@ -71,7 +71,7 @@ def demo(
             markup=False,
         )
     out.print(
-        f"\nThe promise is checked, not claimed. Check it yourself:\n  shoal audit {table} "
+        f"\nCheck the guarantee yourself:\n  shoal audit {table} "
         f"{released / 'release.csv'} --schema {output / 'schema.toml'} --k {k} --l 2",
         markup=False,
         highlight=False,

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from shoal.base.commands import option
 from shoal.cli import options
 from shoal.cli.declared import Bundle
 from shoal.cli.output import warn
-from shoal.commands import option
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, kinds_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.files.formats import format_of
 from shoal.files.reading import read_table
-from shoal.files.streams import Source, open_source
+from shoal.files.streams import StreamedTable, open_source
 from shoal.kinds.hierarchy import Hierarchy
 from shoal.schema import Kind, Role, Schema, merged_kinds
 from shoal.schema.long_tables import collect_items
@@ -39,6 +39,7 @@ def load(
     quasi: options.Quasi = None,
     sensitive: options.Sensitive = None,
     drop: options.Drop = None,
+    person: options.Person = None,
     hierarchy: options.Hierarchies = None,
     kind: options.Kinds = None,
     separator: options.Separators = None,
@@ -66,6 +67,7 @@ def load(
         quasi,
         sensitive,
         drop,
+        person,
         hierarchy,
         kind,
         separator,
@@ -75,7 +77,7 @@ def load(
     )
 
 
-def open_table(load: Loading) -> tuple[Source, Schema]:
+def open_table(load: Loading) -> tuple[StreamedTable, Schema]:
     """Return the table that `load` would read, without reading it all into memory, and its schema.
 
     Raises
@@ -87,7 +89,7 @@ def open_table(load: Loading) -> tuple[Source, Schema]:
     del given["long"]  # needs all rows at once, see `engine_for`
     source = open_source(given["table"], delimiter=given.pop("delimiter"), encoding=given.pop("encoding"))
     marks = tuple(given["missing_mark"] or ())
-    # Who names columns beside a file may name some that the file does not describe.
+    # Columns named by options may be missing from the schema file.
     described = given["schema"] is not None and not given["quasi"]
     kinds = None if described else merged_kinds(source.batches(), marks)
     return source, _described(source.head, **given, kinds=kinds)
@@ -117,6 +119,7 @@ def _described(
     quasi: list[str] | None,
     sensitive: list[str] | None,
     drop: list[str] | None,
+    person: str | None,
     hierarchy: list[str] | None,
     kind: list[str] | None,
     separator: list[str] | None,
@@ -133,6 +136,7 @@ def _described(
         Role.QUASI: _names(quasi, frame.columns),
         Role.SENSITIVE: _names(sensitive, frame.columns),
         Role.IDENTIFIER: _names(drop, frame.columns),
+        Role.PERSON: [] if person is None else [person],
     }
     changes: dict[str, dict[str, Any]] = {}
     for key, given in (("kind", kind), ("weight", weight), ("missing", missing)):
@@ -148,6 +152,7 @@ def _described(
         quasi=named[Role.QUASI],
         sensitive=named[Role.SENSITIVE],
         drop=named[Role.IDENTIFIER],
+        person=person,
         missing_marks=marks,
         kinds=kinds,
     )
@@ -158,21 +163,21 @@ def _described(
 
 
 def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
-    """Return who makes a release of the table that `load` would read: ``memory``, ``blocks`` or ``spark``.
+    """Return the engine for the table that `load` would read: ``memory``, ``blocks`` or ``spark``.
 
     Parameters
     ----------
     engine
-        Who was asked for; ``auto`` leaves it to the size of the table.
+        The engine that was asked for; ``auto`` decides by the size of the table.
     load
         The call that reads the table.
     keep_key
-        Whether the key is wanted, which only ``memory`` knows.
+        Whether the key is wanted, which only ``memory`` can write.
 
     Raises
     ------
     InputError
-        If there is no such engine, or it cannot do what is asked for.
+        If there is no such engine, or it does not support an option.
     """
     if engine not in ENGINES:
         raise InputError(
@@ -194,12 +199,12 @@ def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
 
 
 def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
-    """Show which columns would be released as they are, but should not be, and the options against it."""
+    """Warn of columns that would be released unchanged but may identify records."""
     lines = warnings(frame, schema)
     for line in lines:
         warn(line)
     if lines:
-        warn("the option for identifiers is --drop, that for quasi-identifiers is --quasi")
+        warn("use --drop for identifiers, and --quasi for quasi-identifiers")
 
 
 Loading = partial[tuple[pl.DataFrame, Schema]]
@@ -210,7 +215,7 @@ TABLE = Bundle(
     tuple(inspect.signature(load, eval_str=True).parameters.values()),
     lambda given: partial(load, **given),
 )
-"""The options that describe a table; they reach a command as the call that reads it, to make later."""
+"""The options that describe a table; a command gets them as a call that reads the table."""
 
 
 def words_of(load: Loading) -> list[str]:
@@ -226,7 +231,7 @@ def words_of(load: Loading) -> list[str]:
 def _with_file(
     inferred: Schema, read: Schema, named: dict[Role, list[str]], marks: tuple[str, ...]
 ) -> Schema:
-    """Return the schema of a file with the roles and marks that were named on the command line."""
+    """Return the schema of a file with the roles and marks given by options."""
     known = {column.name: column for column in read}
     for name in known:
         if name not in inferred.names:
@@ -247,7 +252,7 @@ def _record_and_item(given: str) -> tuple[str, str]:
 
 
 def _names(given: list[str] | None, columns: list[str]) -> list[str]:
-    """Return the names in comma-separated lists; a column whose own name has a comma is taken whole."""
+    """Return the names in comma-separated lists; a name that contains a comma itself is not split."""
     names: list[str] = []
     for text in given or ():
         names += [text] if text in columns else [name.strip() for name in text.split(",") if name.strip()]
@@ -258,7 +263,7 @@ def _pairs(given: list[str] | None, option: str, columns: list[str]) -> list[tup
     pairs = []
     for text in given or ():
         parts = text.split("=")
-        # Names and values may have the sign, too: what is before one of them is a column.
+        # Names and values may contain "=" as well: the part before one of them is a column.
         ways = [("=".join(parts[:i]), "=".join(parts[i:])) for i in range(1, len(parts))]
         ways = [(name, value) for name, value in ways if name and value]
         if not ways:

@@ -35,6 +35,14 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", help="Identifying columns, comma-separated: left out of the release."),
 ]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        help="Column that says whose record each is, if persons have several. It is left out, and k counts "
+        "persons.",
+    ),
+]
 _ForColumns = list[str] | None
 Hierarchies = Annotated[
     _ForColumns,
@@ -113,6 +121,15 @@ Methods = Annotated[
 Seed = Annotated[
     int | None,
     _in(METHOD, "--seed", help="Make the release repeatable: for experiments only, never for publication."),
+]
+MostPerPerson = Annotated[
+    int | None,
+    _in(
+        METHOD,
+        "--most-per-person",
+        min=1,
+        help="Maximum number of records kept of each person, drawn at random; needs --person.",
+    ),
 ]
 RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
 ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")]

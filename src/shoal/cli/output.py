@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
-from shoal.commands import option
+from shoal.base.commands import option
 from shoal.errors import ShoalError
 from shoal.methods import Progress as Report
 from shoal.methods import silent
@@ -29,7 +29,7 @@ def show_json(data: Any) -> None:
 
 
 def fail(error: ShoalError, code: int, as_json: bool, options: Collection[str] = ()) -> int:
-    """Show an error, and which of some options it is about; return the exit code."""
+    """Show an error and the option that it is about; return the exit code."""
     if as_json:
         show_json({"error": error.as_dict()})
     err.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
@@ -60,7 +60,7 @@ def verdict(text: str, status: str) -> Text:
 
 
 def show_facts(title: str, facts: Sequence[tuple[str, object]]) -> None:
-    """Print names and what there is to say about them."""
+    """Print names with their values."""
     table = Table.grid(padding=(0, 2))
     for name, fact in facts:
         table.add_row(f"[bold]{escape(name)}[/]", fact if isinstance(fact, Text) else escape(str(fact)))
@@ -70,7 +70,7 @@ def show_facts(title: str, facts: Sequence[tuple[str, object]]) -> None:
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Report]:
-    """Yield a function that draws progress on stderr, if that is a terminal and nobody asked for quiet."""
+    """Yield a function that draws progress on stderr, if that is a terminal and output is not quiet."""
     if quiet or not err.is_terminal:
         yield silent
         return

@@ -43,7 +43,7 @@ def scan(
 
 
 def _dialect_words(table: Path, delimiter: str | None, encoding: str | None) -> str:
-    """Return how a text file was read, so that a wrong guess is seen."""
+    """Return how a text file was read, so that a wrong detection is visible."""
     if format_of(table) is not DELIMITED:
         return ""
     dialect = sniff(table, delimiter=delimiter, encoding=encoding)
@@ -88,7 +88,7 @@ def _show(found: Scan, table: Path, output: Path, dialect: str) -> None:
     for s in found.suggestions:
         if s.role is Role.OTHER and "identifying" in s.reason:
             warn(f"column {s.name!r}: {s.reason}")
-    out.print(f"Schema written to {output}: look it over, then", markup=False, highlight=False)
+    out.print(f"Schema written to {output}: check it, then run", markup=False, highlight=False)
     out.print(
         f"  shoal anonymize {table} --schema {output} --k 10 -o out/",
         markup=False,

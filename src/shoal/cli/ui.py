@@ -14,15 +14,21 @@ from shoal.web import LOOPBACK
 
 
 def ui(
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0: any.")] = 0,
-    host: Annotated[str, typer.Option("--host", help="Another address than this machine's own.")] = LOOPBACK,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free port.")
+    ] = 0,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on, if not only this machine.")
+    ] = LOOPBACK,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page at once.")] = True,
     folder: Annotated[
         Path | None,
-        typer.Option("--folder", help="Whose tables can be chosen; else the current one, on this machine."),
+        typer.Option(
+            "--folder", help="Folder whose tables can be chosen; by default the current one, on this machine."
+        ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="MB", min=1, help="How large a table may be, unpacked.")
+        int, typer.Option("--limit", metavar="MB", min=1, help="Maximum size of a table, uncompressed.")
     ] = 500,
 ) -> None:
     """Open the web page: from a file to a release without a command line."""
@@ -34,7 +40,7 @@ def ui(
     from shoal.web import server  # late: only this command needs it
 
     if folder is not None and not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; name one with tables", reason=Reason.PARAMETER)
+        raise InputError(f"{folder} is not a folder; name a folder with tables", reason=Reason.PARAMETER)
     if not server.is_loopback(host):
         warn(
             f"others on the network can reach {host}; anyone who has the address below can use the page, "
@@ -46,8 +52,8 @@ def ui(
     def ready(address: str) -> None:
         out.print("The page is open at", highlight=False)
         out.print(f"  {address}", markup=False, highlight=False, soft_wrap=True)
-        out.print("The token in it is new each time. Ctrl-C ends it.", highlight=False)
-        out.file.flush()  # a program that reads it from a pipe waits for it
+        out.print("The token in it is new each time. Press Ctrl-C to stop the server.", highlight=False)
+        out.file.flush()  # a program may read the address from a pipe
         if browser:
             server.open_browser(address)
 

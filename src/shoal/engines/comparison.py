@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.engines.runs import Outcome, Run, compare_runs, options_for
+from narwhals.stable.v2.typing import IntoDataFrame
+
+from shoal.engines.runs import Outcome, PlannedRun, compare_runs, options_for
 from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
 from shoal.measures import headlines
 from shoal.methods import METHODS, Progress, options_of, silent
@@ -20,7 +22,7 @@ PROVERS = ("exact",)
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A model, a method and a k, and what came of them.
+    """A run with a model, a method and a k, and its outcome.
 
     Parameters
     ----------
@@ -33,9 +35,9 @@ class ComparedRun:
     certificate
         The certificate of the release; None if there is none.
     seconds
-        How long the run took.
+        Time that the run took.
     reason, message
-        Why there is no release, for programs and in words.
+        Why there is no release, as a code and in words.
 
     Examples
     --------
@@ -68,7 +70,7 @@ class ComparedRun:
 
     @property
     def concealment(self) -> int | None:
-        """Number of rows that the least hidden record may have; None if there is no release."""
+        """Number of matches of the record that has the fewest; None if there is no release."""
         return None if self.certificate is None else self.certificate["audit"]["concealment"]
 
     @property
@@ -79,7 +81,7 @@ class ComparedRun:
         return float(self.certificate["audit"]["risks"]["prosecutor"]["highest"])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all that is known of the run as plain data."""
+        """Return the run as plain data."""
         return {
             "model": self.model,
             "method": self.method,
@@ -138,7 +140,7 @@ class Comparison:
 
 
 def compare(
-    frame: Any,
+    frame: IntoDataFrame,
     schema: Schema,
     *,
     k: int | Sequence[int] = DEFAULT_K,
@@ -152,35 +154,28 @@ def compare(
 ) -> Comparison:
     """Try several models, methods and k on one table; keep no release.
 
-    A run that fails, takes too long or dies is a result like any other.
-
     Parameters
     ----------
-    frame, schema
-        The table, as for `anonymize`.
+    frame, schema, seed, progress
+        As for `anonymize`; the seed makes each run repeatable.
     k
         Minimum crowd sizes.
     model
-        Names of privacy models; the usual one for such a table if omitted, and beside ``freeform`` also
-        ``k-anonymity``.
+        Names of privacy models; if omitted, the default of such a table, with ``freeform`` also `KAnonymity`.
     method
         Names of methods; all that keep these models if omitted, without those for small tables only.
     limit
-        Time limit of a run in seconds; None for none.
+        Time limit of a run in seconds; None for no limit.
     jobs
         Number of runs at a time; one for each core if omitted.
-    seed
-        Makes each run repeatable.
-    progress
-        Called with what is being done and the share of runs that are done; may raise to cancel.
     **options
-        Parameters of the models, such as ``l``, and options of the methods, such as ``effort``. An option
-        goes to the methods that have it.
+        Parameters of models, such as ``l``, and options of methods, such as ``effort``, for those that have
+        them.
 
     Returns
     -------
     Comparison
-        All runs, by model, method and k.
+        All runs by model, method and k, also those that failed or took too long.
 
     Raises
     ------
@@ -195,22 +190,15 @@ def compare(
     >>> found = shoal.compare(patients, schema, k=[2, 5], model="k-anonymity", method="mondrian", jobs=1)
     >>> [(run.method, run.k) for run in found.runs]
     [('mondrian', 2), ('mondrian', 5)]
-    >>> found.best(5).risk <= 1 / 5
-    True
     """
-    ks = [k] if isinstance(k, int) else list(k)
     names = _named(model) or _usual_models(usual_model(schema).name)
     parameters, choices = _split(options)
-    ways = _ways(names, _named(method), ks)
+    ways = _ways(names, _named(method), [k] if isinstance(k, int) else k)
     plans = [_planned(*way, parameters, choices) for way in ways]
-    runs = [plan for plan in plans if isinstance(plan, Run)]
+    runs = [plan for plan in plans if isinstance(plan, PlannedRun)]
     made = iter(compare_runs(frame, schema, runs, seed=seed, limit=limit, jobs=jobs, progress=progress))
-    return Comparison(
-        tuple(
-            _compared(way, plan, next(made) if isinstance(plan, Run) else plan)
-            for way, plan in zip(ways, plans, strict=True)
-        )
-    )
+    outcomes = [next(made) if isinstance(plan, PlannedRun) else plan for plan in plans]
+    return Comparison(tuple(map(_compared, ways, plans, outcomes)))
 
 
 def _named(given: str | Sequence[str] | None) -> list[str]:
@@ -243,7 +231,7 @@ def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> list[tuple[str, str, int]]:
-    """Return all that is asked for: model, method, k; methods go with the models that they keep."""
+    """Return all combinations of model, method and k, with the methods that each model has."""
     known = {name: METHODS[model_named(name)] for name in models}
     every = [method for of_model in known.values() for method in of_model]
     for method in methods:
@@ -265,20 +253,20 @@ def _ways(models: Sequence[str], methods: Sequence[str], ks: Sequence[int]) -> l
 
 def _planned(
     model: str, method: str, k: int, parameters: Mapping[str, Any], choices: Mapping[str, Any]
-) -> Run | Outcome:
-    """Return the run, or why there cannot be one."""
+) -> PlannedRun | Outcome:
+    """Return the run, or the outcome of one that is not possible."""
     try:
         made = make_model(model, {"k": k, **parameters})
-        return Run(made, method, options_for(made, method, choices))
+        return PlannedRun(made, method, options_for(made, method, choices))
     except ShoalError as error:
         return Outcome(None, error.reason.value, str(error), 0.0)
 
 
-def _compared(way: tuple[str, str, int], plan: Run | Outcome, outcome: Outcome) -> ComparedRun:
+def _compared(way: tuple[str, str, int], plan: PlannedRun | Outcome, outcome: Outcome) -> ComparedRun:
     found = outcome.certificate
     return ComparedRun(
         *way,
-        options=plan.options if isinstance(plan, Run) else {},
+        options=plan.options if isinstance(plan, PlannedRun) else {},
         certificate=found,
         seconds=outcome.seconds if found is None else found["seconds"],
         reason=outcome.reason,

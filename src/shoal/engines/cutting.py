@@ -1,4 +1,4 @@
-"""The cut tree: which block a record belongs to, so that blocks hold neighbours and no value is divided."""
+"""The cut tree assigns records to blocks, so that similar records are in the same block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoal.methods.setorder import gray_ranks
 from shoal.table import Table
 
 SLACK = 1.5
-"""A part is cut if it has more than so many times the records that a block should have."""
+"""A part is cut if it has more than this multiple of the records that a block should have."""
 LEAST_SHARE = 1 / 3
 """No side of a cut has fewer records than this share of a block."""
 
@@ -29,15 +29,15 @@ class Leaf:
     Parameters
     ----------
     chunks
-        Into how many blocks its records are divided at random: more than one only where they cannot be told
-        apart any further.
+        The number of blocks that its records are divided into at random: more than one only if no
+        quasi-identifier distinguishes them any further.
     """
 
     chunks: int = 1
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are below."""
+        """The number of blocks in this part."""
         return self.chunks
 
 
@@ -51,7 +51,7 @@ class Cut:
         Its number.
     bound
         Numbers and dates up to this are low, missing ones high; None if `codes` decide. Of items, those are
-        low that come before so many other thresholds in the Gray order.
+        low that come before this many other thresholds in the Gray order.
     codes
         Which codes of its domain are low.
     low, high
@@ -66,7 +66,7 @@ class Cut:
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are below."""
+        """The number of blocks in this part."""
         return self.low.blocks + self.high.blocks
 
 
@@ -81,7 +81,7 @@ class CutTree:
     thresholds
         The sets of items that cuts of items are made at, in the Gray order; empty without such cuts.
     items
-        The items in the order that the Gray order goes by.
+        The items in the order that defines the Gray order.
     """
 
     root: Cut | Leaf
@@ -89,7 +89,7 @@ class CutTree:
     items: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        """Return how many blocks there are."""
+        """Return the number of blocks."""
         return self.root.blocks
 
     def blocks_of(self, table: Table, randomness: Randomness) -> NDArray[np.int32]:
@@ -100,7 +100,7 @@ class CutTree:
         table
             Some records, encoded by the `Reference` that the tree was made with.
         randomness
-            Decides between the chunks of records that cannot be told apart.
+            Chooses the chunk of records that no quasi-identifier distinguishes.
         """
         blocks = np.empty(len(table), dtype=np.int32)
         places: dict[int, NDArray[np.int64]] = {}
@@ -138,9 +138,9 @@ class CutTree:
         Parameters
         ----------
         counts
-            How many records each block has.
+            The number of records in each block.
         least
-            How many it should have.
+            The minimum number of records in a unit.
         """
         before = np.concatenate(([0], np.cumsum(counts)))
 
@@ -157,7 +157,7 @@ class CutTree:
         return united(self.root, 0)
 
     def wider(self, unit: range) -> range | None:
-        """Return the blocks of the smallest part that holds more than these; None if they are all."""
+        """Return the blocks of the smallest part that contains these and more; None if these are all."""
         found = None
         node, first = self.root, 0
         while node.blocks > len(unit):
@@ -172,7 +172,7 @@ class CutTree:
         return found
 
     def _places(self, attribute: Attribute) -> NDArray[np.int64]:
-        """Return how many thresholds come before the items of each record."""
+        """Return the number of thresholds before the items of each record."""
         sets = attribute.domain.sets_among(self.items)
         both = Lists.of_sizes(
             np.concatenate((sets.sizes, self.thresholds.sizes)),
@@ -189,7 +189,7 @@ class _Way:
     Parameters
     ----------
     gain
-        By how much the expected cost of two records of the same part falls.
+        The reduction of the expected cost of two records in the same part.
     attribute, bound, codes
         As of `Cut`.
     low
@@ -206,7 +206,7 @@ class _Way:
 def cut_tree(
     sample: Table, reference: Reference, rows: int, *, block_rows: int, least: int, apart: bool = False
 ) -> CutTree:
-    """Divide a table where two records of the same block are then expected to cost least together.
+    """Divide a table so that the expected cost of two records in the same block is as small as possible.
 
     Sets of items are cut by ranges of the Gray order, and then nothing else is.
 
@@ -217,15 +217,15 @@ def cut_tree(
     reference
         What all parts of the table agree on.
     rows
-        How many records the table has.
+        The number of records in the table.
     block_rows
-        How many records a block should have.
+        The intended number of records in a block.
     least
-        How many each must have, as far as the sample tells.
+        The minimum number of records in a block, estimated from the sample.
     apart
         Whether no generalized value of a block may cover a value of another, nor look like one there: then
-        hierarchies and columns with missing numbers or dates are not cut, nor are records divided that cannot
-        be told apart, even if blocks become larger.
+        hierarchies and columns with missing numbers or dates are not cut, and records that no
+        quasi-identifier distinguishes are not divided, even if blocks become larger.
     """
     scale = rows / len(sample)
     fewest = max(least, LEAST_SHARE * block_rows) / scale

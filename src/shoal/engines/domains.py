@@ -1,4 +1,4 @@
-"""What all parts of a large table must agree on: bounds and categories, found part by part, and a sample."""
+"""What all parts of a large table must agree on: bounds and categories, collected part by part."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from shoal.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a part of a table has in one quasi-identifier.
+    """The values of one quasi-identifier in a part of a table.
 
     Parameters
     ----------
     values
-        Its different values, ascending, without the missing one; of items their names.
+        Its different values, ascending, without missing ones; for items, their names.
     missing
-        How many values are missing.
+        The number of missing values.
     bounded
-        Whether only the lowest and the highest value are kept: of numbers and dates without a hierarchy.
+        Whether only the lowest and the highest value are kept, as for numbers and dates without a hierarchy.
     numeric
         Whether the values are numbers, which may be texts if no other type keeps them all (see `exact`).
     """
@@ -39,7 +39,7 @@ class Found:
     numeric: bool = False
 
     def merged(self, other: Found) -> Found:
-        """Return what two parts have together."""
+        """Return the summary of two parts together."""
         # A part without fractions has whole numbers, and one without any value may have another type.
         known = [values for values in (self.values, other.values) if len(values)] or [self.values]
         if self.numeric or all(each.dtype.is_numeric() for each in known):
@@ -54,16 +54,16 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What a part of a table has: parts can be summarized anywhere and merged in any order.
+    """The summary of a part of a table. Parts can be summarized anywhere and merged in any order.
 
     Parameters
     ----------
     rows
-        How many records it has, less those left out.
+        The number of records, without those left out.
     left_out
-        How many are left out because a value is missing (policy `suppress`).
+        The number of records left out because a value is missing (policy `suppress`).
     found
-        What it has in each quasi-identifier, by name.
+        The values of each quasi-identifier, by name.
     """
 
     rows: int = 0
@@ -71,7 +71,7 @@ class Summary:
     found: Mapping[str, Found] = field(default_factory=dict)
 
     def merged(self, other: Summary) -> Summary:
-        """Return what two parts have together."""
+        """Return the summary of two parts together."""
         found = {
             name: self.found[name].merged(other.found[name])
             if name in self.found and name in other.found
@@ -83,20 +83,20 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What all parts of a table are encoded by, so that codes and costs mean the same in each.
+    """How all parts of a table are encoded, so that codes and costs mean the same in each.
 
     Parameters
     ----------
     schema
-        What the columns are, with the bounds of all numbers and dates.
+        The schema, with the bounds of all numbers and dates.
     domains
-        The domains of categories and of what has a hierarchy, by name.
+        The domains of categories and of columns with a hierarchy, by name.
     items
         The items that occur in each column of items, in their order.
     types
-        The data types of numbers and dates, by name: one part may have whole numbers alone, the table more.
+        The data types of numbers and dates in the whole table, by name; a part may have only whole numbers.
     missing
-        The quasi-identifiers in which some value is missing.
+        The quasi-identifiers with missing values.
     """
 
     schema: Schema
@@ -106,7 +106,7 @@ class Reference:
     missing: frozenset[str]
 
     def encode(self, frame: pl.DataFrame) -> Table | None:
-        """Turn a part of the table into arrays; None if it has no records but such as are left out.
+        """Return a part of the table as arrays; None if all its records are left out.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class Reference:
         return replace(table, attributes=tuple(map(self._retyped, table.attributes)))
 
     def _retyped(self, attribute: Attribute) -> Attribute:
-        """Return numbers with the type that they have in all parts."""
+        """Return an attribute of numbers with the type of the whole table."""
         values, dtype = attribute.domain.values, self.types.get(attribute.column.name)
         if dtype is None or values.dtype == dtype or not attribute.column.kind.numeric:
             return attribute
@@ -127,26 +127,26 @@ class Reference:
 
 
 def summarize(frame: pl.DataFrame, schema: Schema, *, first_row: int = 0) -> tuple[Summary, pl.DataFrame]:
-    """Look at a part of a table.
+    """Summarize a part of a table.
 
     Parameters
     ----------
     frame
         The part; it may be empty.
     schema
-        What all columns of the table are.
+        The schema of all columns.
     first_row
         The position of its first row in the whole table, for error messages.
 
     Returns
     -------
     tuple
-        What it has, and its records, less those that are left out.
+        The summary, and the records without those left out.
 
     Raises
     ------
     InputError
-        If a value does not fit its column, or is missing where none may be.
+        If a value is not valid in its column, or is missing in a column with the policy `error`.
     """
     table = _encoded(frame, schema, {}, first_row)
     if table is None:
@@ -157,19 +157,19 @@ def summarize(frame: pl.DataFrame, schema: Schema, *, first_row: int = 0) -> tup
 
 
 def reference(summary: Summary, schema: Schema) -> Reference:
-    """Return what all parts are to be encoded by.
+    """Return how all parts are encoded.
 
     Parameters
     ----------
     summary
-        What the whole table has.
+        The summary of the whole table.
     schema
-        What its columns are, all of them.
+        The schema of all columns.
 
     Raises
     ------
     InputError
-        If the table has no rows, or its values do not fit a hierarchy together.
+        If the table has no rows, or its values are not in a hierarchy.
     """
     if summary.rows == 0:
         left = "every row has a missing value and would be left out" if summary.left_out else "there is none"
@@ -198,9 +198,9 @@ class Reservoir:
     Parameters
     ----------
     size
-        How many records to keep.
+        The number of records to keep.
     randomness
-        Where the choice comes from.
+        The source of the choice.
     """
 
     def __init__(self, size: int, randomness: Randomness) -> None:
@@ -209,7 +209,7 @@ class Reservoir:
         self._keys = np.empty(0, dtype=np.uint64)
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Offer records; those with the smallest random keys of all are kept."""
+        """Add records; those with the smallest random keys are kept."""
         self._kept.append(frame)
         self._keys = np.concatenate((self._keys, self._randomness.words(frame.height)))
         if len(self._keys) > self._size:

@@ -6,9 +6,18 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from narwhals.stable.v2.typing import IntoDataFrameT
+
 from shoal.auditing.rules import rule_for
 from shoal.base.randomness import Randomness, checked_seed
-from shoal.methods import Circumstances, Progress, method_for, require_options, silent
+from shoal.methods import (
+    Circumstances,
+    Progress,
+    method_for,
+    require_counting_persons,
+    require_options,
+    silent,
+)
 from shoal.models import Model
 from shoal.release import Release, publish
 from shoal.schema import Schema
@@ -16,29 +25,31 @@ from shoal.table import Table
 
 
 def anonymize(
-    frame: Any,
+    frame: IntoDataFrameT,
     schema: Schema,
     model: Model,
     *,
     method: str | None = None,
     seed: int | None = None,
+    most_per_person: int | None = None,
     progress: Progress = silent,
     **options: Any,
-) -> Release:
+) -> Release[IntoDataFrameT]:
     """Make a release of a table that keeps a guarantee.
 
     Parameters
     ----------
     frame
         The table: any frame that narwhals supports (pandas, Polars, PyArrow, ...).
-    schema
-        The roles and kinds of its columns.
-    model
-        The privacy model.
+    schema, model
+        The roles and kinds of its columns, and the privacy model.
     method
         Name of the method; the model's default if omitted.
     seed
         Makes the release repeatable, for experiments only; its certificate says so.
+    most_per_person
+        Keep at most this number of records of each person, drawn at random; the others are left out. Needs a
+        person column.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
     **options
@@ -47,7 +58,7 @@ def anonymize(
     Returns
     -------
     Release
-        A release that passed its audit.
+        A release that passed its audit; its `table` is a frame of the same type.
 
     Raises
     ------
@@ -73,6 +84,8 @@ def anonymize(
     seed = checked_seed(seed)
     progress("reading values", 0.0)
     table = Table.encode(frame, schema)
+    if most_per_person is not None:
+        table = table.with_fewer_records(most_per_person, Randomness(seed))
     release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)
     seconds = round(time.perf_counter() - started, 3)
     return replace(release, circumstances={**release.circumstances, "seconds": seconds})
@@ -90,6 +103,8 @@ def anonymize_table(
 ) -> Release:
     """Make a release of a table that is already encoded; see `anonymize` and, on `typed`, `publish`."""
     name, function = method_for(model, method)
+    if table.owners is not None:
+        require_counting_persons(model, name, function)
     randomness = Randomness(seed)
     circumstances = Circumstances(randomness, progress)
     recoding = function(table, model, circumstances, **options)

@@ -19,7 +19,7 @@ from shoal.engines.disk_run import DiskRun
 from shoal.engines.workspace import default_folder, workspace
 from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
-from shoal.files.streams import Source, open_source
+from shoal.files.streams import StreamedTable, open_source
 from shoal.methods import Progress, method_for, silent
 from shoal.models import Model
 from shoal.release import RELEASE_FILES, BlockedRelease, Format, require_format
@@ -33,7 +33,7 @@ MEMORY_SHARE = 0.05
 """Files larger than this share of the machine's memory are cut by default."""
 
 
-def exceeds_memory(source: Source) -> bool:
+def exceeds_memory(source: StreamedTable) -> bool:
     """Return whether a table is so large that it should be cut into blocks."""
     if source.size < SMALL:
         return False
@@ -42,7 +42,7 @@ def exceeds_memory(source: Source) -> bool:
 
 
 def anonymize_file(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Source,
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | StreamedTable,
     schema: Schema,
     model: Model,
     output: str | os.PathLike[str],
@@ -52,6 +52,7 @@ def anonymize_file(
     format: Format = "csv",  # noqa: A002 - the word of the command line
     method: str | None = None,
     seed: int | None = None,
+    most_per_person: int | None = None,
     block_rows: int = BLOCK_ROWS,
     jobs: int | None = None,
     work: str | os.PathLike[str] | None = None,
@@ -68,7 +69,7 @@ def anonymize_file(
     path
         A file, several files with the same columns, or a folder of them, in any format that `read_table`
         reads; or a table that is already open.
-    schema, model, method, seed, progress, **options
+    schema, model, method, seed, most_per_person, progress, **options
         As for `anonymize`.
     output
         Folder for the release; it appears when everything is done.
@@ -117,8 +118,10 @@ def anonymize_file(
     require_format(format)
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs = {jobs} is below 1", reason=Reason.PARAMETER, parameter="jobs")
-    source = path if isinstance(path, Source) else open_source(path, delimiter=delimiter, encoding=encoding)
-    call = call_for(source.head.columns, schema, model, method, options, seed, block_rows)
+    source = (
+        path if isinstance(path, StreamedTable) else open_source(path, delimiter=delimiter, encoding=encoding)
+    )
+    call = call_for(source.head.columns, schema, model, method, options, seed, block_rows, most_per_person)
     output = Path(output)
     folder = Path(os.path.realpath(work)) if work is not None else default_folder(output)
     with (
@@ -132,7 +135,7 @@ def anonymize_file(
     return BlockedRelease(output, certificate)
 
 
-def _fingerprint(call: Call, source: Source, form: Format) -> str:
+def _fingerprint(call: Call, source: StreamedTable, form: Format) -> str:
     """Return a digest of everything that the result depends on."""
     said = [
         metadata.version("shoal"),
@@ -141,6 +144,6 @@ def _fingerprint(call: Call, source: Source, form: Format) -> str:
         call.schema.to_toml(),
         [call.model.name, call.model.parameters],
         [method_for(call.model, call.method)[0], dict(call.options)],
-        [call.seed, form, call.block_rows],
+        [call.seed, form, call.block_rows, call.most_per_person],
     ]
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()

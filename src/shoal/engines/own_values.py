@@ -1,4 +1,4 @@
-"""How many rows have a value that no other row has, counted part by part in little memory."""
+"""The number of unique values in carried columns, counted part by part in little memory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.auditing import Audit
 from shoal.auditing.carried import Carried, identifying
+from shoal.auditing.rules import few_persons
 from shoal.schema import Role, Schema
 
 SIZE = 1 << 14
@@ -21,15 +22,15 @@ SIZE = 1 << 14
 class OwnValues:
     """Which values of a column occur once: all of them, or those with the lowest hashes.
 
-    Parts can be looked at anywhere and merged in any order. Of n rows with a share s of values of their own,
-    s is known exactly up to `SIZE` different values, and else with a standard error below 1%.
+    Parts can be counted anywhere and merged in any order. The share of unique values is exact up to `SIZE`
+    different values; beyond that, its standard error is below 1%.
 
     Parameters
     ----------
     limit
         Only hashes below this are remembered.
     hashes, counts
-        These, ascending, and how often each value occurs; more than once counts as twice.
+        The remembered hashes, ascending, and the number of occurrences of each value: 1, or 2 for more.
     """
 
     limit: int = 2**64
@@ -38,7 +39,7 @@ class OwnValues:
 
     @classmethod
     def of(cls, cells: pl.Series) -> OwnValues:
-        """Return those of some cells; a missing value is none."""
+        """Return the unique values of some cells; missing values do not count."""
         known = cells.drop_nans() if cells.dtype.is_float() else cells
         known = known.filter(known != "") if known.dtype == pl.String else known
         found = known.drop_nulls().to_frame()
@@ -46,7 +47,7 @@ class OwnValues:
         return cls(2**64, *np.unique(hashes, return_counts=True))._shortened()
 
     def merged(self, other: OwnValues) -> OwnValues:
-        """Return those of two parts together."""
+        """Return the unique values of two parts together."""
         hashes, which = np.unique(np.concatenate((self.hashes, other.hashes)), return_inverse=True)
         counts = np.bincount(which, np.concatenate((self.counts, other.counts)), len(hashes))
         limit = min(self.limit, other.limit)
@@ -60,7 +61,7 @@ class OwnValues:
         return OwnValues(limit, self.hashes[:kept], np.minimum(self.counts[:kept], 2))
 
     def count(self, rows: int) -> int:
-        """Return about how many of a number of rows have a value of their own."""
+        """Return the approximate number of rows, out of `rows`, with a unique value."""
         once = self.counts == 1
         count = int(once.sum())
         if self.limit == 2**64:
@@ -72,32 +73,32 @@ class OwnValues:
 
 
 def carried_names(schema: Schema) -> list[str]:
-    """Return the columns that are released as they are."""
+    """Return the carried columns: those that are released unchanged."""
     return [c.name for c in schema if c.role in (Role.SENSITIVE, Role.OTHER)]
 
 
 def seen_in(frame: pl.DataFrame, names: Sequence[str]) -> dict[str, OwnValues]:
-    """Return the values of their own of some columns of a part."""
+    """Return the unique values of some columns in a part."""
     return {name: OwnValues.of(frame[name]) for name in names}
 
 
 def merged(one: Mapping[str, OwnValues], other: Mapping[str, OwnValues]) -> dict[str, OwnValues]:
-    """Return the values of their own of two parts, by column."""
+    """Return the unique values of two parts together, by column."""
     names = {**one, **other}
     return {name: one.get(name, OwnValues()).merged(other.get(name, OwnValues())) for name in names}
 
 
 def judged(audits: Sequence[Audit], own: Mapping[str, OwnValues], schema: Schema) -> Audit:
-    """Return the audit of all blocks together, with what carried columns could tell in the whole release.
+    """Return the audit of all blocks together, with the risks of carried columns in the whole release.
 
     Parameters
     ----------
     audits
-        What was found in each block.
+        The audit of each block.
     own
-        The values of their own in the whole release, by column.
+        The unique values in the whole release, by column.
     schema
-        What the columns of the table are.
+        The schema of the table.
     """
     audit = Audit.merge(audits)
     rows, found = audit.rows, []
@@ -109,9 +110,12 @@ def judged(audits: Sequence[Audit], own: Mapping[str, OwnValues], schema: Schema
         gives_away = _anywhere(audits, name, lambda each: each.gives_away)
         if share is not None or repeats or gives_away:
             found.append(Carried(name, share, repeats, gives_away))
-    unchecked = ("whether carried columns repeat identifiers",) if schema.having(Role.IDENTIFIER) else ()
+    hidden = any(not column.role.released for column in schema)
+    unchecked = ("whether carried columns repeat identifiers",) if hidden else ()
+    alone = () if audit.promise is None else tuple(few_persons(audit.promise, audit.persons))
     return replace(
         audit,
+        findings=(*audit.findings, *alone),
         carried=tuple(found),
         warnings=tuple(each.warning for each in found),
         not_checked=unchecked,
@@ -121,7 +125,7 @@ def judged(audits: Sequence[Audit], own: Mapping[str, OwnValues], schema: Schema
 def _anywhere(
     audits: Sequence[Audit], name: str, told: Callable[[Carried], Sequence[str]]
 ) -> tuple[str, ...]:
-    """Return what a column tells in some block, and in how many rows if not in all."""
+    """Return what a column reveals in some blocks, with the share of rows if not in all."""
     rows: dict[str, int] = {}
     for audit in audits:
         for carried in audit.carried:

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
 
+from narwhals.stable.v2.typing import IntoDataFrame
+
 from shoal.base.randomness import checked_seed
 from shoal.engines.local import anonymize
 from shoal.engines.workers import DIED, Crew, tell
@@ -24,17 +26,17 @@ _WORKER = "from shoal.engines.runs import answer; answer()"
 
 
 @dataclass(frozen=True)
-class Run:
+class PlannedRun:
     """One way to publish a table.
 
     Parameters
     ----------
     model
-        The promise.
+        The privacy model.
     method
         The name of the method.
     options
-        Choices of the method.
+        Options of the method.
     """
 
     model: Model
@@ -44,16 +46,16 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run.
+    """The outcome of a run.
 
     Parameters
     ----------
     certificate
-        That of the release; None if there was none.
+        The certificate of the release; None if there is no release.
     reason, message
-        Why there was none, for programs and in words.
+        Why there is no release, as a code and in words.
     seconds
-        How long the run took, with everything around it.
+        The time that the run took, with the start of its process.
     """
 
     certificate: Mapping[str, Any] | None
@@ -63,28 +65,28 @@ class Outcome:
 
 
 def options_for(model: Model, method: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of some options that a method knows.
+    """Return the options that a method has, out of those given.
 
     Raises
     ------
     InputError
-        If no such method keeps this kind of promise.
+        If the model has no such method.
     """
     _, function = method_for(model, method)
     return {name: value for name, value in wanted.items() if name in inspect.signature(function).parameters}
 
 
 def compare_runs(
-    frame: Any,
+    frame: IntoDataFrame,
     schema: Schema,
-    runs: Sequence[Run],
+    runs: Sequence[PlannedRun],
     *,
     seed: int | None = None,
     limit: float | None = None,
     jobs: int | None = None,
     progress: Progress = silent,
 ) -> list[Outcome]:
-    """Make a release of a table in each of several ways, and tell what each is worth; keep none.
+    """Make a release of a table in each of several ways, and return their outcomes without the releases.
 
     A run that fails, takes too long or dies is an outcome like any other.
 
@@ -93,13 +95,13 @@ def compare_runs(
     frame, schema
         The table, as for `anonymize`.
     runs
-        The ways.
+        The models, methods and options to try.
     seed
         Makes each run repeatable.
     limit
-        How many seconds a run may take; None for any.
+        Time limit of a run in seconds; None for no limit.
     jobs
-        How many run at a time; None for one for each core.
+        Number of runs at a time; one for each core if omitted.
     progress
         Called with what is being done and the share of runs that are done; may raise to cancel.
 
@@ -132,7 +134,7 @@ def compare_runs(
     return [outcomes[place] for place in range(len(runs))]
 
 
-def _outcome(crew: Crew, task: bytes, run: Run) -> Outcome:
+def _outcome(crew: Crew, task: bytes, run: PlannedRun) -> Outcome:
     """Do a run in a new process."""
     started = time.perf_counter()
     told = crew.ask(_WORKER, pickle.dumps((task, run)))
@@ -141,7 +143,7 @@ def _outcome(crew: Crew, task: bytes, run: Run) -> Outcome:
 
 
 def answer() -> None:
-    """Do the run that stdin holds, and tell its outcome on stdout: what a process of `compare_runs` does."""
+    """Do the run that stdin describes, and write its outcome to stdout: the program of a worker process."""
 
     def certificate() -> dict[str, Any]:
         task, run = pickle.load(sys.stdin.buffer)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.auditing.uniqueness import Combination, uniqueness
 from shoal.schema import Column, Schema
@@ -40,7 +41,7 @@ class Scan:
     combinations: tuple[Combination, ...]
 
 
-def scan(frame: Any, *, up_to: int = 3) -> Scan:
+def scan(frame: IntoDataFrame, *, up_to: int = 3) -> Scan:
     """Look through a table: what each column probably is, and how identifying combinations of columns are.
 
     Parameters
@@ -53,12 +54,12 @@ def scan(frame: Any, *, up_to: int = 3) -> Scan:
     Returns
     -------
     Scan
-        Suggestions to look over, and a schema made of them.
+        Suggestions to check, and a schema made of them.
 
     Raises
     ------
     InputError
-        If this is no table, or values of a column cannot be read.
+        If this is not a table, or values of a column cannot be read.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files that Spark reads and writes: tables in, and folders that appear in one step, wherever they are."""
+"""Files that Spark reads and writes: tables, and folders that appear in one step."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ def read_files(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> DataFrame:
-    """Return a table in files that all workers can read; cells mean what they mean to `read_table`.
+    """Read a table from files that all workers can read; cells are read as `read_table` reads them.
 
     Parameters
     ----------
     session
-        Spark.
+        The Spark session.
     path
         Files or folders of delimited text or of Parquet, as paths or as addresses such as
         ``s3a://bucket/table``.
     delimiter, encoding
-        Of text files. If not given they are found out, as `read_table` does; at an address they are a comma
-        and UTF-8.
+        Delimiter and encoding of text files. If omitted, they are detected as `read_table` does; at an
+        address, they are a comma and UTF-8.
 
     Raises
     ------
     InputError
-        If a file is neither, or has other columns than the first.
+        If a file has another format, or other columns than the first.
     """
     named = [path] if isinstance(path, str | os.PathLike) else list(path)
     here = [each for each in named if not is_remote(each)]
@@ -69,12 +69,12 @@ def read_files(
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Return whether something is an address, not a path of this machine."""
+    """Return whether this is an address, not a path on this machine."""
     return "://" in str(path)
 
 
 def address_of(path: str | os.PathLike[str]) -> str:
-    """Return the address that Spark knows a path by."""
+    """Return the address of a path, as Spark needs it."""
     return str(path) if is_remote(path) else f"file:{os.path.abspath(path)}"
 
 
@@ -82,7 +82,7 @@ def address_of(path: str | os.PathLike[str]) -> str:
 def staged_output(
     session: SparkSession, output: str | os.PathLike[str], *, overwrite: bool, ours: Collection[str]
 ) -> Iterator[str]:
-    """Fill a folder that appears when the block ends well, as `staged_folder` does, at any address.
+    """Fill a folder that appears only if the block succeeds, like `staged_folder`, at any address.
 
     Yields
     ------
@@ -152,7 +152,7 @@ def digests(session: SparkSession, folder: str) -> dict[str, str]:
 
 def _read_parquet(session: SparkSession, addresses: Sequence[str]) -> DataFrame:
     table = session.read.parquet(*addresses)
-    # Spark takes the columns of one file for those of all, and reads what a file lacks as missing.
+    # Spark assumes that all files have the columns of one, and reads absent columns as missing values.
     wanted: dict[str, Any] | None = None
     for file in sorted(table.inputFiles()):
         found = {field.name: field.dataType for field in session.read.parquet(file).schema}
@@ -172,9 +172,9 @@ def _read_text(session: SparkSession, addresses: Sequence[str], delimiter: str, 
         encoding="utf-8" if encoding == "utf-8-sig" else encoding,
         quote='"',
         escape='"',
-        multiLine=True,  # else a line feed inside quotes would end a record, and nobody would notice
+        multiLine=True,  # else a line feed inside quotes would end a record unnoticed
         mode="FAILFAST",
-        enforceSchema=False,  # all headers must say the same
+        enforceSchema=False,  # all headers must be the same
     )
     first = reader.csv(addresses[0])
     table = reader.schema(first.schema).csv(list(addresses))
@@ -189,7 +189,7 @@ def _mismatch(message: str) -> InputError:
 
 
 def _opened(session: SparkSession, address: str) -> tuple[Any, Any]:
-    """Return the file system of an address, and the address as it knows it."""
+    """Return the file system of an address, and its path there."""
     path = _hadoop(session).Path(address)
     settings = session.sparkContext._jsc.hadoopConfiguration()
     return path.getFileSystem(settings), path

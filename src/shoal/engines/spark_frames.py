@@ -1,4 +1,4 @@
-"""Frames of Spark as frames of Polars and back: in a task, and what their columns are called and hold."""
+"""Conversion between frames of Spark and Polars, inside tasks and outside."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 TOGETHER = 100_000
-"""A task looks at so many rows at a time."""
+"""Number of rows that a task looks at at a time."""
 
 
 def kinds_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, Kind]:
-    """Return the kinds of all columns of a Spark frame with values, as `merged_kinds` does.
+    """Return the kinds of all columns of a Spark frame that have values, as `merged_kinds` does.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def headings(table: DataFrame, names: Sequence[str] | None = None) -> pl.DataFra
     table
         The frame.
     names
-        What its columns are to be called; as they are, if not given.
+        New names of its columns; unchanged if omitted.
 
     Raises
     ------
     InputError
-        If there is a column of a type that a release cannot carry.
+        If a column has a type that a release cannot contain.
     """
     import pyarrow as pa
 
@@ -80,17 +80,17 @@ def headings(table: DataFrame, names: Sequence[str] | None = None) -> pl.DataFra
 
 
 def plain_columns(table: DataFrame) -> DataFrame:
-    """Return a frame with columns c0, c1, ...: Spark takes some characters in names for syntax."""
+    """Return a frame with columns c0, c1, ..., because Spark treats some characters in names as syntax."""
     return table.toDF(*plain_names(len(table.columns)))
 
 
 def plain_names(count: int) -> list[str]:
-    """Return the names of so many columns."""
+    """Return the names of this many columns."""
     return [f"c{number}" for number in range(count)]
 
 
 def frames_of(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
-    """Yield the rows that a task is given, many at a time."""
+    """Yield the rows of a task in large batches."""
     import pyarrow as pa
 
     held: list[Any] = []
@@ -104,20 +104,20 @@ def frames_of(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
 
 
 def named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return the columns c0, c1, ... of a frame under their own names."""
+    """Return the columns c0, c1, ... of a frame with their original names."""
     named = frame.select(plain_names(len(names)))
     named.columns = list(names)
     return named
 
 
 def arrow_table(frame: pl.DataFrame, like: Any = None) -> Any:
-    """Return a frame as an Arrow table, of the types that Spark uses if these are given."""
+    """Return a frame as an Arrow table, with the types in `like` if given."""
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     return table if like is None else table.cast(like)
 
 
 def arrow_batch(columns: Mapping[str, Any], like: Any = None) -> Any:
-    """Return columns as an Arrow batch, of the types that Spark uses if these are given."""
+    """Return columns as an Arrow batch, with the types in `like` if given."""
     import pyarrow as pa
 
     return pa.RecordBatch.from_pydict(dict(columns), schema=like)

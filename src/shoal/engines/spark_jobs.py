@@ -1,4 +1,4 @@
-"""Jobs of Spark: run one, report how far it is, and cancel it if the caller wants no more."""
+"""Jobs of Spark: run one, report its progress, and cancel it if the caller asks for that."""
 
 from __future__ import annotations
 

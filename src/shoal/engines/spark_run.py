@@ -34,6 +34,7 @@ from shoal.engines.cutting import CutTree
 from shoal.engines.domains import Reference, Summary, reference, summarize
 from shoal.engines.joining import Check, classes_found, require_whole
 from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
+from shoal.engines.person_numbers import numbered
 from shoal.engines.spark_files import digests, write_text
 from shoal.engines.spark_frames import (
     arrow_batch,
@@ -48,7 +49,7 @@ from shoal.engines.spark_jobs import run_job
 from shoal.errors import InputError, Reason, ShoalError
 from shoal.methods import Progress
 from shoal.release import Certificate, write_documents
-from shoal.schema import Schema
+from shoal.schema import Column, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter
@@ -85,6 +86,24 @@ class SparkRun:
         self.names = [name for name in table.columns if name in self.schema.names]
         places = [table.columns.index(name) for name in self.names]
         self.table = plain_columns(plain_columns(table).select(*(f"c{place}" for place in places)))
+        if self.schema.person is not None:
+            self.table = self._numbered(self.schema.person)
+
+    def _numbered(self, person: Column) -> DataFrame:
+        """Return the table with numbers that stand for its persons."""
+        from pyspark.sql.types import LongType, StructField, StructType
+
+        names, key = self.names, Randomness(self.call.seed).words(4).tobytes()
+        place = names.index(person.name)
+        fields = list(self.table.schema.fields)
+        fields[place] = StructField(fields[place].name, LongType())
+
+        def number(batches: Iterator[Any]) -> Iterator[Any]:
+            for frame in frames_of(batches):
+                numbers = numbered(named(frame, names), person, key)[person.name]
+                yield from arrow_table(frame.with_columns(numbers.alias(f"c{place}"))).to_batches()
+
+        return self.table.mapInArrow(number, StructType(fields))
 
     def finished(self, staging: str) -> Certificate:
         """Write the files of the release, and return its certificate."""
@@ -118,7 +137,7 @@ class SparkRun:
         return certificate
 
     def _summarized(self) -> Summary:
-        """Return what the table has."""
+        """Return the summary of the table."""
         names, schema = self.names, self.schema
 
         def look(batches: Iterator[Any]) -> Iterator[Any]:
@@ -160,7 +179,7 @@ class SparkRun:
         rows = self.table.select(*(f"c{place}" for place in places))
         if summary.rows > SAMPLE:
             seed = self.call.seed
-            # Spark knows seeds of 63 bits only.
+            # Seeds of Spark have 63 bits.
             seed = None if seed is None else seed % 2**63
             rows = rows.sample(fraction=SAMPLE / summary.rows, seed=seed)
         frame = pl.DataFrame(self._done("drawing a sample", rows.toArrow))
@@ -168,13 +187,13 @@ class SparkRun:
         return summarize(frame, wanted)[1].select([column.name for column in schema.quasi])
 
     def _assigned(self, agreed: Reference, tree: CutTree, summary: Summary) -> list[int]:
-        """Write all records with the number of their block, and return how many each block has."""
+        """Write all records with the number of their block, and count the records of each block."""
         from pyspark.sql import functions as sf
 
         names, seed = self.names, self.call.seed
         rows = self.table
         if seed is not None:
-            # Rows come out of a shuffle in any order; a block that is to be repeated needs them in their own.
+            # A shuffle changes the order of rows; a seeded block needs them in their original order.
             rows = rows.withColumn(_POSITION, sf.monotonically_increasing_id())
         form, like = self._form({**headings(rows).schema, _BLOCK: pl.Int32()})
 
@@ -194,7 +213,7 @@ class SparkRun:
         if sum(counts) != summary.rows:
             raise InputError(
                 f"the table had {summary.rows} records when it was read first, and {sum(counts)} later; "
-                "write it to files, and use these",
+                "write it to files, and read these",
                 reason=Reason.SPARK,
             )
         return counts
@@ -204,7 +223,7 @@ class SparkRun:
     ) -> tuple[list[DataFrame], list[BlockFacts]]:
         """Make the releases of all blocks; return the rows, in parts, and the facts of each block.
 
-        What cannot keep the promise alone is united with the part that it was cut from, and tried again.
+        A unit for which the guarantee is infeasible is united with the part it was cut from, and tried again.
         """
         made: dict[range, tuple[int, BlockFacts]] = {}
         turn = 0
@@ -228,7 +247,7 @@ class SparkRun:
         return parts, [made[unit][1] for unit in units]
 
     def _releases(self, task: Task, units: Sequence[range], columns: pl.Schema) -> DataFrame:
-        """Return the rows of the releases of some blocks, with what there is to tell on one row of each."""
+        """Return the rows of the releases of some units; one row of each also has its facts or its error."""
         names, seed = self.names, task.call.seed
         plain = plain_names(len(columns))
         extra = {_UNIT: pl.Int32(), _PLACE: pl.Int64(), _TOLD: pl.String()}
@@ -246,7 +265,7 @@ class SparkRun:
                 rows = columns.to_frame().clear(1)
                 told = error.as_dict()
             rows.columns = plain
-            # The key of the order of all rows, drawn here so that it is written and never drawn again.
+            # The sort key of each row, drawn here so that it is written once and never drawn again.
             randomness = Randomness(None if seed is None else seed_of(seed_of(seed, start), start))
             places = randomness.words(rows.height).view(np.int64)
             rows = rows.with_columns(
@@ -258,12 +277,12 @@ class SparkRun:
 
         where = [(block, unit.start) for unit in units for block in unit]
         rows = self._among("blocks", where, f"{_BLOCK} int, {_UNIT} int")
-        # As many partitions as blocks, or Spark would give many small ones to a few tasks.
+        # As many partitions as units, because Spark would give many small ones to a few tasks.
         divided = rows.repartition(len(units), _UNIT)
         return divided.groupBy(_UNIT).applyInArrow(release, form)
 
     def _joined(self, parts: Sequence[DataFrame], columns: pl.Schema, address: str) -> None:
-        """Write all rows in the order of the keys that were drawn for them."""
+        """Write all rows in the order of their random keys."""
         rows = parts[0]
         for part in parts[1:]:
             rows = rows.union(part)
@@ -274,7 +293,7 @@ class SparkRun:
     def _checked(
         self, task: Task, columns: pl.Schema, facts: Sequence[BlockFacts], address: str
     ) -> Classes | None:
-        """Look at the release as it was written: rows, values, and the classes if the promise is of these."""
+        """Check the release as it was written; return its classes if the model is about these."""
         from pyspark.sql import functions as sf
 
         model, agreed = task.call.model, task.reference
@@ -283,7 +302,7 @@ class SparkRun:
             check = Check(model, agreed, columns)
             for frame in frames_of(batches):
                 check.see(named(frame, columns.names()))
-            # Halves of the digest, as sums of the whole would leave the range of numbers.
+            # The digest in two halves, whose sums do not overflow.
             low, high = check.digest % 2**32, check.digest >> 32
             yield arrow_batch({"class": [None], "rows": [check.rows], "low": [low], "high": [high]}, like)
             others = {"class": check.classes.view(np.int64), "rows": check.sizes}
@@ -306,7 +325,7 @@ class SparkRun:
         return classes_found(model, *sizes.T) if len(sizes) else None
 
     def _own_values(self, columns: pl.Schema, address: str) -> dict[str, OwnValues]:
-        """Return the values of their own in each column of the release that is carried along."""
+        """Return the unique values in each carried column of the release."""
         known, carried = columns.names(), carried_names(self.schema)
 
         def look(batches: Iterator[Any]) -> Iterator[Any]:
@@ -330,7 +349,7 @@ class SparkRun:
         return own
 
     def _among(self, name: str, keys: Sequence[tuple[int, ...]], form: str) -> DataFrame:
-        """Return the kept rows that have one of some keys, with what else is known of these."""
+        """Return the kept rows with one of these keys, joined with the columns of the keys."""
         from pyspark.sql import functions as sf
 
         known = self.session.createDataFrame(list(keys), form)
@@ -340,11 +359,11 @@ class SparkRun:
         return self.session.read.parquet(f"{self.folder}/{name}")
 
     def _written(self, rows: DataFrame, name: str, what: str) -> None:
-        """Keep rows in the working folder: each task's once, whatever becomes of other attempts of it."""
+        """Write rows to the working folder; of several attempts of a task, Spark keeps one."""
         self._done(what, lambda: _writer(rows).parquet(f"{self.folder}/{name}"))
 
     def _form(self, columns: Mapping[str, pl.DataType]) -> tuple[StructType, Any]:
-        """Return columns as Spark describes them, and as Spark wants them from a task."""
+        """Return the Spark schema of columns, and the Arrow schema that a task returns them in."""
         table = self.session.createDataFrame(arrow_table(pl.DataFrame(schema=columns)))
         return table.schema, table.toArrow().schema
 
@@ -353,12 +372,12 @@ class SparkRun:
 
 
 def _writer(rows: DataFrame) -> DataFrameWriter:
-    # A file that only says that all went well is no part of a table.
+    # No file that only marks success: it is not part of the table.
     return rows.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
 
 
 def _partition() -> int:
-    """Return the number of the part of the table that this task is at."""
+    """Return the number of the partition that this task works on."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

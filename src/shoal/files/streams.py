@@ -23,7 +23,7 @@ _SHOWN = 1_000
 
 
 @dataclass(frozen=True)
-class Source:
+class StreamedTable:
     """A table in files.
 
     Parameters
@@ -94,7 +94,7 @@ def open_source(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
-) -> Source:
+) -> StreamedTable:
     """Return a table in a file, in several files, or in all files of a folder.
 
     Parameters
@@ -118,7 +118,7 @@ def open_source(
         require_file(file)
     if not files:
         raise InputError("no file is named", reason=Reason.MISSING_FILE)
-    return Source(tuple(files), delimiter, encoding)
+    return StreamedTable(tuple(files), delimiter, encoding)
 
 
 def _files_in(folder: Path) -> list[Path]:

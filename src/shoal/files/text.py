@@ -69,10 +69,10 @@ def sniff(path: str | Path, *, delimiter: str | None = None, encoding: str | Non
     path
         The file; one whose name ends in ``.gz`` is unpacked.
     delimiter
-        Taken as it is where given; else the one of ``,`` ``;`` tab and ``|`` that splits most of the
+        Used if given; otherwise the one of ``,`` ``;`` tab and ``|`` that splits most of the
         first records into the same number of fields, and ``,`` where there is only one column.
     encoding
-        Where given, the only one tried; else what the byte order mark says, or UTF-8, or Windows-1252.
+        If given, the only one tried; otherwise what the byte order mark says, or UTF-8, or Windows-1252.
 
     Returns
     -------

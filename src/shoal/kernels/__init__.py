@@ -1,16 +1,7 @@
 """The only door to native code: typed functions over the compiled core, which trusts its arguments."""
 
-from shoal.kernels.classes import (
-    Classes,
-    Closeness,
-    Coloring,
-    Component,
-    Cover,
-    PatternSearch,
-    cover,
-    cut,
-    mondrian,
-)
+from shoal.kernels.assignments import Walked, cheapest_assignment, walk
+from shoal.kernels.classes import ClassMoves, cut, mondrian, spaced
 from shoal.kernels.consistency import (
     ConsistencyGraph,
     LabelCounts,
@@ -18,7 +9,6 @@ from shoal.kernels.consistency import (
     MatchingChains,
     Neighbourhoods,
     Parts,
-    count_consistent,
     count_labels,
     differences,
     exact_links,
@@ -30,23 +20,16 @@ from shoal.kernels.geometry import (
     SET,
     TREE,
     Arrays,
+    CodeIntervals,
     Geometry,
-    Intervals,
     group_rows,
 )
-from shoal.kernels.graphs import (
-    BoxTree,
-    Diversification,
-    Matching,
-    Reassignable,
-    Refinement,
-    Ring,
-    Walked,
-    chain,
-    cheapest_assignment,
-    walk,
-)
+from shoal.kernels.graphs import Diversification, Reassignable, Refinement
+from shoal.kernels.orders import Ring, chain
 from shoal.kernels.own_rows import OwnRows
+from shoal.kernels.patterns import Cover, PatternSearch, cover
+from shoal.kernels.proximity import Closeness, Coloring, Component
+from shoal.kernels.trees import BoxTree, Matching
 
 __all__ = [
     "RANGE",
@@ -55,15 +38,15 @@ __all__ = [
     "TREE",
     "Arrays",
     "BoxTree",
-    "Classes",
+    "ClassMoves",
     "Closeness",
+    "CodeIntervals",
     "Coloring",
     "Component",
     "ConsistencyGraph",
     "Cover",
     "Diversification",
     "Geometry",
-    "Intervals",
     "LabelCounts",
     "Matched",
     "Matching",
@@ -78,7 +61,6 @@ __all__ = [
     "Walked",
     "chain",
     "cheapest_assignment",
-    "count_consistent",
     "count_labels",
     "cover",
     "cut",
@@ -87,5 +69,6 @@ __all__ = [
     "group_rows",
     "mondrian",
     "sets_among_worlds",
+    "spaced",
     "walk",
 ]

@@ -10,27 +10,27 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Subsets
 from shoal.kernels import _native
-from shoal.kernels.geometry import Geometry, specs
-from shoal.kernels.graphs import Walked
+from shoal.kernels.assignments import Walked
+from shoal.kernels.geometry import Geometry
 from shoal.kernels.itemsets import spec_of
 
 
 class Agglomeration:
-    """Clusters of records, the two closest of which become one, again and again; with k records, a class.
+    """Clusters of records, of which the two closest are merged repeatedly; one of k records is a class.
 
     Parameters
     ----------
     codes
         One row for each distinct record.
     copies
-        How many records each stands for.
+        Number of copies of each.
     attributes
         What it costs to cover several codes.
     k
-        How many records a class has; there are as many. A cluster with more expels the farthest.
+        Number of records of a class, at most all. A larger cluster expels the most distant records.
     counts
-        For each attribute, how many records have each code, to measure cost by entropy and not by what
-        `attributes` say; empty for these.
+        For each attribute, the number of records with each code, to measure cost by entropy instead of
+        `attributes`; empty for these.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class Agglomeration:
         counts: Sequence[NDArray[np.integer[Any]]] = (),
     ) -> None:
         self._agglomeration = _native.Agglomeration(
-            codes, copies.astype(np.int32), specs(attributes), _floats(counts), k
+            codes, copies.astype(np.int32), attributes, _floats(counts), k
         )
 
     def advance(self, pairs: int) -> int:
-        """Unite up to a number of pairs; return how many records are in classes then, in the end all.
+        """Merge up to a number of pairs; return the number of records in classes, in the end all.
 
-        What is left at the end, fewer than k records, goes to the classes where it costs least.
+        At the end, fewer than k records are left and join the classes where they cost least.
         """
         return self._agglomeration.advance(pairs)
 
@@ -78,7 +78,7 @@ def forest(
         The class of each copy of the first record, then of the second, ... Classes have k to
         max(2k - 1, 3k - 5) records, or rarely up to 3k - 3.
     """
-    return _native.forest(codes, copies.astype(np.int32), specs(attributes), _floats(counts), k)
+    return _native.forest(codes, copies.astype(np.int32), attributes, _floats(counts), k)
 
 
 def unify(
@@ -114,7 +114,7 @@ def unify(
     NDArray
         The class of each record, numbered 0, 1, 2, ...; all are one class if nothing less is diverse.
     """
-    return _native.unify(codes, class_of, specs(attributes), _floats(counts), sensitive, diversity, weight)
+    return _native.unify(codes, class_of, attributes, _floats(counts), sensitive, diversity, weight)
 
 
 def greedy_extraction(
@@ -136,12 +136,12 @@ def greedy_extraction(
         For each assignment all records, in the order in which walks begin at them. No record is matched twice
         with a row of a record that has the same label.
     most
-        After how many steps of walks to give up.
+        Maximum number of steps of walks.
 
     Returns
     -------
     NDArray or None
-        The records of each row. None if a walk found no way on, or was given up.
+        The records of each row. None if a walk could not go on, or there were too many steps.
     """
     stacked = np.stack([records.astype(np.int32) for records in starts])
     members = _native.greedy_extraction(
@@ -168,7 +168,7 @@ def cahd(
     size
         Records of a group, and different labels in it; the last group takes in all that are left.
     reach
-        How many free records with other labels are looked at on either side.
+        Number of free records with other labels to consider on either side.
     """
     different = int(labels.max()) + 1
     return _native.cahd(

@@ -1,4 +1,4 @@
-"""The adversary's view: which records fit which rows, in which matchings, and how likely."""
+"""The attacker's view: which rows cover which records, in which matchings, and how likely."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Subsets
 from shoal.kernels import _native
-from shoal.kernels.geometry import Arrays, Intervals
+from shoal.kernels.geometry import Arrays, CodeIntervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +59,12 @@ class ConsistencyGraph:
         record_copies: NDArray[np.int64],
         boxes: NDArray[np.int32],
         box_copies: NDArray[np.int64],
-        attributes: Sequence[Intervals | Subsets],
+        attributes: Sequence[CodeIntervals | Subsets],
     ) -> None:
         none32, none64 = np.empty(0, np.int32), np.empty(0, np.int64)
         specs = [
             (False, a.size, a.low, a.high, none64, none32)
-            if isinstance(a, Intervals)
+            if isinstance(a, CodeIntervals)
             else (
                 *(True, a.size, none32, none32),
                 *a.arrays,
@@ -86,6 +86,22 @@ class ConsistencyGraph:
     def count_labels(self, labels: NDArray[np.int32], size: int) -> LabelCounts:
         """Count the labels of the boxes around each record, see the function of that name; on all cores."""
         return LabelCounts(*self._graph.count_labels(labels, size))
+
+    def count_persons(
+        self, starts: NDArray[np.int64], owners: NDArray[np.int32], persons: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many persons have a record in each box, and how many boxes are around records of each.
+
+        Copies of boxes count. On all cores.
+
+        Parameters
+        ----------
+        starts, owners
+            The persons of the i-th record, each of them once, are ``owners[starts[i]:starts[i + 1]]``.
+        persons
+            How many persons there are.
+        """
+        return self._graph.count_persons(starts, owners, persons)
 
     def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the boxes that contain each of some records, in no particular order; on all cores.
@@ -235,28 +251,6 @@ class MatchingChains:
         return records, boxes, shares.reshape(-1, self._chains), complete.astype(np.bool_), steps
 
 
-def count_consistent(
-    records: NDArray[np.int32],
-    record_copies: NDArray[np.int64],
-    boxes: NDArray[np.int32],
-    box_copies: NDArray[np.int64],
-    attributes: Sequence[Intervals | Subsets],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count which records lie in which boxes, both ways, without listing the pairs, on all cores.
-
-    Parameters
-    ----------
-    records, record_copies, boxes, box_copies, attributes
-        As for `ConsistencyGraph`.
-
-    Returns
-    -------
-    tuple
-        How many released rows contain each record, and how many records lie in each box.
-    """
-    return ConsistencyGraph(records, record_copies, boxes, box_copies, attributes).count()
-
-
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
     """What labels the boxes around each record have.
@@ -283,18 +277,18 @@ def count_labels(
     records: NDArray[np.int32],
     boxes: NDArray[np.int32],
     box_copies: NDArray[np.int64],
-    attributes: Sequence[Intervals | Subsets],
+    attributes: Sequence[CodeIntervals | Subsets],
     labels: NDArray[np.int32],
     size: int,
 ) -> LabelCounts:
     """Count the labels of the boxes that contain each record, without listing the pairs, on all cores.
 
-    Takes as much work as `count_consistent`, however many labels there are.
+    Takes as much work as `ConsistencyGraph.count`, however many labels there are.
 
     Parameters
     ----------
     records, boxes, box_copies, attributes
-        As for `count_consistent`; equal boxes with different labels are listed apart.
+        As for `ConsistencyGraph`; equal boxes with different labels are listed apart.
     labels
         The label of each box.
     size

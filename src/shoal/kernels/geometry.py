@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,7 @@ RANGE, SET, TREE = 0, 1, 2
 """Kinds of attribute, as native/base/space.hpp numbers them."""
 
 
-@dataclass(frozen=True, eq=False)
-class Geometry:
+class Geometry(NamedTuple):
     """What it costs to cover several codes of one attribute; see native/base/space.hpp.
 
     Parameters
@@ -41,7 +40,7 @@ class Geometry:
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class CodeIntervals:
     """Intervals of the codes 0..size-1, both ends included."""
 
     size: int
@@ -70,6 +69,9 @@ Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Lists in a row, where each begins and all of them: the i-th is values[starts[i]:starts[i + 1]]."""
 
 
-def specs(attributes: Sequence[Geometry]) -> list[tuple[int, float, int, NDArray[np.float64]]]:
-    """Return attributes as native code takes them."""
-    return [(a.kind, a.weight, a.size, a.table) for a in attributes]
+NO_OWNERS = np.empty(0, dtype=np.int32)
+
+
+def given(owners: NDArray[np.int32] | None) -> NDArray[np.int32]:
+    """Return the persons of records as the compiled core takes them; none if each has one record."""
+    return NO_OWNERS if owners is None else np.ascontiguousarray(owners, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Rows that records have of their own, each as wide as its promise needs."""
+"""Rows that generalize one record each, as wide as the guarantee requires."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import _native
-from shoal.kernels.geometry import Geometry, specs
+from shoal.kernels.geometry import Geometry
 
 
 class OwnRows:
@@ -22,7 +22,7 @@ class OwnRows:
     codes, attributes
         The records, and what it costs to cover several codes.
     room
-        How many records rows are going to be made of at first.
+        Number of records that rows are made of at first.
     entropies
         If rows are to be measured by the entropy of the values in them: for each attribute how often each
         code occurs; of a tree, the entropy below the lowest common ancestor of each code and the next.
@@ -41,7 +41,7 @@ class OwnRows:
     ) -> None:
         without = np.empty(0, np.int32) if withheld is None else withheld.astype(np.int32)
         # Rows that have once been drawn at random may have to be made larger by one record.
-        self._rows = _native.OwnRows(codes, specs(attributes), entropies, without, room + 1)
+        self._rows = _native.OwnRows(codes, attributes, entropies, without, room + 1)
         self._order = self._rows.order()
         self._place = np.empty_like(self._order)
         self._place[self._order] = np.arange(len(self._order), dtype=np.int32)
@@ -68,7 +68,7 @@ class OwnRows:
         Parameters
         ----------
         k
-            How many records a row is made of.
+            Number of records that a row is made of.
         keys
             Four random words for each row: they decide which of the two, and which records.
         """
@@ -80,7 +80,7 @@ class OwnRows:
         Parameters
         ----------
         k
-            How many records a row covers.
+            Number of records that a row covers.
         starts
             The number of nearest records that are tried as the first.
         keys
@@ -103,7 +103,7 @@ class OwnRows:
         Parameters
         ----------
         k
-            How many records rows cover, and by how many rows records are to be covered.
+            Number of records that each row covers, and of rows that must cover each record.
         keep_cores
             Whether rows have to stay around the records that they are made of now.
         """
@@ -120,7 +120,7 @@ class OwnRows:
         self._rows.cover_dearest_first(widest)
 
     def relieve(self, order: NDArray[np.integer[Any]], together: int, widest: int) -> float:
-        """Let one row after the other leave to others what these take for less; return what was saved.
+        """Let each row leave records to rows that take them at a lower cost; return the saving.
 
         Each record that was covered by k rows still is, and each row still covers k records.
 
@@ -129,7 +129,7 @@ class OwnRows:
         order
             In which order rows have their turns.
         together
-            How many rows that are near each other try that at once.
+            Number of near rows that try this at once.
         widest
             As for `cover_dearest_first`.
         """
@@ -189,7 +189,7 @@ class OwnRows:
         Returns
         -------
         int
-            How many pairs of rows grew, or, if all rows that cover a record count, how many rows.
+            Number of pairs of rows that grew or, if all rows that cover a record count, of rows.
         """
         columns = [column[self._order] for column in labels]
         return self._rows.vary(self._place[order], columns, frequency_l, distinct, entropy)

@@ -1,7 +1,7 @@
-"""The kinds of columns: what values one can have, how they are generalized, written and read."""
+"""The kinds of columns: their values, and how these are generalized, written and read."""
 
 # isort: off
-# In the order in which people are told of them.
+# In the order in which users see them.
 from shoal.kinds import numbers as numbers
 from shoal.kinds import dates as dates
 from shoal.kinds import categories as categories

@@ -69,7 +69,7 @@ class Categories(ValueKind, name="categorical"):
 
 
 def _typed(name: str, declared: Mapping[str, Any], dtype: pl.DataType) -> pl.Series:
-    """Return declared categories with the type that the column has, or as text where they cannot have it."""
+    """Return declared categories with the type of the column, or as text if that is not possible."""
     labels = pl.Series(name, list(declared), dtype=pl.String)
     with suppress(TypeError, pl.exceptions.PolarsError):
         if dtype.is_numeric():

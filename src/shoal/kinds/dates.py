@@ -33,7 +33,7 @@ _EPOCH = datetime.date(1970, 1, 1)
 
 
 class Dates(ValueKind, name="date"):
-    """Days, and times of day where an auditor must see them."""
+    """Days; the auditor also distinguishes times of day."""
 
     __slots__ = ()
 
@@ -131,7 +131,7 @@ class Dates(ValueKind, name="date"):
         return [day if at else text for day, text, at in zip(written, texts, whole, strict=True)]
 
     def on_a_line(self, values: pl.Series, column: Column) -> pl.Series:
-        """Return dates in days, with a fraction for the time of day; of times with an offset, in UTC."""
+        """Return dates in days, with a fraction for the time of day; times with an offset in UTC."""
         found = moments.parts(values, column.date_format)
         offset = pl.when(pl.col("offset") == moments.NO_OFFSET).then(0).otherwise("offset")
         seconds = pl.col("clock") / 10**9 - offset
@@ -172,7 +172,7 @@ def _round_dates(low: float, high: float, most: int) -> Iterator[tuple[float, st
 
 
 def _last_before(name: str) -> str:
-    """Return how a group ends that the next one follows: a year, a month or a day earlier."""
+    """Return the end of a group: the year, month or day before the start of the next group."""
     if name.isdigit():
         return str(int(name) - 1)
     day = datetime.date.fromisoformat(name if name.count("-") == 2 else f"{name}-01") - _DAY
@@ -199,7 +199,7 @@ def _moments(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> pl.Da
 
 
 def _times_attribute(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> Attribute | None:
-    """Return dates with every time of day as a value of its own; None if the column has no times."""
+    """Return dates with different times of day as different values; None if the column has no times."""
     found = _moments(cells, column, rows)
     if not ((found["clock"] != 0) | (found["offset"] != moments.NO_OFFSET)).any():
         return None

@@ -1,4 +1,4 @@
-"""What values an attribute can take, whatever its kind, and columns as codes into such a domain."""
+"""The possible values of an attribute, and columns as codes into this domain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Domain(ABC):
-    """The values an attribute can take, in an order that its generalized values respect.
+    """The possible values of an attribute, in an order that its generalized values respect.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ class Domain(ABC):
 
     @property
     def cardinality(self) -> int:
-        """How many values are possible: the |A| of the loss measures."""
+        """Number of possible values: the |A| of the loss measures."""
         return len(self)
 
     @property
     def known(self) -> int:
-        """How many codes there are besides the missing value."""
+        """Number of codes without the missing value."""
         return len(self) - (self.missing is not None)
 
     @cached_property
@@ -80,7 +80,7 @@ class Domain(ABC):
         return members != [text] and all(member in self.code_of for member in members)
 
     def read_released(self, cells: Sequence[str | None], column: Column) -> Generalized:
-        """Return what released cells can stand for, as an outsider reads them.
+        """Return what released cells can stand for, as an attacker reads them.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Domain(ABC):
         return None
 
     def occurring(self, counts: NDArray[np.int64]) -> tuple[pl.Series, int]:
-        """Return what occurs in a column, to be united with other parts of a table.
+        """Return the values that occur in a column, to be united with those of other parts of a table.
 
         Parameters
         ----------
@@ -134,11 +134,11 @@ class Domain(ABC):
         raise TypeError(f"values of {type(self).__name__} are not sets of items")
 
     def has_released(self, cells: pl.Series) -> bool:
-        """Return whether released cells, written or typed, speak of values of this domain only."""
+        """Return whether released cells, written or typed, have only values of this domain."""
         return all(str(each) in self.code_of for each in released_members(cells, intervals=self.ordered))
 
     def are_whole_days(self, cells: Sequence[str], column: Column) -> NDArray[np.bool_]:
-        """Return which cells are a day without a time, where values have times: one value as written."""
+        """Return which cells are a day without a time, in a domain whose values have times."""
         del column
         return np.zeros(len(cells), dtype=np.bool_)
 
@@ -153,7 +153,7 @@ class Domain(ABC):
         """
 
     def geometry(self, weight: float) -> Geometry:
-        """Return what it costs to cover several codes (NCP), as kernels take it.
+        """Return the cost of covering several codes (NCP), as input for kernels.
 
         Raises
         ------
@@ -168,9 +168,9 @@ class Domain(ABC):
         return self.geometry(weight)
 
     def expected_costs(self, counts: NDArray[np.int64], k: int) -> NDArray[np.float64]:
-        """Return what each code is expected to add to the cost of 1, 2, ..., k - 1 random records, summed.
+        """Return the expected cost that each code adds to 1, 2, ..., k - 1 random records, summed.
 
-        Up to a constant for the attribute, and only about right where values are missing.
+        Up to a constant for the attribute, and approximate if values are missing.
 
         Parameters
         ----------
@@ -218,12 +218,12 @@ class Domain(ABC):
         return False
 
     def as_items(self, steps: int) -> tuple[Lists, int]:
-        """Return each code as a set of items, of which the more are shared the nearer two codes are.
+        """Return each code as a set of items; near codes share many items.
 
         Parameters
         ----------
         steps
-            About how many items are to stand for the whole attribute.
+            Approximate number of items for the whole attribute.
 
         Returns
         -------

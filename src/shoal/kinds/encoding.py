@@ -1,4 +1,4 @@
-"""Columns of any flavour as Polars series and as codes; sensitive columns as codes."""
+"""Columns of any library as Polars series and as codes; sensitive columns as codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def to_polars(series: nw.Series[Any]) -> pl.Series:
-    """Return a column of any flavour as a Polars series, null where a value is missing."""
+    """Return a column of any library as a Polars series, null where a value is missing."""
     native = series.to_native()
     if isinstance(native, pl.Series):
         return _of_objects(series) if native.dtype == pl.Object else native
@@ -51,7 +51,7 @@ def _of_arrow(name: str, cells: Any) -> pl.Series:
 
 
 def _of_objects(series: nw.Series[Any]) -> pl.Series:
-    """Return Python's own numbers of several types, or such as no other type holds, as exact texts."""
+    """Return Python numbers of several types, or of types that Polars lacks, as exact texts."""
     nulls = series.is_null().to_list()
     cells = [None if none else cell for cell, none in zip(series.to_list(), nulls, strict=True)]
     with suppress(ValueError):
@@ -68,7 +68,7 @@ def _of_objects(series: nw.Series[Any]) -> pl.Series:
 
 
 def _refuse_mixed_dates(series: nw.Series[Any]) -> None:
-    """Refuse dates that PyArrow would make equal without a word: it cuts times, zones and nanoseconds."""
+    """Refuse dates that PyArrow would silently make equal by cutting times, zones and nanoseconds."""
     dates = [cell for cell in series.drop_nulls().to_list() if isinstance(cell, datetime.date)]
     times = [cell for cell in dates if isinstance(cell, datetime.datetime)]
     problem = None
@@ -150,7 +150,8 @@ def _sensitive_cells(series: nw.Series[Any], column: Column) -> tuple[pl.Series,
         cells = cells.cast(pl.String)
     if not (cells.dtype.is_numeric() or cells.dtype.is_temporal() or cells.dtype == pl.String):
         raise InputError(
-            f"column {series.name!r} holds {cells.dtype}, which cannot be sensitive in this version",
+            f"column {series.name!r} holds {cells.dtype}, which cannot be {column.role.value} in this "
+            "version",
             reason=Reason.BAD_VALUE,
             column=series.name,
         )

@@ -36,12 +36,12 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def parse(text: str) -> Decimal | None:
-    """Return the number that a text is, or None if it is none that can be kept exactly."""
+    """Return a text as a number; None if it is no number that can be kept exactly."""
     if not _NUMBER.fullmatch(text) or len(text) > 3 * MOST_PLACES:
         return None
     try:
         number = Decimal(text)
-    except InvalidOperation:  # an exponent beyond all bounds
+    except InvalidOperation:  # the exponent is too large
         return None
     return (number or Decimal(0)) if is_kept(number) else None
 
@@ -54,12 +54,12 @@ def is_kept(number: Decimal) -> bool:
 
 
 def is_written_as_number(text: str) -> bool:
-    """Return whether a text has the form of a number, be it too long or not."""
+    """Return whether a text has the form of a number, even one that is too long."""
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
 def exact(value: Any) -> Decimal:
-    """Return a whole number, a float, a decimal, or the text of one exactly."""
+    """Return a whole number, float, decimal or the text of one as an exact number."""
     if isinstance(value, float):
         return Decimal(repr(float(value)))
     return Decimal(int(value)) if isinstance(value, Integral) else Decimal(value)

@@ -1,4 +1,4 @@
-"""Generalized values of an attribute, whatever its kind, and single values with suppressed cells."""
+"""Generalized values of an attribute of any kind, and single values with suppressed cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shoal.kinds.domain import Codes, Domain
 
 if TYPE_CHECKING:
     from shoal.base.ragged import Subsets
-    from shoal.kernels import Intervals
+    from shoal.kernels import CodeIntervals
     from shoal.kinds.items import Worlds
 
 
@@ -36,7 +36,7 @@ class Generalized(ABC):
 
     @abstractmethod
     def ncp(self) -> NDArray[np.float64]:
-        """Return the normalized certainty penalty of each, 0 (exact) to 1 (says nothing)."""
+        """Return the normalized certainty penalty of each, from 0 (exact) to 1 (suppressed)."""
 
     @abstractmethod
     def sizes(self) -> NDArray[np.int64]:
@@ -69,7 +69,7 @@ class Generalized(ABC):
         return [(self.typed() if typed else pl.Series(self.texts(), dtype=pl.String)).rename(name)]
 
     @abstractmethod
-    def for_kernel(self) -> Intervals | Subsets:
+    def for_kernel(self) -> CodeIntervals | Subsets:
         """Return each as a set of codes, as the kernels of the consistency graph take it."""
 
     def sizes_within(self, first: int, last: int) -> NDArray[np.int64]:
@@ -184,7 +184,7 @@ class Cells(Generalized):
     def expected(self, often: NDArray[np.float64]) -> NDArray[np.float64] | None:
         return self.distinct.expected(np.bincount(self.shown, often, len(self.distinct)).astype(np.float64))
 
-    def for_kernel(self) -> Intervals | Subsets:
+    def for_kernel(self) -> CodeIntervals | Subsets:
         raise InternalError("the consistency graph does not know suppressed cells")
 
 
@@ -199,7 +199,7 @@ def xlogx(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def entropies_of_intervals(counts: NDArray[np.int64], low: Codes, high: Codes) -> NDArray[np.float64]:
-    """Return the entropy in bits of a code that lies in each interval, if codes occur so often."""
+    """Return the entropy in bits of a code in each interval, given how often codes occur."""
     weights = counts.astype(np.float64)
     total = np.concatenate(([0.0], np.cumsum(weights)))
     logs = np.concatenate(([0.0], np.cumsum(xlogx(weights))))

@@ -22,7 +22,7 @@ MISSING = ""
 
 
 class HierarchySource(Protocol):
-    """Anything that yields a hierarchy once the values of the attribute are known."""
+    """A hierarchy, or a rule that builds one from the values of the attribute."""
 
     def over(self, values: Sequence[str]) -> Hierarchy:
         """Return a hierarchy in which each of `values` is a leaf."""
@@ -33,9 +33,9 @@ class Hierarchy:
     """An immutable tree of labels, in which each node stands for the set of leaves below it.
 
     Made by `from_levels`, `from_file`, `Intervals` or `Prefixes`. No two nodes cover the same leaves: a chain
-    of single children is one node and carries the lowest label of the chain, as the most telling one. Only
-    the root keeps its highest label, unless the tree is a single leaf. The other labels of a chain remain
-    known to `node_of`. Hierarchies are equal if labels and parents are.
+    of single children is one node with the lowest label of the chain, which is the most precise. Only the
+    root keeps its highest label, unless the tree is a single leaf. `node_of` also finds the other labels of
+    a chain. Hierarchies are equal if labels and parents are.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Hierarchy:
         absent = set(values).difference(self.leaf_index)
         unknown = sorted(absent - {MISSING})
         if unknown:
-            # Comparing with very many leaves would take longer than reading the message is worth.
+            # Suggestions from very many leaves would take too long.
             options = self.leaves if len(self.leaves) <= 2_000 else ()
             shown = ", ".join(f"{value!r}{did_you_mean(value, options)}" for value in unknown[:5])
             more = ", ..." if len(unknown) > 5 else ""
@@ -166,7 +166,7 @@ class Hierarchy:
         return self._with_missing() if absent else self
 
     def node_of(self, label: str) -> int | None:
-        """Return the node with a label, also one that gave way to another of the same leaves, or None."""
+        """Return the node with a label, even if it is shown with another label; None if there is none."""
         return self._node_of.get(label)
 
     def ancestor(self, first_leaf: ArrayLike, last_leaf: ArrayLike) -> NDArray[np.int32]:
@@ -240,14 +240,14 @@ class Hierarchy:
 
 
 def unused(label: str, taken: Collection[str]) -> str:
-    """Return a label that is not taken: this one, with as many stars behind it as that needs."""
+    """Return a label with as many stars appended as are needed to make it different from the taken ones."""
     while label in taken:
         label += "*"
     return label
 
 
 def from_paths(paths: Iterable[Iterable[str]], root: str, with_missing: bool) -> Hierarchy:
-    """Return the hierarchy of paths that lead from a value to the root and never part once they have met."""
+    """Return the hierarchy of paths from values to the root; paths that meet must not separate again."""
     parents: dict[str, str | None] = {root: None}
     for path in paths:
         for label, above in pairwise(path):
@@ -269,7 +269,7 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _without_repeats(row: Sequence[str]) -> list[str]:
-    """Return the labels of a row, the value first, each with a level of its own."""
+    """Return the labels of a row, value first, without empty and repeated ones."""
     chain = [row[0]]
     for cell in row[1:]:
         if cell and cell != chain[-1]:

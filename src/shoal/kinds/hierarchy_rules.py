@@ -23,7 +23,7 @@ class Intervals:
     Parameters
     ----------
     widths
-        Widths of the intervals, the narrowest first; each a multiple of the one before.
+        Widths of the intervals, narrowest first; each is a multiple of the previous one.
     origin
         A number at which intervals of each width begin.
 
@@ -46,7 +46,7 @@ class Intervals:
         if not finite or not self.widths or self.widths[0] <= 0 or not _nested(self.widths):
             raise InputError(
                 f"intervals of widths {self.widths} from {self.origin} do not nest; give positive widths, "
-                "each a multiple of the one before, such as (5, 10, 20)",
+                "each a multiple of the previous one, such as (5, 10, 20)",
                 reason=Reason.PARAMETER,
             )
 
@@ -66,7 +66,7 @@ class Intervals:
         """
         with localcontext(_EXACT):
             origin, *widths = map(_decimal, (self.origin, *self.widths))
-            # Wider intervals are counted in narrowest ones: whole numbers nest without rounding.
+            # Intervals are counted in units of the narrowest: whole numbers nest without rounding.
             factors = [int(width / widths[0]) for width in widths]
 
             @cache
@@ -94,12 +94,12 @@ class Prefixes:
     Parameters
     ----------
     lengths
-        How many characters to keep on each level, falling: `(3, 2, 1)`.
+        Number of characters to keep on each level, descending: `(3, 2, 1)`.
 
     Raises
     ------
     InputError
-        If there are no lengths, or they are not positive or do not fall.
+        If there are no lengths, or they are not positive or not descending.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Prefixes:
         falling = all(longer > shorter for longer, shorter in pairwise(self.lengths))
         if not self.lengths or not falling or self.lengths[-1] < 1:
             raise InputError(
-                f"prefix lengths {self.lengths} do not fall; give positive lengths such as (3, 2, 1)",
+                f"prefix lengths {self.lengths} are not descending; give positive lengths such as (3, 2, 1)",
                 reason=Reason.PARAMETER,
             )
 
@@ -176,7 +176,7 @@ def _parse_number(value: str) -> Decimal:
         number = Decimal("nan")
     if not number.is_finite() or abs(number.adjusted()) > 400:
         raise InputError(
-            f"{value!r} is not a number and lies in no interval; correct it or give a table of levels",
+            f"{value!r} is not a number, so it is in no interval; correct it or give a table of levels",
             reason=Reason.BAD_VALUE,
         )
     return number

@@ -1,4 +1,4 @@
-"""The kind of sets of items: reading them into codes, and reading released ones back as an outsider does."""
+"""The kind of sets of items: original sets as codes, and released sets as an attacker reads them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Items(Kind, name="items"):
         inner = cells.dtype.inner if isinstance(cells.dtype, pl.List | pl.Array) else None
         if inner is None or isinstance(inner, pl.List | pl.Array | pl.Struct):
             raise InputError(
-                f"column {column.name!r} holds {cells.dtype}, which are no items; give lists, or texts "
+                f"column {column.name!r} holds {cells.dtype}, which are not items; give lists, or texts "
                 "with a separator",
                 reason=Reason.BAD_VALUE,
                 column=column.name,
@@ -76,13 +76,13 @@ class Items(Kind, name="items"):
         *,
         times: bool = False,
     ) -> Attribute:
-        """Return sets of items as codes into the sets that occur, whatever a larger table has."""
+        """Return sets of items as codes into the sets that occur; `known` is not used."""
         del known, times
         check_marks(column)
         lists = cells.fill_null([])  # in a text file, a missing set looks like an empty one
         nameless = lists.list.eval(pl.element().is_null() | (pl.element() == MISSING)).list.any()
         texts = lists.list.join(" ", ignore_nulls=True) if nameless.any() else lists
-        refuse(nameless, texts, column, rows, "has an item without a name; leave it out")
+        refuse(nameless, texts, column, rows, "has an item without a name; remove the item")
         flat = lists.filter(lists.list.len() > 0).explode()
         names = in_order(flat.unique())
         items = flat.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
@@ -106,7 +106,7 @@ class Items(Kind, name="items"):
 
 
 def in_order(names: pl.Series) -> pl.Series:
-    """Return names in ascending order: by number, if all are whole numbers, else as texts."""
+    """Return names in ascending order: as numbers if all are whole numbers, otherwise as texts."""
     numbers = names.cast(pl.Int64, strict=False)
     if numbers.cast(pl.String).eq_missing(names).all():
         return numbers.sort().cast(pl.String)
@@ -150,7 +150,7 @@ def read_items(frame: nw.DataFrame[Any], name: str, domain: ItemsDomain) -> tupl
 
 
 def _names(frame: nw.DataFrame[Any], name: str) -> tuple[pl.Series, NDArray[np.bool_]]:
-    """Return the names in each cell, and which cells are a star: they say nothing."""
+    """Return the names in each cell, and which cells are suppressed."""
     if name not in frame.columns:
         return pl.Series([[]] * len(frame), dtype=pl.List(pl.String)), np.zeros(len(frame), dtype=np.bool_)
     cells = to_polars(frame[name])
@@ -199,7 +199,7 @@ def _over_domain(domain: ItemsDomain, base: Lists, uncertain: Lists, errors: NDA
     """Return what rows stand for in terms of the original's items.
 
     No record has an item that the original never has. Where such an item is in the base, each record differs
-    in it: that is one error more if it is uncertain, and else rules out everybody.
+    in it: that is one error more if it is uncertain; otherwise the row covers no record.
     """
     width = len(domain.names)
     strange_base, strange_doubt = (
@@ -219,7 +219,7 @@ def _over_domain(domain: ItemsDomain, base: Lists, uncertain: Lists, errors: NDA
 
 
 def _with_suppressed(worlds: Worlds, suppressed: NDArray[np.bool_]) -> Worlds:
-    """Return the same, where suppressed cells stand for every set."""
+    """Return the worlds, with suppressed cells standing for every set."""
     if not suppressed.any():
         return worlds
     width = len(worlds.domain.names)
@@ -230,7 +230,7 @@ def _with_suppressed(worlds: Worlds, suppressed: NDArray[np.bool_]) -> Worlds:
 
 
 def _listed(series: nw.Series[Any]) -> pl.Series:
-    """Return a column of Python's own sets as lists; anything else as it is read elsewhere."""
+    """Return a column of Python sets as lists, and any other column as Polars reads it."""
     nulls = series.is_null().to_list()
     cells = [None if none else cell for cell, none in zip(series.to_list(), nulls, strict=True)]
     if not any(isinstance(cell, set | frozenset) for cell in cells):

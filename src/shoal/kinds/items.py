@@ -23,7 +23,7 @@ from shoal.kinds.sets import Sets
 
 @dataclass(frozen=True, eq=False)
 class ItemsDomain(Domain):
-    """Sets of items, one code for each different set that occurs; nothing is a set like any other.
+    """Sets of items, one code for each different set that occurs; the empty set is one of them.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Worlds(Generalized):
     base, uncertain
         The base items and the uncertain items of each, ascending; an item may be both.
     most_errors
-        In how many items each may differ; if that is negative, it stands for nothing.
+        Maximum number of items in which each may differ; if negative, it covers nothing.
     """
 
     domain: ItemsDomain
@@ -111,7 +111,7 @@ class Worlds(Generalized):
         return self.worlds.covers(index, codes)
 
     def ncp(self) -> NDArray[np.float64]:
-        """Return the share of uncertain items among all items of each; 0 where nothing may be wrong.
+        """Return the share of uncertain items among all items of each; 0 if no error is allowed.
 
         Around a group, that is the share of the items of any that not all of them have. It never falls when
         the group grows.
@@ -146,7 +146,7 @@ class Worlds(Generalized):
         return named_items(self.base, self.domain.names)
 
     def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
-        """Return base items, uncertain items and the most errors, as three columns."""
+        """Return base items, uncertain items and the maximum number of errors, as three columns."""
         both = [
             named_items(lists, self.domain.names) if typed else _item_texts(lists, self.domain)
             for lists in (self.base, self.uncertain)

@@ -1,4 +1,4 @@
-"""The kinds of columns: what each holds, how its cells are read and generalized. One class for each kind."""
+"""The kinds of columns: one class for each, which says how its values are read and generalized."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _abstract(method: F) -> F:
 
 
 class _Kinds(ABCMeta):
-    """All kinds that there are, in the order in which they were declared."""
+    """The registry of kinds, in the order in which they were declared."""
 
     known: ClassVar[dict[str, Kind]] = {}
 
@@ -67,7 +67,7 @@ class _Kinds(ABCMeta):
 
 
 class Kind(str, metaclass=_Kinds):
-    """What values a column holds, and so what a generalized value of it is.
+    """The kind of a column: what values it has, and how they are generalized.
 
     A kind is a subclass that is declared with its name: ``class Dates(ValueKind, name="date")``. There is one
     object of it, which equals its name and is found by it: ``Kind("date")`` and ``Kind.DATE``. A class with a
@@ -95,11 +95,11 @@ class Kind(str, metaclass=_Kinds):
     numeric: ClassVar[bool] = False
     """Whether its values are numbers, also where they are texts."""
     ordered: ClassVar[bool] = False
-    """Whether its values have an order, so that they lie nearer to some than to others."""
+    """Whether its values have an order, so that some are closer to each other than others."""
     measured: ClassVar[bool] = False
-    """Whether its values lie on a scale with a unit: the lowest and the highest say what is possible."""
+    """Whether its values have a unit, so that the lowest and the highest bound the possible values."""
     unit: ClassVar[str] = ""
-    """What widths are measured in, with a space in front."""
+    """Unit of widths, with a leading space."""
     several: ClassVar[bool] = False
     """Whether a cell holds several values; in a text, with a separator between them."""
     any_text: ClassVar[bool] = False
@@ -135,14 +135,14 @@ class Kind(str, metaclass=_Kinds):
         return self if self is other else Kind.CATEGORICAL
 
     def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
-        """Return whether a column is probably of this kind, judged by its values.
+        """Return whether the values of a column suggest this kind.
 
         Parameters
         ----------
         series
             The column.
         texts
-            If it holds text, the different values that are not missing; at least one. Else None.
+            For text, the different values that are not missing, at least one; otherwise None.
         """
         del series, texts
         return False
@@ -164,7 +164,7 @@ class Kind(str, metaclass=_Kinds):
         return tuple(column.domain)
 
     def read_cells(self, series: nw.Series[Any], column: Column) -> pl.Series:
-        """Return a quasi-identifier as it is held, with null wherever a value is missing."""
+        """Return the cells of a quasi-identifier, with null where a value is missing."""
         cells = plain(to_polars(series))
         if not (cells.dtype.is_numeric() or cells.dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime)):
             raise InputError(
@@ -225,7 +225,7 @@ class Kind(str, metaclass=_Kinds):
         return tuple(values.cast(pl.String).to_list())
 
     def on_a_line(self, values: pl.Series, column: Column) -> pl.Series | None:
-        """Return where values lie, as numbers, null for what is no value; None if they are in no order.
+        """Return the positions of values as numbers, null for other texts; None if values have no order.
 
         Parameters
         ----------
@@ -238,12 +238,12 @@ class Kind(str, metaclass=_Kinds):
         return None
 
     def scale(self, domain: Domain, column: Column) -> Scale:
-        """Return the values of a domain as an auditor finds the ends of released intervals among them."""
+        """Return the values of a domain for the auditor, who looks up the ends of released intervals."""
         del column
         return Scale(range(domain.known), domain.code_of.get)
 
     def typed_dates(self, days: pl.Series, domain: Domain, column: Column) -> list[str]:
-        """Return how different dates or times are written that a release holds typed."""
+        """Return the texts of different typed dates or times of a release."""
         del domain
         return days.cast(pl.String).to_list() if days.dtype == pl.Datetime else [*self.texts(days, column)]
 
@@ -261,7 +261,7 @@ class Kind(str, metaclass=_Kinds):
         each
             The type of a generalized value, as `Domain.released_type` has it.
         typed
-            Whether values are typed; else all are text.
+            Whether values are typed; otherwise all are text.
         """
         return {name: each if typed and each is not None else pl.String()}
 
@@ -273,7 +273,7 @@ class Kind(str, metaclass=_Kinds):
         return not data or (None not in data and low <= min(data) and max(data) <= high)
 
     def parsed(self, text: str, column: Column) -> Any:
-        """Return the value that a text is, to be compared with bounds; None if it is none."""
+        """Return a text as a value that can be compared with bounds; None if it is no value."""
         del column
         return text
 
@@ -324,7 +324,7 @@ class Kind(str, metaclass=_Kinds):
     def read_released(
         self, frame: nw.DataFrame[Any], attribute: Attribute
     ) -> tuple[Generalized, Codes] | None:
-        """Read what becomes several columns of a release; None for a kind with one, which is read by cells.
+        """Read a quasi-identifier that has several columns in a release; None for kinds with one column.
 
         Returns
         -------
@@ -360,7 +360,7 @@ def refuse(
 
 
 def refuse_years(cells: pl.Series, column: Column, rows: NDArray[np.int64]) -> None:
-    """Refuse typed dates that are beyond what calendars have."""
+    """Refuse typed dates before the year 1 or after the year 9999."""
     if (far := moments.beyond(cells)).any():
         row = int(rows[int(far.arg_true()[0])]) + 1
         raise InputError(

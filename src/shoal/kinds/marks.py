@@ -48,7 +48,7 @@ def without_marks(cells: pl.Series, missing_marks: Sequence[str], *, numeric: bo
 
 
 def check_marks(column: Column, domain: Domain | None = None, is_value: Callable[[str], bool] = bool) -> None:
-    """Refuse a missing mark that a release uses for something else: a reader could not tell the two apart.
+    """Refuse a missing mark that has another meaning in a release.
 
     Parameters
     ----------

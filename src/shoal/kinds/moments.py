@@ -1,4 +1,4 @@
-"""Days and times of day: read from texts and typed cells, told apart to the nanosecond, written as days."""
+"""Days and times of day: read from texts and typed cells to the nanosecond, written as days."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OF_TIMES = frozenset("HIpMSfzZXc")
 
 
 class Moment(NamedTuple):
-    """A time of a day, as it is written; moments are ordered by the first that differs.
+    """A time of a day as written; moments are ordered by the first part that differs.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def normalized_text(text: str) -> str:
 
 
 def _hidden(character: str) -> bool:
-    """Return whether a character has no picture of its own."""
+    """Return whether a character is invisible."""
     code = ord(character)
     return unicodedata.category(character) in ("Cf", "Cc") or any(
         first <= code <= last for first, last in _INVISIBLE

@@ -25,7 +25,7 @@ from shoal.kinds.value_kind import ValueKind
 if TYPE_CHECKING:
     from shoal.schema import Column
 
-# Longer digits and exponents do not fit the numbers of a computer: such texts stay as they are.
+# Texts with more digits or larger exponents do not fit machine numbers and stay texts.
 _NUMBER = r"^\s*-?(?:0|[1-9]\d{0,17})(?:\.\d+)?(?:[eE][+-]?\d{1,2})?\s*$"
 
 _FINEST = 1e-300
@@ -143,14 +143,14 @@ def _no_number(text: str) -> tuple[str, Reason]:
     if near.is_infinite().any() or near.is_nan().any():
         return "is not a finite number; correct it or leave it empty", Reason.NOT_FINITE
     if exact.is_written_as_number(text):
-        problem = f"has digits more than {exact.MOST_PLACES} places behind the point; round it, or make"
+        problem = f"has digits more than {exact.MOST_PLACES} decimal places; round it, or make"
         return f"{problem} the column categorical", Reason.BAD_VALUE
     problem = "is not a number; correct it, declare it as a missing mark, or make the column categorical"
     return problem, Reason.BAD_VALUE
 
 
 def _bound(bound: Any) -> int | float | Decimal | None:
-    """Return a bound of numbers, exactly; None if it is none."""
+    """Return a bound as an exact number; None if it is no number."""
     number: int | float | Decimal
     if isinstance(bound, Integral):
         number = int(bound)
@@ -165,7 +165,7 @@ def _bound(bound: Any) -> int | float | Decimal | None:
 
 
 def _holds_numbers(series: nw.Series[Any]) -> bool:
-    """Return whether a column of Python's own objects has numbers alone, such as pandas has no type for."""
+    """Return whether a column of Python objects has only numbers, such as decimals in pandas."""
     with suppress(ValueError):
         texts = exact.texts_of_objects(series.drop_nulls().to_list())
         return texts is not None and any(text is not None for text in texts)

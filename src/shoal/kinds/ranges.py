@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists
 from shoal.errors import InputError, Reason
-from shoal.kernels import RANGE, Geometry, Intervals
+from shoal.kernels import RANGE, CodeIntervals, Geometry
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain, sum_of_powers
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shoal.schema import Column
 
 NARROW = 1e-12
-"""No value can be told between the ends of an interval that spans less of its domain."""
+"""Below this share of the domain, no value between the ends of an interval can be distinguished."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class RangeDomain(Domain):
 
 @dataclass(frozen=True, eq=False)
 class TimesDomain(RangeDomain):
-    """Dates of which some have a time of day, as an auditor tells them apart.
+    """Dates, some with a time of day, as the auditor distinguishes them.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Ranges(Generalized):
-    """Intervals of codes, both ends included; an interval of nothing has low > high."""
+    """Intervals of codes, both ends included; an empty interval has low > high."""
 
     domain: RangeDomain
     low: Codes
@@ -269,8 +269,8 @@ class Ranges(Generalized):
         missing = pl.Series((self.low == self.domain.missing) & (self.low == self.high))
         return pl.select(pl.when(~missing).then(bounds)).to_series().rename(values.name)
 
-    def for_kernel(self) -> Intervals:
-        return Intervals(len(self.domain), self.low, self.high)
+    def for_kernel(self) -> CodeIntervals:
+        return CodeIntervals(len(self.domain), self.low, self.high)
 
     def sizes_within(self, first: int, last: int) -> NDArray[np.int64]:
         possible = np.ones(len(self.domain), np.bool_)
@@ -299,7 +299,7 @@ class Ranges(Generalized):
         np.add.at(expected, low[single], often[single])
         positions = domain.positions
         length = positions[high] - positions[low]
-        # Where the ends are too near each other to tell what lies between, each takes half.
+        # If the ends are too close to distinguish values between them, each gets half.
         narrow = ~single & (length < NARROW)
         np.add.at(expected, low[narrow], often[narrow] / 2)
         np.add.at(expected, high[narrow], often[narrow] / 2)

@@ -1,4 +1,4 @@
-"""Reading released numbers as an outsider does, exactly: with code of its own, and without rounding."""
+"""Released numbers as an attacker reads them: exactly, and independently of how they are written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLAIN = range(-40, 40)
 
 
 def read_number(text: str) -> Decimal | int | None:
-    """Return the number that a text is, exactly; None if it is none, or not finite."""
+    """Return a text as an exact number; None if it is no finite number."""
     text = text.strip(_WHITE)
     if len(text) < _SHORT and text.isascii() and text.isdigit():
         return int(text)
@@ -32,7 +32,7 @@ def read_number(text: str) -> Decimal | int | None:
         return None
     try:
         return Decimal(text)
-    except InvalidOperation:  # an exponent beyond all bounds
+    except InvalidOperation:  # the exponent is too large
         return None
 
 

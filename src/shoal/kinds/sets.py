@@ -40,7 +40,7 @@ class SetDomain(Domain):
             return []
         codes = [self.code_of.get(label) for label in notation.read_set(cell)]
         if None in codes:
-            if cell in self.code_of:  # another tool does not escape its values
+            if cell in self.code_of:  # other tools do not escape values
                 codes = [self.code_of[cell]]
             elif cell.startswith("{") and cell.endswith("}"):
                 codes = [self.code_of.get(label.strip()) for label in cell[1:-1].split(",")]

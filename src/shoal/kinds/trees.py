@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists
 from shoal.errors import InputError
-from shoal.kernels import TREE, Geometry, Intervals
+from shoal.kernels import TREE, CodeIntervals, Geometry
 from shoal.kinds import notation
 from shoal.kinds.domain import Attribute, Codes, Domain, copied_items, sum_of_powers
 from shoal.kinds.generalized import (
@@ -104,7 +104,7 @@ class TreeDomain(Domain):
         return np.asarray(expected[tree.leaf_node])
 
     def best_cut(self, counts: NDArray[np.int64], fewest: float) -> tuple[float, NDArray[np.bool_]] | None:
-        """Return by how much the cost of a common ancestor falls at best, between two children of the top."""
+        """Return the best reduction of a common ancestor's cost, by a cut between children of the top."""
         present = np.flatnonzero(counts)
         tree = self.hierarchy
         top = int(tree.ancestor(present[0], present[-1]))
@@ -194,14 +194,14 @@ class Nodes(Generalized):
     def typed(self) -> pl.Series:
         return pl.Series(self.domain.values.name, self.texts(), dtype=pl.String)
 
-    def for_kernel(self) -> Intervals:
-        return Intervals(len(self.domain), self.low, self.high)
+    def for_kernel(self) -> CodeIntervals:
+        return CodeIntervals(len(self.domain), self.low, self.high)
 
     def sizes_within(self, first: int, last: int) -> NDArray[np.int64]:
         return sizes_of_intervals(self.low, self.high, self.domain.possible, first, last)
 
     def is_exact(self) -> NDArray[np.bool_]:
-        """Return which are leaves; one above a single leaf that occurs is not, as its label says less."""
+        """Return which are leaves; a node above one occurring leaf is not, as its label is less precise."""
         return np.asarray(self.low == self.high)
 
     def is_everything(self, size: int) -> NDArray[np.bool_]:

@@ -34,7 +34,7 @@ class ValueKind(Kind):
         Raises
         ------
         InputError
-            If a cell is none; the message names the first row with such a cell.
+            If a cell is not a value; the message names the first row with such a cell.
         """
 
     @abstractmethod
@@ -85,7 +85,7 @@ class ValueKind(Kind):
         return values, labels, codes
 
     def is_value(self, column: Column, domain: Domain) -> Callable[[str], bool]:
-        """Return a function that says whether a text is a value of a column, as the end of an interval."""
+        """Return a function that tells whether a text can be a value, such as the end of an interval."""
         del column
         return domain.code_of.__contains__
 
@@ -99,8 +99,7 @@ class ValueKind(Kind):
         if (renumbered == -2).any():
             first = int(rows[int((renumbered == -2).argmax())]) + 1
             raise InputError(
-                f"column {column.name!r}, row {first}: the value is not among those found before; did the "
-                "table change meanwhile?",
+                f"column {column.name!r}, row {first}: the value was not found before; did the table change?",
                 reason=Reason.OUT_OF_DOMAIN,
                 column=column.name,
             )

@@ -35,7 +35,7 @@ class Bound:
 def lower_bound(
     table: Table, k: int, *, sample: int | None = None, records: NDArray[np.int64] | None = None
 ) -> Bound:
-    """Return a lower bound of the GCP of every release in which each row fits its record and k - 1 others.
+    """Return a lower bound of the GCP of every release in which each row covers its record and k - 1 others.
 
     k-anonymity promises that, with or without diversity, and so does freeform. *Proof.* The row that is made
     for a record covers it and at least k - 1 others. NCP never falls when a generalized value grows, so the
@@ -53,12 +53,12 @@ def lower_bound(
     table
         The records.
     k
-        How many records each row fits; at most all of them count.
+        How many records each row covers; at most all of them count.
     sample
         How many records are asked, two from each of half as many stretches of neighbours; if there are no
         more different ones with fewer than k copies, all. `SAMPLE` by default.
     records
-        The records that have a row; all by default. The others can still be one of the k that a row fits.
+        The records that have a row; all by default. The others can still be one of the k that a row covers.
     """
     if not all(attribute.domain.in_boxes for attribute in table.attributes):
         return Bound(0.0, 0.0)

@@ -20,7 +20,7 @@ def em_of_rows(recoding: Recoding) -> NDArray[np.float64]:
 
 @loss_measure(
     help="Mean number of bits by which a generalized value leaves the original open.",
-    label="bits that a value leaves open (EM)",
+    label="entropy measure (EM), bits for each value",
     of_rows=em_of_rows,
     place=2,
 )

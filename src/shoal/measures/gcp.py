@@ -16,7 +16,7 @@ def ncp(recoding: Recoding) -> NDArray[np.float64]:
 
 @loss_measure(
     help="Mean share of the domain that a generalized value spans; 1 if everything is suppressed.",
-    label="lost in all (GCP)",
+    label="information loss (GCP)",
     heading="loss (GCP)",
     share=True,
     merge=mean_over_rows,

@@ -20,7 +20,7 @@ def lm_of_rows(recoding: Recoding) -> NDArray[np.float64]:
 
 @loss_measure(
     help="Mean share of the other values of its domain that a generalized value contains.",
-    label="counted in values (LM)",
+    label="loss metric (LM)",
     share=True,
     of_rows=lm_of_rows,
     place=1,

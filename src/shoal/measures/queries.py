@@ -1,4 +1,4 @@
-"""Count queries: how far off a release is, if its readers ask how many people have certain values."""
+"""Count queries: how far off a release is, if its readers ask how many records have certain values."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _query(
     quasi: int,
     sensitive: int,
 ) -> Query:
-    """Return a random query about so many columns, which may have the answer 0."""
+    """Return a random query about this many columns, which may have the answer 0."""
     share = selectivity ** (1 / (quasi + sensitive))
     asked = generator.choice(len(table.attributes), quasi, replace=False)
     carried = generator.choice(len(ranks), sensitive, replace=False) if sensitive else ()

@@ -31,7 +31,7 @@ class RowTypes:
 
 
 @loss_measure(
-    help="Number and sizes of the classes of equal rows.", label="different rows", words=str, place=6
+    help="Number and sizes of the classes of identical rows.", label="different rows", words=str, place=6
 )
 def row_types(recoding: Recoding) -> RowTypes:
     """Return how many different rows a release shows, and how often each."""
@@ -39,7 +39,7 @@ def row_types(recoding: Recoding) -> RowTypes:
     return RowTypes(len(sizes), float(sizes.mean()), int(sizes.min()), int(sizes.max()))
 
 
-@loss_measure(help="Mean size of a class of equal rows, in units of k.", place=4)
+@loss_measure(help="Mean size of a class of identical rows, in units of k.", place=4)
 def average_class_size(recoding: Recoding, k: int) -> float:
     """Return the mean class size in units of k (LeFevre et al.); 1 is the least that k allows."""
     return row_types(recoding).mean / k

@@ -18,6 +18,7 @@ from shoal.methods.method import (
     keeps,
     method_for,
     options_of,
+    require_counting_persons,
     require_options,
     silent,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "keeps",
     "method_for",
     "options_of",
+    "require_counting_persons",
     "require_options",
     "silent",
 ]

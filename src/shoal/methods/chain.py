@@ -13,6 +13,7 @@ from shoal.errors import InputError, Reason
 from shoal.measures.geometry import geometry
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Effort, keeps
+from shoal.methods.persons import person_classes
 from shoal.models import KAnonymity
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -29,14 +30,14 @@ LITTLE = 2e-4
 """Rounds of cycles, cuts and moves end when a round saves less than this share of the cost."""
 
 
-@keeps(KAnonymity)
+@keeps(KAnonymity, persons=True)
 def chain(
     table: Table, model: KAnonymity, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
     """Return classes of similar records, most of them with k records or a few more.
 
     The records are linked to a ring in which any k neighbours cost little together, and the ring is cut into
-    classes at the least cost (Hansen and Mukherjee 2003, Section 3). The result is the same for every order
+    classes at the least cost (Hansen and Mukherjee 2003). The result is the same for every order
     of the rows. About O(n log n + k n) if the searches skip most records, O(n) memory.
 
     Parameters
@@ -46,18 +47,18 @@ def chain(
     effort
         ``fast`` (the cuts alone), ``balanced`` (then records move between classes while this reduces the
         loss) or ``best`` (then records also change places in cycles of three; never loses more than
-        ``balanced``, and takes up to 20 times as long).
+        ``balanced``, and takes up to 20 times as long; the same as ``balanced`` if persons have several
+        records).
     """
     require_feasible(table, model)
     if model.diversity is not None:
         raise InputError(
-            "method 'chain' promises nothing about sensitive values; leave out l, p and entropy_l, or choose "
-            "'mondrian'",
+            "method 'chain' supports k alone; leave out l, p and entropy_l, or choose the method 'mondrian'",
             reason=Reason.PARAMETER,
         )
     order = cheap_order(table, model.k, circumstances)
     found = cheap_classes(table, order, model.k, circumstances, moving=effort != "fast")
-    if effort == "best":
+    if effort == "best" and table.owners is None:
         found = _cheaper_classes(table, order, found, model.k, circumstances)
     classes = np.empty(len(table), dtype=np.int32)
     classes[order] = found
@@ -67,16 +68,16 @@ def chain(
 def cheap_order(table: Table, k: int, circumstances: Circumstances) -> NDArray[np.int64]:
     """Return the records in a cyclic order in which k neighbours cost little together.
 
-    Equal records stand together, and nothing but the multiset of records decides the order of the others.
+    Equal records are together. The order depends on the multiset of records only, not on their order.
 
     Parameters
     ----------
     table
         The table.
     k
-        How many neighbours there are; at least 2, and at most as many as records.
+        The number of neighbours, from 2 to the number of records.
     circumstances
-        Whom to tell how far the work is.
+        The callback for progress.
     """
     attributes = geometry(table)
     circumstances.progress("linking records", 0.0)
@@ -97,31 +98,32 @@ def cheap_order(table: Table, k: int, circumstances: Circumstances) -> NDArray[n
 def cheap_classes(
     table: Table, order: NDArray[np.int64], k: int, circumstances: Circumstances, *, moving: bool
 ) -> NDArray[np.int32]:
-    """Return classes of at least k records that are near to each other in an order, or were moved there.
+    """Return classes of at least k records that are near to each other in an order, or moved there.
 
     Parameters
     ----------
     table
         The table.
     order
-        The records in an order in which neighbours are alike.
+        The records in an order in which neighbours are similar.
     k
-        How many records a class has at least.
+        Minimum number of records of a class.
     circumstances
-        Whom to tell how far the work is.
+        The callback for progress.
     moving
-        Whether records move between classes as long as that pays.
+        Whether records move between classes while this reduces the cost.
 
     Returns
     -------
     NDArray
-        The class of each record, as they stand in the order; numbered 0, 1, 2, ...
+        The class of each record, in that order; numbered 0, 1, 2, ...
     """
     attributes, codes = geometry(table), table.codes[order]
-    numbers = _cut(codes, attributes, k)
+    owners = None if table.owners is None else table.owners[order]
+    numbers = _cut(codes, attributes, k) if owners is None else person_classes(codes, attributes, k, owners)
     if not moving:
         return numbers
-    return _moved(kernels.Classes(codes, attributes, numbers, k), circumstances).class_of
+    return _moved(kernels.ClassMoves(codes, attributes, numbers, k, owners), circumstances).class_of
 
 
 def _cheaper_classes(
@@ -146,7 +148,7 @@ def _cheaper_classes(
         # The classes as they are cut the records in this order, so the best cuts cost no more.
         by_class = np.argsort(coloring.class_of, kind="stable")
         numbers[by_class] = _cut(codes[by_class], attributes, k)
-        classes = _moved(kernels.Classes(codes, attributes, numbers, k), circumstances)
+        classes = _moved(kernels.ClassMoves(codes, attributes, numbers, k), circumstances)
         numbers, before, cost = classes.class_of, cost, classes.cost
         if before - cost < LITTLE * cost:
             break
@@ -159,13 +161,13 @@ def _cut(codes: NDArray[np.int32], attributes: list[kernels.Geometry], k: int) -
     return np.repeat(np.arange(len(starts), dtype=np.int32), np.diff(np.append(starts, len(codes))))
 
 
-def _moved(classes: kernels.Classes, circumstances: Circumstances) -> kernels.Classes:
+def _moved(classes: kernels.ClassMoves, circumstances: Circumstances) -> kernels.ClassMoves:
     improve(classes, "moving records between classes", circumstances)
     return classes
 
 
 class Improvable(Protocol):
-    """What sweeps make cheaper."""
+    """Something that sweeps make cheaper."""
 
     @property
     def cost(self) -> float: ...
@@ -182,7 +184,7 @@ class ClassExchanges:
     coloring
         The classes.
     few
-        The number of classes, those that fit a record best, in which it looks for a partner.
+        The number of classes, those that suit a record best, in which it looks for a partner.
     cycles
         Whether to look for cycles of three records, too.
     """

@@ -94,7 +94,7 @@ def expansion(
         entropies=entropies(table) if measure == "em" else (),
         withheld=np.setdiff1d(np.arange(len(table)), kept),
     )
-    growth = _Growth(table, rows, model.k, TIGHTENING[effort], randomized, circumstances)
+    growth = _RowGrowth(table, rows, model.k, TIGHTENING[effort], randomized, circumstances)
     circumstances.progress("letting rows take in records", 0.0)
     if not isinstance(model, OneK):
         growth.take_in()
@@ -109,7 +109,7 @@ def expansion(
 
 
 @dataclass(frozen=True, eq=False)
-class _Growth:
+class _RowGrowth:
     """The steps in which rows grow; see `expansion`."""
 
     table: Table
@@ -197,9 +197,9 @@ class _Growth:
 
     def _join(self) -> Matches:
         """Find all matches, and tell the rows which components they form."""
-        everybody = np.arange(len(self.table))
-        graph = Graph.of_recoding(Recoding.of_rows(self.table, *self.rows.members, everybody))
-        found = graph.matches(everybody)
+        all_records = np.arange(len(self.table))
+        graph = Graph.of_recoding(Recoding.of_rows(self.table, *self.rows.members, all_records))
+        found = graph.matches(all_records)
         self.rows.join(found.component_of_record)
         return found
 

@@ -1,6 +1,8 @@
-"""Equal records: a row that grew around a copy of a record takes it in for nothing."""
+"""Equal records: a row that covers a copy of a record takes it in at no cost."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +17,17 @@ class Copies:
     ----------
     codes
         One row for each record.
+    owners
+        The person of each, if persons have several; copies of one person stand apart then.
     """
 
-    def __init__(self, codes: NDArray[np.int32]) -> None:
+    def __init__(self, codes: NDArray[np.int32], owners: NDArray[np.int32] | None = None) -> None:
         self._type, _ = kernels.group_rows(codes)
         self._size = np.bincount(self._type)
-        self._by_type = np.argsort(self._type, kind="stable")
+        if owners is None:
+            self._by_type = np.argsort(self._type, kind="stable")
+        else:
+            self._by_type = np.lexsort((owners, _occurrence(self._type, owners), self._type))
         self._start = np.cumsum(self._size) - self._size
         self._number = np.empty(len(codes), dtype=np.int64)
         self._number[self._by_type] = np.arange(len(codes)) - self._start[self._type[self._by_type]]
@@ -31,3 +38,14 @@ class Copies:
         kind = self._type[records]
         boxes = self._by_type[self._start[kind] + (self._number[records] + turn) % self._size[kind]]
         return records, boxes
+
+
+def _occurrence(types: NDArray[np.integer[Any]], owners: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return for each record how many records of its type and its person stand before it."""
+    order = np.lexsort((owners, types))
+    same = (np.diff(types[order]) == 0) & (np.diff(owners[order]) == 0)
+    first = np.flatnonzero(np.concatenate(([True], ~same)))
+    number = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+    occurrence = np.empty(len(order), dtype=np.int64)
+    occurrence[order] = number
+    return occurrence

@@ -1,4 +1,4 @@
-"""What can be had: which k and delta a table allows, if sensitive values within epsilon count as close."""
+"""Which k and delta are achievable for a table, if sensitive values within epsilon count as close."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Advice:
-    """How much dissimilarity a table can promise (the paper on XColor, Section V-A).
+    """How much dissimilarity is achievable for a table (the paper on XColor, Section V-A).
 
     Parameters
     ----------
     records
-        How many records there are.
+        Number of records.
     values
-        How many different sensitive values.
+        Number of different sensitive values.
     epsilon
         Two values are close if their distance is at most this.
     degree
-        How many others are close to the record with the most of them.
+        The maximum number of other records that are close to one record.
     clique
         The minimum number of records that are all close to each other.
     frontier
-        For several k the delta that is guaranteed and the one that is the most.
+        For several k, the delta that is certain to be reached and an upper limit of delta.
 
     Examples
     --------
@@ -57,9 +57,9 @@ class Advice:
     frontier: tuple[Point, ...] = ()
 
     def guaranteed(self, k: int) -> float | None:
-        """Return the largest delta that classes of k or k + 1 records surely reach; None if there is none.
+        """Return the largest delta that classes of k or k + 1 records are certain to reach; None if none is.
 
-        Exchanges find them (Lemma 2 and Theorem 3, for classes whose sizes differ by one, too).
+        Exchanges find such classes (Lemma 2 and Theorem 3, extended to sizes that differ by one).
         """
         for allowed in range(k):
             if self._enough(k, allowed):
@@ -68,7 +68,7 @@ class Advice:
         return None
 
     def guarantees(self, k: int, delta: float) -> bool:
-        """Return whether classes of k or k + 1 records surely reach this delta."""
+        """Return whether classes of k or k + 1 records are certain to reach this delta."""
         smallest = self.records // (self.records // k)
         return self._enough(k, int(allowed_neighbours(np.array([smallest]), delta)[0]))
 
@@ -81,7 +81,7 @@ class Advice:
         return min(1.0, (1 - self.clique / self.records) / (1 - 1 / k))
 
     def at(self, ks: Sequence[int]) -> tuple[Point, ...]:
-        """Return the frontier for several k; those above the number of records are left out."""
+        """Return the frontier for several k, except those above the number of records."""
         return tuple(Point(k, self.guaranteed(k), self.possible(k)) for k in ks if k <= self.records)
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,22 +102,22 @@ class Advice:
         """Return whether a record with more neighbours than allowed can always be exchanged."""
         classes = self.records // k
         room = classes * (allowed + 1)
-        # Where classes differ in size, the argument of Lemma 2 needs a little more room.
+        # If classes differ in size, the proof of Lemma 2 needs slightly more room.
         return 2 * self.degree < room if self.records % classes else 2 * self.degree <= room
 
 
 @dataclass(frozen=True)
 class Point:
-    """What delta can be had with one k.
+    """The achievable delta for one k.
 
     Parameters
     ----------
     k
-        How many records a class has at least.
+        Minimum number of records of a class.
     guaranteed
-        The largest delta that is sure to be reached; None if none is.
+        The largest delta that is certain to be reached; None if none is.
     possible
-        What no delta can exceed.
+        An upper limit of delta.
     """
 
     k: int
@@ -149,7 +149,7 @@ def advise(
     Returns
     -------
     Advice
-        In O(n log n) for one column; for composite values in proportion to the pairs of different values.
+        O(n log n) for one column; for composite values in proportion to the pairs of different values.
 
     Raises
     ------
@@ -167,7 +167,9 @@ def advise(
     """
     given: Any = epsilon
     if not (isinstance(given, Real) and 0 <= float(given) < math.inf):
-        raise InputError(f"epsilon = {epsilon!r} is no distance; give 0 or more", reason=Reason.PARAMETER)
+        raise InputError(
+            f"epsilon = {epsilon!r} is not a distance; give a number of 0 or more", reason=Reason.PARAMETER
+        )
     ks = [k] if isinstance(k, int) else list(k)
     if not ks or not all(isinstance(each, int) and each >= 2 for each in ks):
         raise InputError(f"k = {ks} is not possible; give 2 or more", reason=Reason.PARAMETER, parameter="k")
@@ -185,5 +187,5 @@ def advice_of(values: NDArray[np.int32], distance: Distance, epsilon: float) -> 
 
 
 def allowed_neighbours(sizes: NDArray[np.integer[Any]], delta: float) -> NDArray[np.int32]:
-    """Return how many neighbours a record may have in a class of each size: (1 - delta)(size - 1) at most."""
+    """Return the maximum number of neighbours of a record in a class of each size: (1 - delta)(size - 1)."""
     return np.floor((1 - delta) * (np.asarray(sizes) - 1) + _ROUNDING).astype(np.int32)

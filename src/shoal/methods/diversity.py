@@ -1,8 +1,8 @@
-"""Varied sensitive values in freeform releases: who gets which row is changed, and rows grow, until they are.
+"""Diverse sensitive values in freeform releases: records change rows, and rows grow, until they are.
 
-What counts are the labels that are published: those of the records that rows were assigned. That the records
-whose rows cover a record have varied labels (Xue et al. 2012, Section 4.4) says nothing about these. So the
-assignment is drawn first, and what would be published is mended.
+The published labels count: those of the records that rows are assigned to. Xue et al. (2012, Section 4.4)
+make the labels diverse before this assignment, which says nothing about the published ones. So the assignment
+is drawn first, and then changed where the published labels are not diverse.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shoal.recoding.coverage import Graph
 from shoal.table import Table
 
 WORTHWHILE = 0.01
-"""Rows grow only when a sweep of swaps found fewer than this share of the violated records."""
+"""Rows grow only after a sweep of swaps that mended less than this share of the violated records."""
 
 SLACK = ROUNDING / 2
 """Half of the rounding that the audit accepts."""
@@ -32,32 +32,31 @@ SLACK = ROUNDING / 2
 WIDEST = 8
 """Rows that cover this many times k records do not grow further while another move helps.
 
-The cheapest way to vary the labels around all records would be a few rows that cover all of them. But a row
-that covers thousands is hardly likely to be a given record's, which an attacker can take into account. Only
-rows that must grow so
-that matches are varied do so at any width.
+The cheapest way to make the labels around all records diverse would be a few rows that cover all of them. But
+a row that covers thousands of records is unlikely to be that of a given record, and an attacker can take this
+into account. Only rows that must grow to make matches diverse do so at any width.
 """
 
 
 def recoded(
     table: Table, model: Freeform, graph: NDArray[np.int32], circumstances: Circumstances
 ) -> Recoding:
-    """Return the recoding of a regular graph that keeps the promise about sensitive values, if there is one.
+    """Return the recoding of a regular graph, changed until its labels are as diverse as the model asks.
 
-    An assignment is drawn. Where the rows that a record fits are not varied enough, pairs of rows that cover
-    both their records swap these as long as that mends something, which costs nothing. Then rows grow, the
-    cheapest first, around records that lack their labels. As rows only grow, every record stays covered by k
-    of them; and if all of them covered every record, they would be as varied as the table. Where that is not
-    so of a record's matches alone, further rows grow until it is.
+    An assignment is drawn. Where the rows that cover a record are not diverse enough, pairs of rows that
+    cover both their records swap these while this helps, which costs nothing. Then rows grow, the cheapest
+    first, around records that lack their labels. As rows only grow, every record stays covered by k of them;
+    and if all of them covered every record, they would be as diverse as the table. Where the matches of a
+    record alone are not diverse, further rows grow. Each sweep takes about O(k n log n).
 
     Parameters
     ----------
     table, model, circumstances
-        As for every method; the promise is feasible.
+        As for every method; the guarantee is feasible.
     graph
         The records of each row; every record is in as many rows as rows have records.
     """
-    if model.diversity is None:
+    if model.diversity is None and table.owners is None:
         return Recoding.of_graph(table, graph)
     order, place = order_of_records(table)
     graph = order[rows_in_order(place[graph])]
@@ -67,6 +66,8 @@ def recoded(
         _make_varied(diversification, circumstances)
         assignment = diversification.assignment
         recoding = Recoding.of_graph(table, graph, grown=diversification.grown, assignment=assignment)
+        if model.diversity is None:
+            return recoding
         rows, records = _bridges(recoding, assignment, model)
         if len(rows) == 0:
             return recoding
@@ -74,24 +75,24 @@ def recoded(
 
 
 def _make_varied(diversification: Diversification, circumstances: Circumstances) -> None:
-    """Swap records and let rows grow until the rows that each record fits are varied enough."""
+    """Swap records and let rows grow until the rows that cover each record are diverse enough."""
     first = diversification.violated
     while diversification.violated:
         left = diversification.violated
-        circumstances.progress("making sensitive values varied", 1 - left / max(first, left))
+        circumstances.progress("making sensitive values diverse", 1 - left / max(first, left))
         if diversification.swap() < WORTHWHILE * left and diversification.widen() == 0:
             break  # every row covers the records that are left: nothing more is achievable, up to rounding
-    circumstances.progress("making sensitive values varied", 1.0)
+    circumstances.progress("making sensitive values diverse", 1.0)
 
 
 def _bridges(
     recoding: Recoding, assignment: NDArray[np.int32], model: Freeform
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return rows and records around which these must grow, so that matches are varied where they are not.
+    """Return rows, and records around which they must grow to make matches diverse where they are not.
 
-    A row that a record fits is no match of it if nothing leads back from the row's component to that of the
-    record. If the record's own row covers the record of that row, all that lies between the two components is
-    a match. Nothing is returned if the matches of every record are varied enough.
+    A row that covers a record is no match of it if no edges lead back from the row's component to that of the
+    record. If the record's own row covers the record of that row, all edges between the two components become
+    matches. Nothing is returned if the matches of every record are diverse enough.
     """
     table = recoding.table
     graph = Graph.of_recoding(recoding)
@@ -115,7 +116,7 @@ def _bridges(
     rows = first_row[around]
     here, there = matches.component_of_record[records], matches.component_of_row[rows]
     apart = np.flatnonzero(here != there)
-    # Of all rows between two components, one that fits few: its record is near.
+    # Of all rows between two components, one that covers few records: its own is near.
     apart = apart[np.argsort(records_of_row[rows[apart]], kind="stable")]
     apart = apart[np.unique(np.column_stack((here, there))[apart], axis=0, return_index=True)[1]]
     row_of = np.argsort(assignment).astype(np.int32)
@@ -131,10 +132,12 @@ def diversification_of(
         table.codes,
         geometry(table),
         graph,
-        [(column.codes, len(column)) for column in table.sensitive],
+        [(column.codes, len(column)) for column in table.sensitive] if model.diversity else [],
         assignment,
         frequency_l=asked.frequency_l,
         distinct=asked.distinct,
         entropy=asked.entropy,
         widest=WIDEST * model.k,
+        owners=table.owners,
+        least=model.k,
     )

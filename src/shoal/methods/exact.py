@@ -20,21 +20,22 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 MOST_CELLS = 2_000_000
-"""How many cells, k to a row, the list of all possible rows may have."""
+"""Maximum number of cells, k to a row, of the list of all possible rows."""
 FIRST_ROWS = 500
-"""How many of the possible rows are tried first."""
+"""Number of possible rows that are tried first."""
 TOLERANCE = 1e-6
-"""What HiGHS takes for equal, in the sum of the penalties of all rows."""
+"""Tolerance of HiGHS in the sum of the penalties of all rows."""
 
 
 @keeps(Freeform)
 def exact(
     table: Table, model: Freeform, circumstances: Circumstances, /, *, seconds: Seconds = 60.0
 ) -> Recoding:
-    """Return rows that lose the least that any regular graph can, in the sum of their penalties.
+    """Return rows with the smallest loss of any regular graph, in the sum of their penalties.
 
-    All possible rows are listed, and an integer program (HiGHS) says how often each is used so that every
-    record is in k rows. The list grows as n^k / k!, so this is for small tables: 20 records at any k, 35 if
+    All possible rows are listed, and an integer program (HiGHS) decides how often each is used so that every
+    record is in k rows. This solves the problem of Doka et al. (2015) exactly. The list grows as O(n^k / k!),
+    so the method is for small tables: 20 records at any k, 35 if
     k = 5, 150 if k = 3, 1,400 if k = 2. Deterministic, and exact to within `TOLERANCE`.
 
     Parameters
@@ -42,18 +43,17 @@ def exact(
     table, model, circumstances
         As for every method.
     seconds
-        How long the search for the optimum and its proof may take.
+        Time limit for the search for the optimum and its proof.
 
     Raises
     ------
     InputError
-        If there are too many possible rows, or the proof was not complete in time; nothing is returned that
-        is not proven. Also if `l`, `p` or `entropy_l` are promised.
+        If there are too many possible rows, or the proof was not complete in time; only a proven optimum is
+        returned. Also if the model has `l`, `p` or `entropy_l`.
     """
     if model.diversity is not None:
         raise InputError(
-            "exact proves the least loss for k alone; leave out l, p and entropy_l, or take the method "
-            "sort_greedy",
+            "method 'exact' supports k alone; leave out l, p and entropy_l, or choose the method 'matching'",
             reason=Reason.PARAMETER,
         )
     require_feasible(table, model)
@@ -63,25 +63,24 @@ def exact(
     copies = np.bincount(kind)
     if n * k > MOST_CELLS or k * _count(copies, k) > MOST_CELLS:
         raise InputError(
-            f"exact is for small tables: {n} records, {len(copies)} of them different, have too many "
-            f"possible rows of k = {k} records to try them all; take fewer records, or the method "
-            "matching",
+            f"method 'exact' is for small tables: {n} records, {len(copies)} of them different, have too "
+            f"many possible rows of k = {k} records; take fewer records, or choose the method 'matching'",
             reason=Reason.TOO_LARGE,
         )
     circumstances.progress("listing possible rows", 0.0)
     rows = _possible_rows(copies, k)
     costs = ncp(Recoding.of_graph(table, first[rows].astype(np.int32)))
     circumstances.progress("proving the optimum", 0.0)
-    often = _Program(rows, costs, copies, seconds).optimum()
+    often = _RowProgram(rows, costs, copies, seconds).optimum()
     circumstances.progress("proving the optimum", 1.0)
     return Recoding.of_graph(table, _spread(np.repeat(rows, often, axis=0), kind, copies))
 
 
-# Records of one kind, that is equal ones, are interchangeable: rows and the program know kinds only.
+# Equal records are of one kind and interchangeable: rows and the program consist of kinds.
 
 
 def _count(copies: NDArray[np.int64], k: int) -> int:
-    """Return how many possible rows there are, or some number that is too large already."""
+    """Return the number of possible rows, or a lower number that is already too large."""
     ways = [1] + [0] * k  # by number of records, of the kinds so far
     for most in copies.tolist():
         before = [0, *accumulate(ways)]
@@ -98,7 +97,7 @@ def _possible_rows(copies: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     opens = np.diff(kind, prepend=-1) > 0
     rows = np.flatnonzero(opens & (places <= len(kind) - k))[:, np.newaxis]
     for length in range(1, k):
-        # Copies are taken in their order, none left out: so each row is listed once.
+        # Copies are taken in order, without gaps, so that each row is listed once.
         last = rows[:, -1:]
         follows = (places == last + 1) | (opens & (places > last))
         row, place = np.nonzero(follows & (places <= len(kind) - k + length))
@@ -119,13 +118,13 @@ def _spread(rows: NDArray[np.int64], kind: NDArray[np.int32], copies: NDArray[np
     return graph.reshape(n, k)
 
 
-class _Program:
+class _RowProgram:
     """The integer program: how often to use each row, at the least cost, so that each record is in k rows.
 
-    Its linear relaxation prices the records. What a row costs above the prices of its records is its excess,
-    never negative. As each record is in k rows, every solution costs k times the sum of all prices, which is
-    the bound, plus the excess of its rows. So the best solution among rows of little excess is the best of
-    all, if it costs no more above the bound than the excess of any row that was left out.
+    Its linear relaxation prices the records. The excess of a row is its cost minus the prices of its records,
+    and never negative. As each record is in k rows, every solution costs k times the sum of all prices, which
+    is the bound, plus the excess of its rows. So the best solution among rows of little excess is optimal if
+    its cost above the bound is at most the excess of any row that was left out.
 
     Parameters
     ----------
@@ -134,9 +133,9 @@ class _Program:
     costs
         What each row costs.
     copies
-        How many records of each kind there are.
+        Number of records of each kind.
     seconds
-        How long all of it may take.
+        Time limit.
     """
 
     def __init__(
@@ -188,7 +187,7 @@ class _Program:
         return often
 
     def _excess(self) -> tuple[NDArray[np.float64], float]:
-        """Return the excess of each row, and what every solution costs at least."""
+        """Return the excess of each row, and a lower bound of the cost of every solution."""
         from scipy.optimize import linprog
 
         relaxed = linprog(
@@ -204,7 +203,7 @@ class _Program:
             raise InternalError(f"the linear program was not solved: {relaxed.message}")
         prices = relaxed.eqlin.marginals
         excess = self._costs - prices @ self._matrix
-        # Prices a little too high, within the solver's tolerance, would make the bound too high, too.
+        # Prices that are slightly too high, within the solver's tolerance, would make the bound too high.
         below = min(float(excess.min()), 0.0)
         return excess - below, float(prices @ self._wanted) + self._records * below
 
@@ -228,7 +227,7 @@ class _Program:
         known += "" if best is None else f", the best one found is {best / self._records:.6f}"
         return InputError(
             f"the optimum was not proven within {self._seconds:g} s{known}; allow more time (seconds), or "
-            "take the method matching",
+            "choose the method 'matching'",
             reason=Reason.TOO_LARGE,
             parameter="seconds",
         )

@@ -1,6 +1,6 @@
-"""Whether a table can keep a promise at all; the whole table as one class is the most any method can do.
+"""Whether a table can keep a guarantee at all: the table as one class is the most that any method can do.
 
-Of sensitive values that is so because each promise is about the release as a whole, too.
+For sensitive values this holds because each guarantee applies to the release as a whole, too.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ from shoal.table import Table
 
 
 def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] | None = None) -> None:
-    """Refuse a promise that no release of this table can keep.
+    """Refuse a guarantee that no release of this table can keep.
 
     Parameters
     ----------
     table, model
-        The table and the promise.
+        The table and the guarantee.
     kept
-        The records that are going to have a row; all by default.
+        The records that will have a row; all by default.
 
     Raises
     ------
     InputError
-        If k is larger than the table, or diversity is promised without a sensitive column.
+        If k is larger than the table, or the model has diversity but the table no sensitive column.
     InfeasibleError
-        If a sensitive column is less diverse than promised even in the table as a whole; the message names
-        the largest value that is possible.
+        If a sensitive column is less diverse than the model asks even in the table as a whole; the message
+        names the largest achievable value.
     """
     require_rows(table, model, kept)
+    require_persons(table, model.k)
     if model.diversity is not None:
         require_sensitive(table)
     for column in table.sensitive:
@@ -42,10 +43,10 @@ def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] 
 
 
 def require_sensitive(table: Table) -> None:
-    """Refuse a promise about sensitive columns where there is none."""
+    """Refuse a guarantee about sensitive columns if there is none."""
     if not table.sensitive:
         raise InputError(
-            "l, p and entropy_l are promises about sensitive columns, but none is named; name the "
+            "l, p and entropy_l are guarantees about sensitive columns, but none is named; name the "
             "sensitive columns",
             reason=Reason.NO_SENSITIVE,
             parameter="sensitive",
@@ -53,9 +54,9 @@ def require_sensitive(table: Table) -> None:
 
 
 def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None = None) -> None:
-    """Refuse a k that is larger than the table, or than what is kept of it.
+    """Refuse a k that is larger than the number of records that are kept.
 
-    With `KOne` only records count, and those that are withheld do: a row covers them, too.
+    With `KOne`, withheld records count as well: rows cover them.
     """
     rows = len(table) if kept is None else len(kept)
     if rows == 0 < len(table):
@@ -73,6 +74,32 @@ def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None
         )
 
 
+def require_persons(table: Table, k: int) -> None:
+    """Refuse a k with which a person has more records than can hide: more than one in k.
+
+    Raises
+    ------
+    InfeasibleError
+        With the number of such persons and the largest k that is achievable.
+    """
+    if table.owners is None:
+        return
+    records = np.bincount(table.owners)
+    too_many = int((records * k > len(table)).sum())
+    if too_many == 0:
+        return
+    most = int(records.max())
+    persons = "1 person has" if too_many == 1 else f"{too_many:,} persons have"
+    could = len(table) // most
+    instead = f"at most k = {could} is achievable" if could > 1 else "no k is achievable"
+    raise InfeasibleError(
+        f"k = {k} is not achievable: {persons} more than {len(table) // k:,} of the {len(table):,} records "
+        f"(up to {most:,}), which is more than one in {k}; with these, {instead}, or keep fewer records of "
+        "each person (most_per_person)",
+        parameter="k",
+    )
+
+
 def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: DiverseModel) -> None:
     some = "" if len(codes) == len(column.codes) else " in the records that were not withheld"
     for name, possible in largest_diversity(codes).items():
@@ -80,20 +107,20 @@ def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: Diver
         if asked is not None and asked > possible * (1 + 1e-9):
             raise InfeasibleError(
                 f"{name} = {asked:.10g} is not achievable: the sensitive column {column.name!r} allows at "
-                f"most {name} = {_rounded_down(possible):.10g}{some}, even with every row identical",
+                f"most {name} = {rounded_down(possible):.10g}{some}, even with every row identical",
                 column=column.name,
                 parameter=name,
             )
 
 
-def _rounded_down(level: float) -> float:
+def rounded_down(level: float) -> float:
     """Return a level in four significant digits, and no higher."""
     scale = 10.0 ** (3 - math.floor(math.log10(level)))
     return math.floor(level * scale * (1 + 1e-12)) / scale if scale >= 1 else math.floor(level)
 
 
 def largest_diversity(codes: NDArray[np.int32]) -> dict[str, float]:
-    """Return the largest `l`, `p` and `entropy_l` that a release can promise of records with these values."""
+    """Return the largest `l`, `p` and `entropy_l` that are achievable for records with these values."""
     shares = np.bincount(codes) / len(codes)
     shares = shares[shares > 0]
     entropy = -float((shares * np.log(shares)).sum())

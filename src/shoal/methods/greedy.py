@@ -13,17 +13,17 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 
-@keeps(Freeform)
+@keeps(Freeform, persons=True)
 def greedy(
     table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
     """Return rows that grow by one record in each of k - 1 rounds, in which records choose in a fixed order.
 
-    Each record takes the row that takes it in at the least extra cost, of those that no other record has
-    taken in this round: first, for nothing, the records with a copy whose row they do not lie in yet, then
-    the others in lexicographic order (the paper has all of them in that order). About O(k n log n) as long
-    as the box tree can leave out most rows, on one core. Unless `effort` is ``fast``, rows exchange
-    records in between and at the end, as long as that pays.
+    Algorithm 1. Each record takes the row with the least extra cost among those that no other record has
+    taken in this round. First come, at no cost, records with a copy whose row does not cover them yet, then
+    the others in lexicographic order (in the paper, all records are in that order). About O(k n log n) if the
+    box tree skips most rows, on one core. Unless `effort` is ``fast``, rows exchange records between rounds
+    and at the end, while this reduces the loss.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def lexicographic_order(codes: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def choosing_in(order: NDArray[np.int64]) -> Round:
-    """Return a round in which records choose their boxes in this order, but those with a copy first."""
+    """Return a round in which records choose their boxes in this order, records with a copy first."""
 
     def match(tree: BoxTree, copies: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Matching:
         place = np.empty_like(order)
@@ -51,7 +51,7 @@ def choosing_in(order: NDArray[np.int64]) -> Round:
         costless = np.full(len(order), -1)
         costless[copies[0]] = copies[1]
         in_order = place[order]
-        # A copy is of use to equal records alone; any other record that takes its box pays for it.
+        # Only equal records take the box of a copy at no cost.
         in_order = in_order[np.argsort(costless[in_order] < 0, kind="stable")]
         return tree.match_in_order(in_order, costless[in_order])
 

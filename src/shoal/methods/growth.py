@@ -14,13 +14,14 @@ from shoal.methods.copies import Copies
 from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Effort
-from shoal.methods.refinement import EXCHANGES, Exchanges, Refiner
+from shoal.methods.persons import spread_graph
+from shoal.methods.refinement import EXCHANGES, Exchanges, Refiner, refined
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Records, and for each of them a box that takes it in for nothing."""
+"""Records, and for each of them a box that takes it in at no cost."""
 
 Round = Callable[[BoxTree, Pairs], Matching]
 """Matches all records of a tree with its boxes, given records and boxes that are equal to each other."""
@@ -38,9 +39,9 @@ class Growth:
     graph
         The records of each row in the order in which they joined, its own first.
     exchanged
-        Whether a record joined by an exchange at a dead end, in the shape of the graph.
+        Whether a record joined by an exchange at a dead end; as large as the graph.
     dead_ends
-        How many records found only rows that had them already, in each round.
+        The number of records that found only rows that had them already, in each round.
     """
 
     graph: NDArray[np.int32]
@@ -51,21 +52,28 @@ class Growth:
 def grown(
     table: Table, model: Freeform, circumstances: Circumstances, effort: Effort, match: Round
 ) -> Recoding:
-    """Return a recoding by rows that grew as `match` decides, with the effort of this name."""
+    """Return a recoding by rows that grow as `match` decides, with this effort."""
     chosen = EXCHANGES[effort]
     require_feasible(table, model)
-    if chosen is None:
-        graph = grow(table, model.k, circumstances, match).graph
-    else:
-        graph = grow_refined(table, model.k, chosen, circumstances, match)
+    try:
+        if chosen is None:
+            graph = grow(table, model.k, circumstances, match).graph
+        else:
+            graph = grow_refined(table, model.k, chosen, circumstances, match)
+    except _StuckError:
+        graph = refined(table, spread_graph(table, model.k), chosen, circumstances)
     return recoded(table, model, graph, circumstances)
+
+
+class _StuckError(Exception):
+    """Some records are left without a row, as a few persons have most of the records."""
 
 
 def grow(table: Table, k: int, circumstances: Circumstances, match: Round) -> Growth:
     """Let each row take in one record in each of k - 1 rounds, as `match` decides."""
     n = len(table)
-    tree = BoxTree(table.codes, geometry(table), k)
-    copies = Copies(table.codes[tree.order])
+    tree = BoxTree(table.codes, geometry(table), k, table.owners)
+    copies = Copies(table.codes[tree.order], _in_order(table.owners, tree))
     exchanged = np.zeros((n, k), dtype=np.bool_)
     dead_ends = []
     for turn, matching in _rounds(tree, k, circumstances, match, copies.pairs):
@@ -81,23 +89,24 @@ def grow_refined(
 ) -> NDArray[np.int32]:
     """Let rows take in records as `match` decides, and exchange them before they grow further.
 
-    A row that has taken in the nearest record too early has to pay for it in all later rounds (decision 013
-    has the figures).
+    A row that takes in the nearest record too early pays for it in all later rounds (figures in decision
+    013).
 
     Returns
     -------
     NDArray
-        The records of each row. Rows have no record of their own: whichever of them saves most is given away.
+        The records of each row. Rows have no record of their own: they may give away any of their records.
     """
     attributes = geometry(table)
-    tree = BoxTree(table.codes, attributes, k)
-    refiner = Refiner(np.ascontiguousarray(table.codes[tree.order]), attributes, effort, circumstances)
-    copies = Copies(table.codes[tree.order])
-    nobody = np.empty(0, dtype=np.int64)
+    tree = BoxTree(table.codes, attributes, k, table.owners)
+    owners, codes = _in_order(table.owners, tree), np.ascontiguousarray(table.codes[tree.order])
+    refiner = Refiner(codes, attributes, effort, circumstances, owners)
+    copies = Copies(codes, owners)
+    nothing = np.empty(0, dtype=np.int64)
 
     def known(turn: int) -> Pairs:
         # Once rows have exchanged records, it is unknown which of them takes in a copy at no cost.
-        return copies.pairs(turn) if turn == 1 else (nobody, nobody)
+        return copies.pairs(turn) if turn == 1 else (nothing, nothing)
 
     refine_at = 2
     for turn, _ in _rounds(tree, k, circumstances, match, known):
@@ -111,10 +120,17 @@ def _rounds(
     tree: BoxTree, k: int, circumstances: Circumstances, match: Round, known: Callable[[int], Pairs]
 ) -> Iterator[tuple[int, Matching]]:
     """Let each box take in one record in each of k - 1 rounds; yield each round and what was matched."""
-    everybody = np.arange(len(tree.order))
+    records = np.arange(len(tree.order))
     for turn in range(1, k):
         circumstances.progress("letting rows take in records", (turn - 1) / (k - 1))
         matching = match(tree, known(turn))
-        tree.add(matching.box_of, everybody)
+        if (matching.box_of < 0).any():
+            raise _StuckError
+        tree.add(matching.box_of, records)
         yield turn, matching
     circumstances.progress("letting rows take in records", 1.0)
+
+
+def _in_order(owners: NDArray[np.int32] | None, tree: BoxTree) -> NDArray[np.int32] | None:
+    """Return the persons of the records as these stand in a tree."""
+    return None if owners is None else owners[tree.order]

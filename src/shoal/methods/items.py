@@ -1,4 +1,4 @@
-"""Records as sets of items, whatever their attributes are: what methods for sets put in order and compare."""
+"""Records as sets of items, whatever their attributes are: so methods for sets compare them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ FINEST = 64
 def as_items(table: Table) -> Subsets:
     """Return each record as one set of items.
 
-    Sets of items stand as they are, those of several columns beside each other. A number becomes all steps of
-    a scale up to where it lies, a category one of a kind, a leaf of a hierarchy the nodes above it: the more
-    two records differ, the fewer they share. As many items stand for an attribute that to lose all of it
-    costs about as much, by weight, as to lose an average set of items.
+    Sets of items stay as they are; those of several columns get different items. A number becomes all steps
+    of a scale up to its position, a category becomes one item, and a leaf of a hierarchy the nodes above it:
+    the more two records differ, the fewer items they share. The number of items of an attribute is such that
+    losing all of them costs about as much, by weight, as losing an average set of items. O(items).
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done and the share of it that is done; may raise to cancel the run."""
+"""Called with the current stage and the share of it that is done; may raise to cancel the run."""
 
 
 def silent(stage: str, share: float) -> None:
@@ -32,9 +32,9 @@ class Circumstances:
     randomness
         The only source of random choices.
     progress
-        Is told how far the work is.
+        Called to report progress.
     notes
-        Where to write, in plain words, what the user should know although the guarantee is kept.
+        Notes for the user, in plain words, although the guarantee holds.
     """
 
     randomness: Randomness = field(default_factory=Randomness)
@@ -79,10 +79,10 @@ class Option:
 Effort = Annotated[
     Literal["fast", "balanced", "best"], Option("How long to search for less information loss.")
 ]
-"""`fast` gives a release at once, `balanced` is the sensible default, `best` takes longer."""
+"""`fast` takes the least time, `balanced` is the default, `best` searches longest for less loss."""
 
 Seconds = Annotated[float, Option("Time limit for proving the optimum, in seconds.", above=0)]
-"""How long a proof may take."""
+"""Time limit of a proof."""
 
 METHODS: dict[type[Model], dict[str, Method]] = {}
 """For each model, its methods by name; the first is the default."""
@@ -90,8 +90,12 @@ METHODS: dict[type[Model], dict[str, Method]] = {}
 Function = TypeVar("Function", bound=Callable[..., Recoding])
 
 
+COUNTING_PERSONS: set[Method] = set()
+"""The methods whose guarantee counts persons where these have several records."""
+
+
 def keeps(
-    *models: type[Model], name: str | None = None, default: bool = False
+    *models: type[Model], name: str | None = None, default: bool = False, persons: bool = False
 ) -> Callable[[Function], Function]:
     """Register a function as a method that keeps the guarantee of some models.
 
@@ -100,9 +104,11 @@ def keeps(
     *models
         The models.
     name
-        What users call it; the function's name if omitted.
+        Its name for users; the function's name if omitted.
     default
         Whether it is used for these models if no method is named.
+    persons
+        Whether it keeps the guarantee for persons with several records, too; others refuse such tables.
     """
 
     def register(function: Function) -> Function:
@@ -111,9 +117,31 @@ def keeps(
             known = METHODS.get(model, {})
             known = {called: function, **known} if default else {**known, called: function}
             METHODS[model] = dict(sorted(known.items(), key=lambda each: is_baseline(each[1])))
+        if persons:
+            COUNTING_PERSONS.add(function)
         return function
 
     return register
+
+
+def require_counting_persons(model: Model, name: str, method: Method) -> None:
+    """Refuse a method that counts records where persons have several.
+
+    Raises
+    ------
+    InputError
+        With the methods of the model that count persons, if there are any.
+    """
+    if method in COUNTING_PERSONS:
+        return
+    able = [other for other, each in METHODS[type(model)].items() if each in COUNTING_PERSONS]
+    instead = f"choose {listing(able)}" if able else "choose another model"
+    raise InputError(
+        f"method {name!r} counts records, not persons, and some persons have several records; {instead}, or "
+        "keep one record of each person (most_per_person = 1)",
+        reason=Reason.PARAMETER,
+        parameter="method",
+    )
 
 
 @dataclass(frozen=True)
@@ -125,9 +153,9 @@ class DeclaredOption:
     type
         ``bool``, ``float`` or ``str``.
     default
-        Its value if it is not given.
+        Its value if it is omitted.
     choices
-        The values it can have, if there are few.
+        The possible values, if there are few.
     help, above
         As in `Option`.
     """
@@ -139,7 +167,7 @@ class DeclaredOption:
     above: float
 
     def checked(self, name: str, value: Any) -> Any:
-        """Return a value that the option can have.
+        """Return a value after checking that the option can have it.
 
         Raises
         ------
@@ -169,7 +197,7 @@ class DeclaredOption:
 
 
 def options_of(method: Method) -> dict[str, DeclaredOption]:
-    """Return the options of a method by name, read off its signature."""
+    """Return the options of a method by name, as its signature declares them."""
     found = {}
     for each in inspect.signature(method, eval_str=True).parameters.values():
         if each.kind is inspect.Parameter.KEYWORD_ONLY:
@@ -187,7 +215,7 @@ def options_of(method: Method) -> dict[str, DeclaredOption]:
 
 
 def is_baseline(method: Method) -> bool:
-    """Return whether a method is there to compare with rather than to use."""
+    """Return whether a method exists for comparison only."""
     return ".baselines." in method.__module__
 
 
@@ -214,12 +242,12 @@ def method_for(model: Model, name: str | None = None) -> tuple[str, Method]:
 
 
 def require_options(name: str, method: Method, given: Mapping[str, Any] | Iterable[str]) -> None:
-    """Refuse options that a method does not have, and values that an option cannot have.
+    """Refuse unknown options and impossible values.
 
     Raises
     ------
     InputError
-        If there is one; the message names what is possible.
+        If there is one; the message names the possible ones.
     """
     known = options_of(method)
     values = given if isinstance(given, Mapping) else {}

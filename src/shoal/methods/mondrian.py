@@ -16,7 +16,7 @@ from shoal.table import Table
 Relaxed = Annotated[bool, Option("Allow a cut between records that have the same value.")]
 
 
-@keeps(KAnonymity, default=True)
+@keeps(KAnonymity, default=True, persons=True)
 def mondrian(
     table: Table,
     model: KAnonymity,
@@ -27,7 +27,7 @@ def mondrian(
 ) -> Recoding:
     """Return classes of neighbouring records, found by recursive cuts.
 
-    The top-down algorithm of Section 4, but with the cut that loses least in all attributes together, among
+    The top-down algorithm, but with the cut that loses least in all attributes together, among
     the best and the most even cut of each attribute. Both sides must have at least k records and be as
     diverse as the model asks. Each class shows its closure, not the region it was cut from. Deterministic.
     O(attributes^2 x n log n) unless most cuts are lopsided.
@@ -50,6 +50,7 @@ def mondrian(
         frequency_l=asked.frequency_l,
         distinct=asked.distinct,
         entropy=asked.entropy,
+        owners=table.owners,
         relaxed=relaxed,
     )
     circumstances.progress("cutting the table", 1.0)

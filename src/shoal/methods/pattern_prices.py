@@ -1,8 +1,8 @@
-"""What suppression by patterns costs at least where the integer program is too large: prices on row types.
+"""Lower bounds for suppression by patterns where the integer program is too large: prices on row types.
 
-Lagrangian relaxation of Equations 1 to 4 of Bredereck et al. (2013): that every row has a pattern is not
-required but paid for. Whatever the prices, the classes that are worth opening then tell what every solution
-costs at least, and which ones to open in a good one.
+A Lagrangian relaxation of Equations 1 to 4 of Bredereck et al. (2013): a row without a pattern is not
+forbidden but has a price. For any prices, the classes that are worth opening give a lower bound of the cost
+of every solution, and suggest which classes a good solution opens.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.pattern_program import Program
+from shoal.methods.pattern_program import PatternProgram
 
 PATIENCE = 15
-"""After this many steps without a gain, steps are half as long."""
+"""Steps are halved after this many steps without a gain."""
 SHORTEST = 1e-3
-"""When steps are so short, against the first, prices are as good as they get."""
+"""The search ends when steps are shorter than this share of the first."""
 GAIN = 1e-4
-"""By which share the bound must rise for a step to count as a gain."""
+"""A step is a gain if the bound rises by more than this share."""
 
 
 @dataclass(frozen=True, eq=False)
 class Offer:
-    """What prices make of a program.
+    """What follows from prices.
 
     Parameters
     ----------
     bound
-        What every solution costs at least.
+        A lower bound of the cost of every solution.
     worth
-        What each class would add to that if it had to be open; it is worth opening if that is negative.
+        What each class would add to the bound if it had to be open; it is worth opening if this is negative.
     excess
-        How many rows of each row type no class takes, less those that several do.
+        For each row type, its rows that no class takes, minus those that several classes take.
     """
 
     bound: float
@@ -47,19 +47,19 @@ class Prices:
     Parameters
     ----------
     program
-        Which row types fit which classes; each fits one, at least.
+        Which row types fit which classes; each fits at least one.
     k
-        How many rows a class has, at least.
+        Minimum number of rows of a class.
     """
 
-    def __init__(self, program: Program, k: int) -> None:
+    def __init__(self, program: PatternProgram, k: int) -> None:
         by_class = np.argsort(program.class_of, kind="stable")
         self._program, self._k = program, k
         self._row_type, self._class_of = program.row_type[by_class], program.class_of[by_class]
         self._cost = program.cost[self._class_of]
         self._copies = program.copies.astype(np.float64)
         self._starts = np.flatnonzero(np.diff(self._class_of, prepend=-1))
-        # At first, what a row costs at least: no class is worth opening, and the sum of prices is the bound.
+        # At first the lowest cost of each row: no class is worth opening, and their sum is the bound.
         prices = np.full(len(self._copies), np.inf)
         np.minimum.at(prices, self._row_type, self._cost)
         self._best, self._prices = prices, prices
@@ -67,9 +67,9 @@ class Prices:
         self.offer = self._offered(prices)
 
     def improve(self, known: float) -> bool:
-        """Change the prices a little, knowing what some solution costs; return whether to go on.
+        """Make a step, given the cost of a known solution; return whether to go on.
 
-        A step of the subgradient method, as long as Polyak has it: as if the bound could reach that cost.
+        A step of the subgradient method with Polyak's length, as if the bound could reach that cost.
         """
         offer = self._offered(self._prices)
         if offer.bound > self.offer.bound:
@@ -89,9 +89,9 @@ class Prices:
         return True
 
     def solution(self) -> NDArray[np.int32]:
-        """Return the pattern of each row if the classes that are worth it are open, -1 if no such class fits.
+        """Return the pattern of each row if the classes worth opening are open, -1 if no such class fits.
 
-        Rows go to the cheapest open class that they fit. Classes that stay too small are closed again, the
+        Rows go to the cheapest open class that they fit. Classes that are too small are closed again, the
         smallest first.
         """
         opened = self.offer.worth < 0
@@ -111,7 +111,7 @@ class Prices:
         return pattern_of_type[self._program.kind]
 
     def _offered(self, prices: NDArray[np.float64]) -> Offer:
-        """Return what each class is worth: it takes rows that cost less than their price, and k at least."""
+        """Return the worth of each class: it takes all rows that cost less than their price, at least k."""
         gain = self._cost - prices[self._row_type]
         order = np.lexsort((gain, self._class_of))
         gain, copies = gain[order], self._copies[self._row_type[order]]

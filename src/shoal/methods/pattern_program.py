@@ -10,29 +10,29 @@ from numpy.typing import NDArray
 from shoal import kernels
 
 MOST_PAIRS = 3_000_000
-"""How many pairs of a row type and a class that it fits a program may have."""
+"""Maximum number of pairs of a row type and a class that it fits in a program."""
 MOST_SOLVED = 50_000
-"""With more pairs, the integer program is not tried: its first relaxation alone takes minutes."""
+"""With more pairs, the integer program is not tried: its first relaxation takes minutes."""
 INFEASIBLE = 2
-"""What SciPy says of a program without a solution."""
+"""SciPy's status of a program without a solution."""
 MOST_COMPARED = 128
 """Up to this many patterns, each is compared with all others to find classes that are not needed."""
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
-    """Which classes to open, and how many rows of which row type go where.
+class PatternProgram:
+    """Which classes to open, and how many rows of each row type go there.
 
     Parameters
     ----------
     kind
         The row type of each row: rows of one type are equal in all columns.
     copies
-        How many rows each row type has.
+        Number of rows of each row type.
     row_type, class_of
         The pairs of a row type and a class that it fits, by row type.
     pattern, cost
-        The pattern of each class, and what a row costs in it.
+        The pattern of each class, and the cost of a row in it.
     """
 
     kind: NDArray[np.int32]
@@ -45,17 +45,19 @@ class Program:
     @classmethod
     def of(
         cls, codes: NDArray[np.int32], suppressed: NDArray[np.bool_], costs: NDArray[np.float64], k: int
-    ) -> Program | None:
-        """Return the program of a table, without classes that are not needed; None if it is too large.
+    ) -> PatternProgram | None:
+        """Return the program of a table, without needless classes; None if it is too large.
+
+        O(patterns x records x columns), plus all pairs of patterns if these are few.
 
         Parameters
         ----------
         codes
             One row for each record.
         suppressed, costs
-            The columns that each pattern suppresses, and what a row costs under it; the cheapest first.
+                The columns that each pattern suppresses, and the cost of a row under it; the cheapest first.
         k
-            How many rows a class has, at least.
+            Minimum number of rows of a class.
         """
         kind, first = kernels.group_rows(codes)
         copies = np.bincount(kind)
@@ -76,11 +78,11 @@ class Program:
         pattern = (places // len(copies)).astype(np.int32)
         return cls(kind, copies, row_type, class_of, pattern, costs[pattern])
 
-    def without(self, needless: NDArray[np.bool_]) -> Program:
+    def without(self, needless: NDArray[np.bool_]) -> PatternProgram:
         """Return the program without some of the classes."""
         kept = ~needless[self.class_of]
         number = np.cumsum(~needless) - 1
-        return Program(
+        return PatternProgram(
             self.kind,
             self.copies,
             self.row_type[kept],
@@ -90,7 +92,7 @@ class Program:
         )
 
     def spread(self, often: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the pattern of each row, if this many rows of each pair go there; all rows do."""
+        """Return the pattern of each row, given the number of rows of each pair, which add up to all rows."""
         patterns = np.repeat(self.pattern[self.class_of], often)
         found = np.empty(len(self.kind), dtype=np.int32)
         found[np.argsort(self.kind, kind="stable")] = patterns
@@ -100,9 +102,9 @@ class Program:
 def _needed(
     classes: NDArray[np.int32], costs: NDArray[np.float64], copies: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """Return the classes without those within a class of another pattern that costs no more.
+    """Return the classes without those inside a class of another pattern that costs no more.
 
-    Whatever rows such a class has could as well be in the other one. Of two equal ones, the first stays.
+    The rows of such a class can as well be in the other one. Of two equal ones, the first stays.
     """
     kept = classes.copy()
     for pattern, own in enumerate(classes):
@@ -127,14 +129,14 @@ def _needed(
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What the search for the optimum came to.
+    """The result of the search for the optimum.
 
     Parameters
     ----------
     pattern_of
-        The pattern of each row in the best solution that was found, if any.
+        The pattern of each row in the best solution found, if any.
     bound
-        What every solution costs at least, as far as it is known.
+        A lower bound of the cost of every solution.
     impossible
         Whether it is proven that there is no solution.
     """
@@ -144,11 +146,11 @@ class Solution:
     impossible: bool = False
 
 
-def solve(program: Program, k: int, seconds: float) -> Solution:
+def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
     """Return the best solution that HiGHS finds within a time limit.
 
-    The program is that of Equations 1 to 4 there, but every pair is linked to its class by itself, which
-    bounds the cost better than all pairs of a class together.
+    The program is that of Equations 1 to 4 of Bredereck et al. (2013), but every pair is linked to its class
+    individually, which gives a better bound than linking all pairs of a class together.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # late: only this method needs it
     from scipy.sparse import csr_array, eye_array, hstack
@@ -159,19 +161,19 @@ def solve(program: Program, k: int, seconds: float) -> Solution:
     by_class = csr_array((np.ones(pairs), (program.class_of, pair)), shape=(classes, pairs))
     opened = csr_array((often, (pair, program.class_of)), shape=(pairs, classes))
     costs = np.concatenate([program.cost[program.class_of], np.zeros(classes)])
-    everybody = LinearConstraint(
+    every_row = LinearConstraint(
         hstack([by_type, csr_array((len(program.copies), classes))]), program.copies, program.copies
     )
     only_open = LinearConstraint(hstack([eye_array(pairs), -opened]), -np.inf, 0)
     large = LinearConstraint(hstack([by_class, -k * eye_array(classes)]), 0, np.inf)
     most = np.concatenate([often, np.ones(classes)])
-    # Only the choice of classes has to be whole. Once it is made, rows flow from row types to classes, and
-    # a flow in a corner of all flows is whole: the simplex method ends in one.
+    # Only the choice of classes has to be integral. Once it is made, rows flow from row types to classes, and
+    # a basic solution of this flow problem is integral: the simplex method ends in one.
     chosen = milp(
         costs,
         integrality=np.repeat([0, 1], [pairs, classes]),
         bounds=Bounds(0, most),
-        constraints=[everybody, only_open, large],
+        constraints=[every_row, only_open, large],
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
     bound = 0.0 if chosen.mip_dual_bound is None else float(chosen.mip_dual_bound)
@@ -181,7 +183,7 @@ def solve(program: Program, k: int, seconds: float) -> Solution:
     flow = milp(
         costs,
         bounds=Bounds(np.concatenate([np.zeros(pairs), whole]), np.concatenate([often, whole])),
-        constraints=[everybody, only_open, large],
+        constraints=[every_row, only_open, large],
     )
     if flow.x is None:
         return Solution(None, bound)

@@ -1,4 +1,4 @@
-"""How hard to look for less loss: rows of a regular graph exchange records as long as that pays."""
+"""Efforts for regular graphs: rows exchange records while this reduces the loss."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from shoal.table import Table
 
 MOST_SWEEPS = 13
 WORTHWHILE = 5e-4
-"""Exchanges without foresight end when a sweep saves less than this share, or after the most sweeps."""
+"""Exchanges without foresight end when a sweep saves less than this share, or after `MOST_SWEEPS`."""
 
 HEAT = 0.06
-"""How much costs are blurred when the last reassignments begin, as a share of what a row costs; less if there
-are too few of them for rows of many records to settle again."""
+"""Random noise in costs when the last reassignments begin, as a share of the cost of a row; less if there are
+too few of them for rows of many records to settle again."""
 PER_CUT = 5
-"""The number of reassignments before the rows are cut into other parts."""
+"""Number of reassignments before the rows are cut into other parts."""
 
 
 @dataclass(frozen=True)
 class Exchanges:
-    """What is done beyond the paper's algorithms.
+    """What is done beyond the algorithms of the paper.
 
     Parameters
     ----------
     growing
-        The foresight of each sweep of exchanges, each time while rows grow.
+        The foresight of each sweep of exchanges while rows grow.
     foresight
-        Of the first sweeps of exchanges over complete rows; later ones look at what rows cost as they are.
+        The foresight of the first sweeps of exchanges over complete rows; later ones have none.
     reassignments
-        Each time while rows grow: all rows give away one record, and these are assigned anew.
+        Number of reassignments while rows grow: all rows give away one record, and these are reassigned.
     last
-        Reassignments when rows are complete; costs are blurred at first and less and less.
+        Number of reassignments when rows are complete, with random noise in costs that decreases to 0.
     """
 
     growing: tuple[float, ...]
@@ -62,9 +62,11 @@ class Refiner:
     codes, attributes
         The records, and what it costs to cover several codes.
     effort
-        How much is done.
+        The effort.
     circumstances
-        The source of random choices, and whom to tell how far the work is.
+        The source of random choices, and the callback for progress.
+    owners
+        The person of each record, if persons have several.
     """
 
     def __init__(
@@ -73,14 +75,16 @@ class Refiner:
         attributes: list[Geometry],
         effort: Exchanges,
         circumstances: Circumstances,
+        owners: NDArray[np.int32] | None = None,
     ) -> None:
+        self._owners = owners
         self._codes = codes
         self._attributes = attributes
         self._effort = effort
         self._circumstances = circumstances
 
     def while_growing(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return a better graph for rows that are to grow further; rows near each other stand together."""
+        """Return a better graph for rows that will grow further, near rows together."""
         refinement = self._refinement(graph)
         for foresight in self._effort.growing:
             refinement.exchange(foresight)
@@ -89,7 +93,7 @@ class Refiner:
         return rows_in_order(refinement.graph)
 
     def at_last(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return a graph that costs no more, in which no exchange that was tried saves anything more."""
+        """Return a graph that costs no more, after all exchanges and reassignments of the effort."""
         refinement = self._refinement(graph)
         progress = self._circumstances.progress
         least, best = refinement.cost, graph
@@ -110,19 +114,19 @@ class Refiner:
         heat = HEAT * settling**2 * refinement.cost / len(graph)
         for done in range(0, self._effort.last, PER_CUT):
             share = done / self._effort.last
-            progress("assigning records anew", share)
+            progress("reassigning records", share)
             refinement.reassign(PER_CUT, heat * max(0.0, 1 - 1.25 * share))
         if self._effort.last:
-            progress("assigning records anew", 1.0)
+            progress("reassigning records", 1.0)
         return refinement.graph if refinement.cost < least else best
 
     def _refinement(self, graph: NDArray[np.int32]) -> Refinement:
         key = self._circumstances.randomness.words(4)
-        return Refinement(self._codes, self._attributes, rows_in_order(graph), key)
+        return Refinement(self._codes, self._attributes, rows_in_order(graph), key, self._owners)
 
 
 def rows_in_order(graph: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows by the middle of their records: rows near each other stand together."""
+    """Return the rows ordered by the median of their records, so that near rows are together."""
     middle = graph.shape[1] // 2
     return graph[np.argsort(np.partition(graph, middle, axis=1)[:, middle], kind="stable")]
 
@@ -130,28 +134,30 @@ def rows_in_order(graph: NDArray[np.int32]) -> NDArray[np.int32]:
 def refined(
     table: Table, graph: NDArray[np.int32], effort: Exchanges | None, circumstances: Circumstances
 ) -> NDArray[np.int32]:
-    """Return a graph that costs no more, or, without an effort, the same.
+    """Return a graph that costs no more, or the same one without an effort.
 
     Parameters
     ----------
     table
         The table.
     graph
-        The records of each row, a regular and simple graph; so is the one that is returned.
+        The records of each row: a regular and simple graph, as is the result.
     effort
-        How much is done.
+        The effort.
     circumstances
-        The source of random choices, and whom to tell how far the work is.
+        The source of random choices, and the callback for progress.
     """
     if effort is None:
         return graph
     order, place = order_of_records(table)
-    refiner = Refiner(np.ascontiguousarray(table.codes[order]), geometry(table), effort, circumstances)
+    codes = np.ascontiguousarray(table.codes[order])
+    owners = None if table.owners is None else table.owners[order]
+    refiner = Refiner(codes, geometry(table), effort, circumstances, owners)
     return order[refiner.at_last(place[graph])]
 
 
 def order_of_records(table: Table) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the records in the order of a tree over them, near ones together, and the place of each."""
+    """Return the records in the order of a tree over them, near records together, and the place of each."""
     order = BoxTree(table.codes, geometry(table), 1).order
     place = np.empty_like(order)
     place[order] = np.arange(len(order), dtype=order.dtype)

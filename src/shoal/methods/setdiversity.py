@@ -1,8 +1,8 @@
 """Different labels around set-valued records, as they are published.
 
-The paper's procedure (Xue et al. 2012, Section 4.4) matches each record with rows of records whose own
-labels differ, and draws afterwards who gets which row. What is published are the labels of those that were
-drawn, and nothing makes these differ. Here they do.
+The procedure of Xue et al. (2012, Section 4.4) matches each record with rows of records whose own labels
+differ, and draws the assignment of rows afterwards. The published labels are those of the assigned records,
+and nothing makes these differ. Here they do.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from shoal.methods.setorder import error_weights, short_order
 from shoal.recoding.assignment import random_assignment
 
 MIXED, MIXED_AT_LAST = 20, 200
-"""How often, for each row, it is tried to pass labels on, each time between exchanges and at the end."""
+"""Number of tries, for each row, to pass labels on: between two exchanges, and at the end."""
 WINDOW = 50
-"""A group with several sorts of labels looks at this many records for each it needs before it gives up."""
+"""A group for several sensitive columns tries this many records for each it needs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Diverse:
-    """A regular graph and who gets which row, so that each record stands in rows with different labels.
+    """A regular graph and an assignment, so that each record is in rows with different labels.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ class Diverse:
 
 
 def require_eligible(labels: NDArray[np.integer[Any]], different: int) -> None:
-    """Refuse an l that no release can keep: the labels as a whole are part of the promise.
+    """Refuse an l that no release can keep.
 
-    If there is a label that is more frequent than 1 / l, no release can bound the chance of every record to
-    have it by 1 / l, as these chances add up to the number of records that do.
+    If a label is more frequent than 1 / l, no release can bound the probability of every record to have it by
+    1 / l, as these probabilities sum to the number of records that have it.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def require_eligible(labels: NDArray[np.integer[Any]], different: int) -> None:
     most = int(np.bincount(labels).max())
     if most * different > len(labels):
         raise InfeasibleError(
-            f"l = {different} is not achievable: one label is that of {most} of {len(labels)} records, which "
+            f"l = {different} is not achievable: {most} of {len(labels)} records have the same label, which "
             f"allows l = {len(labels) // most} at most"
         )
 
@@ -72,12 +72,12 @@ def diverse(
     *,
     effort: Effort = "balanced",
 ) -> Diverse:
-    """Return rows of l records each, so that each record stands in l rows that carry different labels.
+    """Return rows of l records each, so that each record is in l rows that carry different labels.
 
-    Groups of at least l neighbours with different labels come first: within them any assignment will do, and
-    one is drawn. Then rows keep the record whose label they carry and exchange the others, where they err
-    less and labels stay different around each record. In turn with that, and at the end, labels are passed on
-    at random, so that the record whose label a row carries stands out as little as possible.
+    First come groups of at least l neighbours with different labels, within which an assignment is drawn.
+    Then rows keep the record whose label they carry and exchange the others, where this reduces errors and
+    labels stay different around each record. Between exchanges and at the end, labels are passed on at
+    random, so that the record whose label a row carries does not stand out. About O(l n) for each round.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ def diverse(
     labels
         The label of each, numbered from 0.
     different
-        How many different labels, l; at least 1.
+        The number of different labels, l; at least 1.
     circumstances
-        The source of random choices, and whom to tell how far the work is.
+        The source of random choices, and the callback for progress.
     effort
         ``fast``, ``balanced`` or ``best``.
 
@@ -109,13 +109,13 @@ def diverse(
     weights = error_weights(sets)
     rounds = chosen.rounds + chosen.heated + 2 * different
     for done in range(rounds):
-        circumstances.progress("assigning records anew", done / rounds)
+        circumstances.progress("reassigning records", done / rounds)
         rows = _own_first(graph, assignment)
         search = itemsets.SetGraph(sets, weights, rows, neighbours, randomness.words(4), labels[assignment])
         search.reassign(1)
         graph = search.graph
         assignment = itemsets.mix(graph, assignment, labels, MIXED * len(graph), randomness.words(4))
-    circumstances.progress("assigning records anew", 1.0)
+    circumstances.progress("reassigning records", 1.0)
     steps = MIXED_AT_LAST * len(graph)
     return Diverse(graph, itemsets.mix(graph, assignment, labels, steps, randomness.words(4)))
 
@@ -128,13 +128,13 @@ def diverse_groups(labels: NDArray[np.integer[Any]], different: int) -> NDArray[
     labels
         The label of each record, in the order. None is more frequent than 1 / l.
     different
-        How many records, and different labels, a group has at least (l).
+        The minimum number of records, all with different labels, of a group (l).
 
     Returns
     -------
     NDArray
         The group of each, numbered from 0. The order is cut into the shortest stretches in which no label is
-        more frequent than 1 / l, and the records of each are dealt out to its groups, label by label.
+        more frequent than 1 / l, and the records of each are dealt to its groups, label by label. O(n log n).
     """
     cuts, often, most = [0], dict[int, int](), 0
     for place, label in enumerate(labels.tolist(), 1):
@@ -143,7 +143,7 @@ def diverse_groups(labels: NDArray[np.integer[Any]], different: int) -> NDArray[
         if most * different <= place - cuts[-1]:
             cuts.append(place)
             often, most = {}, 0
-    while cuts[-1] < len(labels):  # the last stretch takes in those before it until it can do
+    while cuts[-1] < len(labels):  # the last stretch takes in those before it until it is eligible
         cuts.pop()
         rest = labels[cuts[-1] :]
         if int(np.bincount(rest).max()) * different <= len(rest):
@@ -159,16 +159,16 @@ def diverse_groups(labels: NDArray[np.integer[Any]], different: int) -> NDArray[
 
 
 def varied_groups(sets: Subsets, labels: NDArray[np.integer[Any]], different: int) -> NDArray[np.int32]:
-    """Return groups of neighbours in the short order with at least l different labels of every sort.
+    """Return groups of neighbours in the short order with at least l different labels in every column.
 
     Parameters
     ----------
     sets
         The items of each record.
     labels
-        The labels of each, one column for each sort; every sort has at least l different ones.
+        The labels of each, a column for each sensitive one; each has at least l different labels.
     different
-        How many different labels of each sort a group has (l).
+        The number of different labels that a group has in each column (l).
 
     Returns
     -------
@@ -208,6 +208,6 @@ def varied_groups(sets: Subsets, labels: NDArray[np.integer[Any]], different: in
 
 
 def _own_first(graph: NDArray[np.int32], assignment: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows with the record they were assigned in the first place."""
+    """Return the rows with their assigned record first."""
     own = graph == assignment[:, None]
     return np.take_along_axis(graph, np.argsort(~own, axis=1, kind="stable"), axis=1)

@@ -1,4 +1,4 @@
-"""Who hides among whom, for set-valued records: rings over an order, and graphs that lose less."""
+"""Regular graphs over set-valued records: rings along an order, and graphs that lose less."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from shoal.methods.ring import ring_graph
 from shoal.methods.setorder import error_weights, gray_order, segments_of, short_order, shortened
 
 NEIGHBOURS = 16
-"""How many near records each record knows."""
+"""Number of near records that are listed for each record."""
 ROUNDS = 4
-"""How often each looks at the neighbours of its neighbours to find nearer ones."""
+"""Number of rounds in which each record looks at the neighbours of its neighbours to find nearer ones."""
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """How hard to look for a graph that loses less.
+    """How long to search for a graph that loses less.
 
     Parameters
     ----------
     rounds
-        How often all rows give away a record and these are assigned anew, besides twice for each record of a
-        row.
+        Number of rounds in which all rows give away a record and these are reassigned, in addition to two for
+        each record of a row.
     heated
-        How many of them more, in which costs are blurred at first and less and less.
+        Number of further rounds, with random noise in costs that decreases to 0.
     """
 
     rounds: int
@@ -39,23 +39,24 @@ class Rounds:
 
 EXCHANGES = {"fast": Rounds(0, 0), "balanced": Rounds(0, 24), "best": Rounds(40, 300)}
 HEAT = 0.02
-"""How much costs are blurred at first, as a share of what a row costs."""
+"""Random noise in costs at first, as a share of the cost of a row."""
 PER_CUT = 5
-"""The number of reassignments before the rows are cut into other parts."""
+"""Number of reassignments before the rows are cut into other parts."""
 
 
 def ring(sets: Subsets, k: int) -> NDArray[np.int32]:
     """Return the graph in which each row covers k neighbours in an order that was improved for it.
 
-    The Gray order, and within each segment the shorter way, unless the rows that begin there err more along
-    it. So the graph never errs more than along the Gray order.
+    The Gray order (Xue et al. 2012, Section 4.1), and within each segment the shorter path, unless the rows
+    that begin there have more errors along it. So the graph never has more errors than along the Gray order.
+    O(n log n) comparisons.
 
     Parameters
     ----------
     sets
         The items of each record.
     k
-        How many records a row covers; at most as many as there are.
+        Number of records that a row covers, at most all.
     """
     order = gray_order(sets)
     starts = segments_of(sets, order)
@@ -71,12 +72,12 @@ def ring(sets: Subsets, k: int) -> NDArray[np.int32]:
 def freeform(
     sets: Subsets, k: int, circumstances: Circumstances, *, effort: Effort = "balanced"
 ) -> NDArray[np.int32]:
-    """Return a regular graph whose rows err less than those of the ring, or at least not more.
+    """Return a regular graph whose rows have no more errors than those of the ring.
 
-    Starts from the ring. All rows give away one record and these are assigned anew at the least cost, again
-    and again; a row looks at records near to those it has. The cost of a row is what its published items get
-    wrong of each of its records, relative to how many items that has: the error rate, but for the draw of who
-    gets which row.
+    Starts from the ring. In each round all rows give away one record, and these are reassigned at the least
+    total cost; a row considers records near to those it has. The cost of a row is the number of wrong items
+    of each of its records, relative to the number of items of that record: the error rate, averaged over all
+    assignments. About O(k n) for each round.
 
     Parameters
     ----------
@@ -92,12 +93,12 @@ def freeform(
     if not 1 < k < len(graph):
         return graph
     free = _refined(sets, graph, chosen, circumstances)
-    # The search rounds weights and leaves out what half of a row's records have.
+    # The search rounds weights and ignores items that exactly half of a row's records have.
     return free if error_rate(sets, free) < error_rate(sets, graph) else graph
 
 
 def near_records(sets: Subsets) -> NDArray[np.int32]:
-    """Return records near each record, nearest first; at least one other record must be there."""
+    """Return records near each record, nearest first; there are at least two records."""
     count = min(NEIGHBOURS, len(sets.starts) - 2)
     return itemsets.near_sets(
         sets, error_weights(sets), [short_order(sets, kicks=0), gray_order(sets)], count, ROUNDS
@@ -114,22 +115,22 @@ def _refined(
     progress = circumstances.progress
     cold = effort.rounds + 2 * graph.shape[1]
     for done in range(cold):
-        progress("assigning records anew", done / (cold + effort.heated))
+        progress("reassigning records", done / (cold + effort.heated))
         if search.reassign(1) == 0:
             break
     least, best = search.cost, search.graph
     heat = HEAT * least / len(graph)
     for done in range(0, effort.heated, PER_CUT):
-        progress("assigning records anew", (cold + done) / (cold + effort.heated))
+        progress("reassigning records", (cold + done) / (cold + effort.heated))
         search.reassign(PER_CUT, heat * max(0.0, 1 - 1.25 * done / effort.heated))
-    progress("assigning records anew", 1.0)
+    progress("reassigning records", 1.0)
     return search.graph if search.cost < least else best
 
 
 def error_rate(
     sets: Subsets, graph: NDArray[np.int32], assignment: NDArray[np.integer[Any]] | None = None
 ) -> float:
-    """Return how many items are published wrongly of a record for each that it has, on average (ER).
+    """Return the error rate (ER): wrong items of a record relative to the items it has, on average.
 
     Parameters
     ----------
@@ -138,8 +139,7 @@ def error_rate(
     graph
         The records of each row.
     assignment
-        The record of each row. Without it the average is over all that can be drawn, each record of a row
-        being equally likely.
+        The record of each row. If omitted, the average is over all records of a row, equally likely.
     """
     rates = _rates(sets, graph)
     if assignment is not None:
@@ -153,12 +153,12 @@ def ring_along(order: NDArray[np.integer[Any]], k: int) -> NDArray[np.int32]:
 
 
 def _errors_along(sets: Subsets, order: NDArray[np.int32], k: int) -> NDArray[np.float64]:
-    """Return what the rows of a ring err, relative to the sizes of records, as they stand in the order."""
+    """Return the errors of the rows of a ring, relative to the sizes of records, in the given order."""
     return np.asarray(_rates(sets, ring_along(order, k)[order]).sum(axis=1))
 
 
 def _rates(sets: Subsets, graph: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return in how many items each record of a row differs from its base, for each that it has."""
+    """Return in how many items each record of a row differs from its base, relative to the record's size."""
     rows, k = graph.shape
     voted = itemsets.vote(sets, np.arange(0, rows * k + 1, k), graph.ravel())
     sizes = np.maximum(np.diff(sets.starts), 1)

@@ -11,9 +11,9 @@ from shoal.base.ragged import Lists, Subsets
 from shoal.kernels import differences, itemsets
 
 SHORTEST, LONGEST = 300, 350
-"""Records of a segment, at least and at most, as in the paper."""
+"""Minimum and maximum number of records of a segment, as in the paper."""
 KICKS = 10
-"""How often, for each record, the search for a shorter way starts anew."""
+"""Number of times, for each record, that the search for a shorter path is perturbed."""
 FINE = 1024
 """The weight of an item of a record that has no other."""
 
@@ -48,7 +48,7 @@ def short_order(sets: Subsets, *, kicks: int = KICKS) -> NDArray[np.int32]:
     sets
         The items of each record.
     kicks
-        How hard to look for a shorter way; time grows with it.
+        How long to search for a shorter path; time grows with it.
     """
     order = gray_order(sets)
     return shortened(sets, order, segments_of(sets, order), kicks=kicks)
@@ -57,10 +57,10 @@ def short_order(sets: Subsets, *, kicks: int = KICKS) -> NDArray[np.int32]:
 def shortened(
     sets: Subsets, order: NDArray[np.int32], starts: NDArray[np.int32], *, kicks: int = KICKS
 ) -> NDArray[np.int32]:
-    """Return an order with a shorter way through each segment, by a local search; ends of segments stay.
+    """Return an order with a shorter path through each segment, by local search; ends of segments stay.
 
-    The paper has a genetic algorithm in its place. Where all records have equally many items, the way is
-    never longer than before in Hamming distances; else each item counts by `error_weights`.
+    The paper uses a genetic algorithm. If all records have equally many items, the path is never longer than
+    before in Hamming distances; otherwise each item counts by `error_weights`.
 
     Parameters
     ----------
@@ -71,33 +71,28 @@ def shortened(
     starts
         Where its segments begin.
     kicks
-        How hard to look for a shorter way.
+        How long to search for a shorter path.
     """
     return itemsets.shorten(sets, error_weights(sets), order, starts, kicks)
 
 
-def segments_of(
-    sets: Subsets,
-    order: NDArray[np.integer[Any]],
-    shortest: int = SHORTEST,
-    longest: int = LONGEST,
-) -> NDArray[np.int32]:
+def segments_of(sets: Subsets, order: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
     """Return where segments of an order begin, cut at the shortest steps (Equation 1).
+
+    If segments of `SHORTEST` to `LONGEST` records are not possible, the minimum number of segments has about
+    equal lengths.
 
     Parameters
     ----------
     sets, order
         The items of each record, and their order.
-    shortest, longest
-        How many records a segment has. If records cannot be divided so, as few segments as there can be are
-        about equally long.
     """
     between = steps(sets, order)[:-1]
-    starts = itemsets.breakpoints(between, shortest, longest)
+    starts = itemsets.breakpoints(between, SHORTEST, LONGEST)
     if len(starts):
         return starts
-    fewest = -(-len(order) // longest)
-    return itemsets.breakpoints(between, len(order) // fewest, longest)
+    fewest = -(-len(order) // LONGEST)
+    return itemsets.breakpoints(between, len(order) // fewest, LONGEST)
 
 
 def steps(sets: Subsets, order: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
@@ -106,10 +101,10 @@ def steps(sets: Subsets, order: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
 
 
 def error_weights(sets: Subsets) -> NDArray[np.int32]:
-    """Return how much it counts if an item of a record is published wrongly: the fewer it has, the more.
+    """Return the weight of a wrong item of each record: the fewer items it has, the more each counts.
 
-    In proportion to 1 / items, as the error rate counts it. Where all records have equally many, nothing but
-    the number of wrong items counts.
+    In proportion to 1 / items, as in the error rate. If all records have equally many items, only the number
+    of wrong items counts.
     """
     sizes = np.maximum(np.diff(sets.starts), 1)
     return np.maximum(np.rint(FINE / sizes), 1).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Promises about sets of items, alone or beside other columns: each record is a set, each row a vote."""
+"""Guarantees for sets of items, alone or beside other columns: each record is a set, each row a vote."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from shoal.table import Table
 def set_freeform(
     table: Table, model: SetAnonymity, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
-    """Return rows that cover k records each, exchanged between rows as long as less is published wrongly.
+    """Return rows that cover k records each, reassigned between rows while this reduces errors.
 
-    Starts from the rows of `set_ring`, and never errs more where all columns are of items. Each round is an
-    assignment of one record to each row, in parts: about O(k n) with what records have in common.
+    Starts from the rows of `set_ring` (Xue et al. 2012, Section 4.1), and has no more errors if all columns
+    have items. Each round is an assignment of one record to each row, in parts: about O(k n).
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def set_freeform(
 def set_ring(table: Table, model: SetAnonymity, circumstances: Circumstances, /) -> Recoding:
     """Return rows that cover k neighbours each, on one ring through all records in the improved Gray order.
 
-    O(n log n) comparisons for the order, O(k n) memory.
+    Xue et al. (2012, Section 4.1). O(n log n) comparisons for the order, O(k n) memory.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def diverse_freeform(
 ) -> Recoding:
     """Return rows of l records each, so that the rows of each record carry l different labels.
 
-    Who gets which row is settled together with who hides in which; see `setdiversity.diverse`. With several
-    sensitive columns labels of all sorts must differ, for which only classes are known: those of
-    `diverse_groups`.
+    The assignment and the graph are found together; see `setdiversity.diverse`. With several sensitive
+    columns, the labels of each must differ, and the result has classes: those of `diverse_groups`. About
+    O(l n) for each round.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def diverse_freeform(
     """
     if len(table.sensitive) > 1:
         circumstances.notes.append(
-            "there are several sensitive columns, so records hide in classes of equal rows, as with "
-            "method 'groups'; more is lost than with one"
+            "there are several sensitive columns, so the release has classes of identical rows, as by "
+            "method 'groups'; it loses more than with one sensitive column"
         )
         return diverse_groups(table, model, circumstances)
     sets = labelled(table, circumstances)
@@ -79,9 +79,9 @@ def diverse_freeform(
 
 @keeps(SetDiversity, name="groups")
 def diverse_groups(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
-    """Return classes of neighbours in the improved Gray order, with l different labels of every sort.
+    """Return classes of neighbours in the improved Gray order, with l different labels in every column.
 
-    All rows of a class are identical, so a record is covered by the same labels however rows are assigned.
+    All rows of a class are identical, so the labels around a record do not depend on the assignment.
     O(n log n) comparisons.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Freeform k-anonymity (Doka et al. 2015): a regular graph of who hides in whose row."""
+"""SortGreedy (Doka et al. 2015, Algorithm 2): the cheapest pair of row and record goes first."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 
-@keeps(Freeform)
+@keeps(Freeform, persons=True)
 def sort_greedy(
     table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
     """Return rows that grow by one record in each of k - 1 rounds, cheapest pair of row and record first.
 
-    SortGreedy (Algorithm 2) without its list of n^2 edges: the box tree finds the cheapest row for a record,
-    and deferred acceptance the order of all pairs. Equal records take each other in first, for nothing.
-    About O(k n log n) as long as the tree can leave out most rows. Unless `effort` is ``fast``, rows exchange
-    records in between and at the end, as long as that pays.
+    Algorithm 2 without its list of n^2 edges: the box tree finds the cheapest row for a record, and deferred
+    acceptance takes pairs in the order of their costs. Equal records take each other in first, at no cost.
+    About O(k n log n) if the tree skips most rows. Unless `effort` is ``fast``, rows exchange records between
+    rounds and at the end, while this reduces the loss.
 
     Parameters
     ----------

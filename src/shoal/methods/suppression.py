@@ -1,4 +1,4 @@
-"""Pattern-guided k-anonymity (Bredereck, Nichterlein and Niedermeier 2013): blank cells, and exact ones."""
+"""Pattern-guided k-anonymity (Bredereck, Nichterlein and Niedermeier 2013): cells are exact or suppressed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shoal.measures.geometry import refuse_items
 from shoal.methods.feasibility import require_rows
 from shoal.methods.method import Circumstances, Effort, Progress, Seconds, keeps, silent
 from shoal.methods.pattern_prices import Prices
-from shoal.methods.pattern_program import MOST_SOLVED, Program, solve
+from shoal.methods.pattern_program import MOST_SOLVED, PatternProgram, solve
 from shoal.models import Patterned
 from shoal.models.patterns import Mask
 from shoal.recoding import Recoding
@@ -24,9 +24,9 @@ from shoal.table import Table
 WORTHWHILE = 1e-3
 """The local search ends when a sweep over all patterns saves less than this share of the cost."""
 MOST_TRIED = 400_000
-"""With more pairs, the integer program is not even tried where nothing else has found a solution."""
+"""With more pairs, the integer program is not tried even if nothing else has found a solution."""
 STEPS_BETWEEN = 20
-"""The number of steps of prices between two solutions that they lead to."""
+"""Number of steps of prices between two solutions."""
 ROUNDING = 1e-6
 
 
@@ -37,9 +37,9 @@ class Patterns:
     Parameters
     ----------
     suppressed
-        Which columns each suppresses.
+        The columns that each suppresses.
     costs
-        What a row costs under each.
+        The cost of a row under each.
     """
 
     suppressed: NDArray[np.bool_]
@@ -47,7 +47,7 @@ class Patterns:
 
     @classmethod
     def of(cls, mask: Mask) -> Patterns:
-        """Return all that a mask allows."""
+        """Return all patterns that a mask allows."""
         suppressed = mask.patterns()
         return cls(suppressed, mask.costs(suppressed))
 
@@ -62,7 +62,7 @@ class Patterns:
 
     @property
     def coarsest(self) -> bool:
-        """Whether the last one suppresses whatever any other does."""
+        """Whether the last one suppresses all columns that any other suppresses."""
         return bool((self.suppressed[-1] >= self.suppressed.any(axis=0)).all())
 
 
@@ -78,28 +78,29 @@ def suppression(
 ) -> Recoding:
     """Return rows in which every cell is exact or suppressed, by patterns that the model allows.
 
-    The greedy heuristic (Algorithm 1 there) gives each row the cheapest pattern under which it looks the same
-    as enough others that have none yet. Rows that are left over at the end are joined by the cheapest others,
-    until they are k. Deterministic, unless an integer program runs out of time.
+    The greedy heuristic (Algorithm 1) gives each row the cheapest pattern under which it looks the same as
+    enough others that have none yet. Rows that are left over are joined by the cheapest others, until they
+    are k. O(patterns x records x columns) for the heuristic. Deterministic, unless an integer program runs
+    out of time.
 
     Parameters
     ----------
     table, model, circumstances
         As for every method.
     effort
-        ``fast`` is the heuristic alone; ``balanced`` lets rows change from class to class as long as that
-        saves cost; ``best`` also proves what others cost at least, finds better ones on the way, and solves
-        an integer program, if that is not too large. That program also finds patterns for all rows, with any
-        effort, where nothing else does.
+        ``fast`` is the heuristic alone; ``balanced`` lets rows change from class to class while this reduces
+        the cost; ``best`` also proves a lower bound, finds better solutions on the way, and solves an integer
+        program if it is not too large. With any effort, that program finds patterns for all rows if nothing
+        else does.
     seconds
-        How long that may take.
+        Time limit for bounds and integer programs.
 
     Raises
     ------
     InputError
         If the patterns name other columns, contradict each other, or are too many.
     InfeasibleError
-        If they cannot hold every row.
+        If not every row can have a pattern.
     """
     require_rows(table, model)
     refuse_items(table)  # which are never exact or suppressed as a whole
@@ -120,10 +121,10 @@ def suppression(
 
 
 def heuristic(codes: NDArray[np.int32], patterns: Patterns, k: int, *, search: bool) -> NDArray[np.int32]:
-    """Return the pattern of each row by the greedy heuristic, and by local search if that is wanted.
+    """Return the pattern of each row by the greedy heuristic, and by local search if `search` is set.
 
-    Where the greedy heuristic leaves rows over, there is a local search in any case. Rows that do not find a
-    pattern even so have -1.
+    If the greedy heuristic leaves rows over, there is always a local search. Rows that still have no pattern
+    have -1.
     """
     pattern_of = kernels.cover(codes, patterns.kept, k).pattern_of
     if search or (pattern_of < 0).any():
@@ -139,8 +140,8 @@ def searched(
     *,
     thoroughly: bool = True,
 ) -> NDArray[np.int32]:
-    """Return what local search makes of a cover: rows that are left over (-1) find a pattern if they can."""
-    # No row is left over to save others a little: not even if all of them had to pay for it.
+    """Return a cover after local search; rows that are left over (-1) find a pattern if possible."""
+    # A row that is left over costs more than all other rows could save.
     beyond = (len(codes) + 1.0) * float(patterns.costs[-1] + 1.0)
     found = kernels.PatternSearch(codes, patterns.kept, patterns.costs, beyond, k, pattern_of)
     if patterns.coarsest:
@@ -154,7 +155,7 @@ def searched(
 
 
 def lower_bound(codes: NDArray[np.int32], patterns: Patterns, k: int) -> float:
-    """Return what all rows cost at least: each has the cheapest pattern that it could have at all."""
+    """Return a lower bound of the cost: each row has the cheapest pattern that it could have."""
     return float(patterns.costs[kernels.cover(codes, patterns.kept, k, shared=True).pattern_of].sum())
 
 
@@ -166,15 +167,17 @@ def improved(
     seconds: float,
     progress: Progress = silent,
 ) -> tuple[NDArray[np.int32], float]:
-    """Return the best patterns that are found in time, and what any others cost at least.
+    """Return the best patterns that are found in time, and a lower bound of the cost.
 
-    Prices on row types (a Lagrangian relaxation) bound the cost and lead to other solutions. Classes that no
-    better solution can have are gone then, and if few enough are left, the integer program decides.
+    Prices on row types (a Lagrangian relaxation) bound the cost and lead to other solutions. Then classes
+    that no better solution can have are removed, and if few enough are left, the integer program decides.
     """
     started = time.monotonic()
     bound = lower_bound(codes, patterns, k)
     cost = float(patterns.costs[known].sum())
-    program = Program.of(codes, patterns.suppressed, patterns.costs, k) if bound < cost - ROUNDING else None
+    program = (
+        PatternProgram.of(codes, patterns.suppressed, patterns.costs, k) if bound < cost - ROUNDING else None
+    )
     if program is None:
         return known, bound
     prices = Prices(program, k)
@@ -193,7 +196,7 @@ def improved(
         solution = solve(program, k, left)
         if solution.pattern_of is not None and patterns.costs[solution.pattern_of].sum() < cost - ROUNDING:
             known = solution.pattern_of
-        # Without classes that no better solution has, its bound is one for those that are better.
+        # Classes that no better solution has were removed, so its bound holds for better solutions only.
         bound = max(bound, min(solution.bound, cost))
     if (patterns.costs == np.round(patterns.costs)).all():
         bound = float(np.ceil(bound - ROUNDING))
@@ -203,14 +206,14 @@ def improved(
 def held(
     codes: NDArray[np.int32], patterns: Patterns, k: int, known: NDArray[np.int32], seconds: float
 ) -> tuple[NDArray[np.int32], float]:
-    """Return patterns that hold all rows where heuristics did not find any, and what others cost at least.
+    """Return patterns for all rows where heuristics found none, and a lower bound of the cost.
 
     Raises
     ------
     InfeasibleError
         If there are none, or none are found in time.
     """
-    program = Program.of(codes, patterns.suppressed, patterns.costs, k)
+    program = PatternProgram.of(codes, patterns.suppressed, patterns.costs, k)
     tried = program is not None and len(program.row_type) <= MOST_TRIED
     solution = solve(program, k, seconds) if program is not None and tried else None
     if solution is not None and solution.pattern_of is not None:
@@ -224,7 +227,7 @@ def held(
 
 
 def _require_room(table: Table, model: Patterned, patterns: Patterns) -> None:
-    """Refuse patterns that cannot hold every row.
+    """Refuse patterns of which some row can have none.
 
     Raises
     ------

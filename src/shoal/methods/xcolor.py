@@ -96,7 +96,7 @@ def xcolor(
     guaranteed = advice.guarantees(model.k, model.delta)
     if not guaranteed:
         circumstances.notes.append(_no_guarantee(advice, model))
-    task = _Task(table, model, values, distance, distance.closeness(model.epsilon), circumstances)
+    task = _ColoringTask(table, model, values, distance, distance.closeness(model.epsilon), circumstances)
     for least in _least_sizes(advice, model):
         coloring = task.mended(start, least)
         if coloring is None:
@@ -115,7 +115,7 @@ def xcolor(
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class _ColoringTask:
     """A table, the guarantee, and the attempts to keep it that failed.
 
     Parameters

@@ -14,7 +14,7 @@ from shoal.errors import InputError, Reason
 from shoal.models.concealment import Concealment
 from shoal.models.coverage import KK, KOne, OneK
 from shoal.models.dissimilarity import Dissimilarity
-from shoal.models.diversity import Diversity
+from shoal.models.diversity import RequiredDiversity
 from shoal.models.families import CoverageModel, CrowdModel, DiverseModel
 from shoal.models.freeform import Freeform
 from shoal.models.k_anonymity import KAnonymity
@@ -97,7 +97,6 @@ __all__ = [
     "CrowdModel",
     "Dissimilarity",
     "DiverseModel",
-    "Diversity",
     "Freeform",
     "KAnonymity",
     "KOne",
@@ -105,6 +104,7 @@ __all__ = [
     "OneK",
     "Parameter",
     "Patterned",
+    "RequiredDiversity",
     "SetAnonymity",
     "SetDiversity",
     "declarations",

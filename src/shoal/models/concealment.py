@@ -34,7 +34,7 @@ class Concealment(DiverseModel):
     name: ClassVar[str] = "concealment"
     place: ClassVar[int] = 2
     cells: ClassVar[CellKind] = "own"
-    title: ClassVar[str] = "Hide from an attacker who knows everyone"
+    title: ClassVar[str] = "Hide from an attacker who knows every record"
     explanation: ClassVar[str] = (
         "At least k rows remain for each record, even to an attacker who knows who is in the table and "
         "assigns every record to a row."

@@ -85,7 +85,7 @@ class KK(CoverageModel):
     """
 
     name: ClassVar[str] = "kk"
-    title: ClassVar[str] = "Cover k rows, and k records"
+    title: ClassVar[str] = "k rows for each record, k records for each row"
     explanation: ClassVar[str] = "Like a crowd, but an attacker who knows every record may do better."
     guarantee: ClassVar[str] = (
         "each record is covered by at least {k} released rows, and each released row covers at least {k} "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NORMS = {"l1": 1.0, "l2": 2.0, "linf": float("inf")}
 """The exponents of the norms that join the distances of several columns."""
 DISTANCES = ("absolute", "equality", "tree", *NORMS, "least")
-"""How far apart sensitive values can be said to be, by name."""
+"""The names of the distances between sensitive values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class Dissimilarity(CrowdModel):
         least=0,
         most=sys.float_info.max,
         wanted="a number of at least 0",
-        label="epsilon: how close is nearly equal?",
+        label="epsilon: nearly equal",
     )
     delta: float = parameter(
         "Minimum share of a class whose sensitive value is not nearly equal to any given one.",
@@ -73,7 +73,7 @@ class Dissimilarity(CrowdModel):
         least=0,
         most=1,
         wanted="a number from 0 to 1",
-        label="delta: which share must differ?",
+        label="delta: share that differs",
     )
     distance: str | Callable[[Any, Any], float] | None = parameter(  # noqa: RUF009 - it makes a field
         "Distance between sensitive values: absolute, equality or tree; for several columns together l1, l2, "

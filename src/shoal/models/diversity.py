@@ -1,4 +1,4 @@
-"""How varied the sensitive values in a crowd must be: one object for all models that say so."""
+"""Requirements on the variety of sensitive values in a crowd, shared by several models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Diversity:
+class RequiredDiversity:
     """Requirements on the sensitive values in each crowd; None where nothing is required.
 
     Parameters
@@ -51,5 +51,5 @@ class Diversity:
         return f"; in {crowd}, " + " and ".join(words) if words else ""
 
 
-NO_DIVERSITY = Diversity()
+NO_DIVERSITY = RequiredDiversity()
 """Requires nothing."""

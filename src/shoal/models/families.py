@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from shoal.errors import InputError, Reason
-from shoal.models.diversity import NO_DIVERSITY, Diversity
+from shoal.models.diversity import NO_DIVERSITY, RequiredDiversity
 from shoal.models.model import CellKind, Model, parameter, uncuttable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class CrowdModel(Model):
         type=int,
         least=2,
         wanted="a whole number of at least 2: with k = 1 no record is hidden",
-        label="k: how large is the crowd?",
+        label="k: minimum crowd size",
     )
 
     @property
@@ -67,7 +67,7 @@ class DiverseModel(CrowdModel):
         type=float,
         least=1,
         wanted="a number of at least 1",
-        label="l: how varied is the crowd?",
+        label="l: diversity",
         about_sensitive=True,
     )
     p: int | None = parameter(
@@ -76,7 +76,7 @@ class DiverseModel(CrowdModel):
         type=int,
         least=1,
         wanted="a whole number of at least 1",
-        label="p: how many different values?",
+        label="p: distinct values",
         about_sensitive=True,
     )
     entropy_l: float | None = parameter(
@@ -85,14 +85,14 @@ class DiverseModel(CrowdModel):
         type=float,
         least=1,
         wanted="a number of at least 1",
-        label="entropy l: a stricter form of l",
+        label="entropy l: diversity",
         about_sensitive=True,
     )
 
     @property
-    def diversity(self) -> Diversity | None:
+    def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
-        asked = Diversity(self.l, self.p, self.entropy_l)
+        asked = RequiredDiversity(self.l, self.p, self.entropy_l)
         return None if asked == NO_DIVERSITY else asked
 
     def blocks_must_not_overlap(self, schema: Schema) -> bool:

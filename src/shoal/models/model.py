@@ -18,7 +18,7 @@ import numpy as np
 from shoal.errors import InputError, Reason, did_you_mean, listing
 
 if TYPE_CHECKING:
-    from shoal.models.diversity import Diversity
+    from shoal.models.diversity import RequiredDiversity
     from shoal.schema import Schema
 
 CrowdKind = Literal["classes", "rows"]
@@ -146,11 +146,11 @@ class Model(ABC):
     title, explanation
         Its card: what it does in five words, and what that means for a person in the table.
     for_comparison
-        Whether it is there to compare with rather than to publish.
+        Whether it is meant for comparison, not for publication.
     usual
-        Whether it is the model of tables for which none is named.
+        Whether it is the default model of such tables.
     place
-        Where it stands among other models; those with a smaller number come first.
+        Its place in lists of models; smaller numbers come first.
     cells
         What its cells are: the ``closure`` of a crowd, so that every member of a set and both ends of an
         interval occur in the crowd; the closure of an ``own`` record with others; or an exact value or
@@ -190,7 +190,7 @@ class Model(ABC):
         return self.crowd
 
     @property
-    def diversity(self) -> Diversity | None:
+    def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
         return None
 

@@ -40,7 +40,7 @@ class Patterned(CrowdModel):
     weights
         What a suppressed cell of a column costs; for columns not named, their weight in the schema.
     leftovers
-        Whether rows that no pattern can hold may suppress all columns, but for those in `never`
+        Whether rows for which no pattern is possible may suppress all columns, but for those in `never`
         (``"suppress"``), or the table is then refused (``"refuse"``).
 
     Examples
@@ -83,7 +83,7 @@ class Patterned(CrowdModel):
         "Cost of a suppressed cell of each column; by default its weight in the schema.", factory=dict
     )
     leftovers: Literal["suppress", "refuse"] = parameter(
-        "Whether rows that fit no pattern may suppress all columns, or the table is then refused.",
+        "Whether rows for which no pattern is possible may suppress all columns, or the table is refused.",
         default="suppress",
         choices=("suppress", "refuse"),
     )

@@ -1,4 +1,4 @@
-"""Patterns of suppressed cells: which combinations of columns a row may leave blank, and what each costs."""
+"""Patterns of suppressed cells: which combinations of columns a row may suppress, and their costs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_colu
 
 MOST_COLUMNS = 64
 MOST_PATTERNS = 1 << 20
-"""How many patterns are tried at most."""
+"""The maximum number of patterns that are tried."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """One combination of columns, by those that rows keep or by those that they leave blank.
+    """One combination of columns, named by those that rows keep or by those that they suppress.
 
     Parameters
     ----------
     keep, suppress
-        Names of columns; one of the two is given, the other columns are the other.
+        Names of columns. Give one of the two; the other follows from it.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Pattern:
         )
 
     def suppressed(self, columns: Sequence[str]) -> NDArray[np.bool_]:
-        """Return which of these columns are left blank."""
+        """Return which of these columns are suppressed."""
         names = self.keep if self.suppress is None else self.suppress
         listed = np.isin(columns, require_known(names or (), columns, "a pattern"))
         return ~listed if self.suppress is None else listed
@@ -116,17 +116,17 @@ class Mask:
     columns
         The quasi-identifiers.
     weights
-        What it costs to suppress a cell of each.
+        The cost of a suppressed cell in each.
     listed
         The patterns that were listed, one in each row: which columns are suppressed. None allows all.
     most
-        How many cells of a row may be suppressed.
+        The maximum number of suppressed cells in a row.
     never
         Which columns are not suppressed in any row.
     priorities
         Chains of columns, by number: one is suppressed only together with all that follow it.
     last_resort
-        Which columns rows suppress that nothing else can hold; None if that is not allowed.
+        The columns that a row suppresses if no other pattern is possible for it; None if that is not allowed.
     """
 
     columns: tuple[str, ...]
@@ -173,7 +173,7 @@ class Mask:
         suppressed
             Which columns are suppressed.
         free
-            Columns for which that cannot be told, as they have a single value.
+            Columns with a single value, in which an exact and a suppressed cell are the same.
         """
         if self.last_resort is not None and (suppressed == self.last_resort)[~free].all():
             return True
@@ -186,7 +186,7 @@ class Mask:
         return bool(not (least & self.never).any() and least.sum() <= self.most and self._in_order(least))
 
     def costs(self, suppressed: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return what a row costs that suppresses these columns, for one or many."""
+        """Return the cost of a row that suppresses these columns, for one row or many."""
         # Sums of the same weights in another order must be equal.
         return np.round(suppressed @ self.weights, 9)
 

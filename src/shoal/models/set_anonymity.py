@@ -20,13 +20,13 @@ class SetAnonymity(CrowdModel):
     """k-anonymity of sets of items by nonreciprocal recoding (Xue et al. 2012), for baskets and the like.
 
     Each record is among the possible worlds of at least k released rows, and each released row has at least k
-    records among its own, through a k-regular graph, as in `Freeform`. Other quasi-identifiers may stand
-    beside the items.
+    records among its own, through a k-regular graph, as in `Freeform`. There may be other
+    quasi-identifiers beside the items.
 
     Parameters
     ----------
     k
-        How many rows cover a record. At least 2.
+        The minimum number of rows that cover a record. At least 2.
 
     Examples
     --------

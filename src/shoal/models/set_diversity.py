@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.models.diversity import Diversity
+from shoal.models.diversity import RequiredDiversity
 from shoal.models.model import Model, parameter
 from shoal.models.set_anonymity import BASE_ITEMS
 
@@ -44,7 +44,7 @@ class SetDiversity(Model):
         type=int,
         least=2,
         wanted="a whole number of at least 2: with l = 1 nothing is hidden",
-        label="l: how varied is the crowd?",
+        label="l: diversity",
         about_sensitive=True,
     )
 
@@ -54,9 +54,9 @@ class SetDiversity(Model):
         return self.l
 
     @property
-    def diversity(self) -> Diversity:
+    def diversity(self) -> RequiredDiversity:
         """What is guaranteed about the variety of sensitive values in a crowd."""
-        return Diversity(p=self.l)
+        return RequiredDiversity(p=self.l)
 
     def sentence(self) -> str:
         """Return the guarantee in one sentence, without a full stop."""

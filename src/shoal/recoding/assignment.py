@@ -1,4 +1,4 @@
-"""Who gets which row: a random assignment between records and the rows that cover them."""
+"""Random assignments of records to the rows that cover them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def random_assignment(graph: NDArray[np.int32], randomness: Randomness) -> NDArr
     graph
         The records of each row; every record is in as many rows as rows have records.
     randomness
-        Where the choice comes from.
+        Source of random choices.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Who could be whose: the graph of records and the rows around them, and which pairs are matches."""
+"""The consistency graph of records and the rows that cover them, and which pairs are matches."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ class MatchCounts:
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data; the worst are the least numbers of matches that records have."""
         counts, records = tally(self.matches_of_record, self.records_often)
-        everybody = int(records.sum())
+        total = int(records.sum())
         return {
             "perfect": self.perfect,
             "unmatched_records": self.unmatched_records,
             "unmatched_rows": self.unmatched_rows,
             "concealment": self.concealment,
-            "matches_per_row": int(self.matches_of_row.min(initial=everybody)),
+            "matches_per_row": int(self.matches_of_row.min(initial=total)),
             **({} if self.components is None else {"components": self.components}),
             "worst": [
                 {"matches": int(m), "records": int(r)} for m, r in zip(counts[:5], records[:5], strict=True)
@@ -86,9 +86,9 @@ class MatchCounts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Matches(MatchCounts):
-    """Which rows could be whose, to an adversary who knows every record (Tassa et al. 2012, Definition 6).
+    """The matches of each record, for an attacker who knows every record (Tassa et al. 2012, Definition 6).
 
-    A row is a match of a record if some perfect matching of records and consistent rows pairs the two; where
+    A row is a match of a record if some perfect matching of records and covering rows pairs the two; where
     there is no perfect one, if some maximum matching does.
 
     Parameters
@@ -96,8 +96,8 @@ class Matches(MatchCounts):
     matched
         A maximum matching: the row of each record, or -1.
     component_of_record, component_of_row
-        Components 0, 1, 2, ... A row is a match of a record if and only if the two are consistent and in the
-        same one. A record is consistent with no row of a component that has a lower number than its own.
+        Components 0, 1, 2, ... A row is a match of a record if and only if it covers it and both are in the
+        same one. No row of a component covers a record of a component with a higher number.
     """
 
     matched: NDArray[np.int64]
@@ -118,7 +118,7 @@ class Matches(MatchCounts):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """The consistency graph of a table and a release: an edge wherever a row covers a record.
+    """The coverage graph of a table and a release: an edge wherever a row covers a record.
 
     Equal records have the same neighbours, and so have equal rows: the graph knows only their types.
 
@@ -140,7 +140,7 @@ class Graph:
     record_type: NDArray[np.int32]
     boxes: NDArray[np.int32]
     row_type: NDArray[np.int32]
-    attributes: tuple[kernels.Intervals | Subsets, ...]
+    attributes: tuple[kernels.CodeIntervals | Subsets, ...]
 
     @classmethod
     def of(cls, codes: NDArray[np.int32], cells: NDArray[np.int32], values: Sequence[Generalized]) -> Self:
@@ -167,7 +167,7 @@ class Graph:
         return cls.of(recoding.table.codes, cells, recoding.values)
 
     def degrees(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return with how many rows each record, and with how many records each row is consistent."""
+        """Return how many rows cover each record, and how many records each row covers."""
         rows, records = self._kernel.count()
         return rows[self.record_type], records[self.row_type]
 
@@ -183,7 +183,7 @@ class Graph:
         size
             How many labels there are.
         matches
-            The matches of this graph, if only those count, and not all consistent rows.
+            The matches of this graph, if only those count, and not all covering rows.
         """
         records, boxes, attributes = self.records, self.boxes, self.attributes
         if matches is not None:
@@ -199,8 +199,30 @@ class Graph:
             size,
         )
 
+    def count_persons(
+        self, owners: NDArray[np.int32], matches: Matches | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the records of how many persons each row covers, and how many rows cover any of each.
+
+        Parameters
+        ----------
+        owners
+            The person of each record, numbered from 0.
+        matches
+            The matches of this graph, if only those count.
+        """
+        pairs = np.unique(np.column_stack((self.record_type, owners)), axis=0)
+        starts = np.searchsorted(pairs[:, 0], np.arange(len(self.records) + 1))
+        whose = np.ascontiguousarray(pairs[:, 1], dtype=np.int32)
+        kernel = self._kernel
+        if matches is not None:
+            everything = np.arange(len(self.records)), np.arange(len(self.boxes))
+            kernel = self._kernel_within(*self._components_of_types(matches), *everything)
+        persons, rows = kernel.count_persons(starts.astype(np.int64), whose, int(owners.max()) + 1)
+        return persons[self.row_type], rows
+
     def crowds(self, types: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return the types of row that are consistent with each of some types of record.
+        """Return the types of row that cover each of some types of record.
 
         Parameters
         ----------
@@ -330,20 +352,20 @@ class Graph:
 
     def _apart(
         self, of_record: NDArray[np.int32], of_box: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.Intervals | Subsets, ...]]:
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[kernels.CodeIntervals | Subsets, ...]]:
         """Return records, boxes and attributes such that nothing lies in a box of another component."""
         number = np.arange(1 + max(of_record.max(initial=0), of_box.max(initial=0)), dtype=np.int32)
         # A component is one more attribute, in which every box is a single code.
         return (
             np.column_stack((self.records, of_record)),
             np.column_stack((self.boxes, of_box)),
-            (*self.attributes, kernels.Intervals(len(number), number, number)),
+            (*self.attributes, kernels.CodeIntervals(len(number), number, number)),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """The part of a consistency graph that lies within some components.
+    """The part of a coverage graph that lies within some components.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is released for the quasi-identifiers: one generalized value for each row and attribute."""
+"""The generalized quasi-identifiers of a release: one generalized value for each row and attribute."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoal.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Recoding:
-    """What is released for the quasi-identifiers: boxes of generalized values, and the box of each row.
+    """The generalized quasi-identifiers of a release: boxes of generalized values, and the box of each row.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ class Recoding:
         For each released row, which box it shows. Where there are classes, row i shows record i's.
     graph
         For each released row, the records it was made to cover, equally many and each of them equally often;
-        None where classes of equal rows hide everybody, or nothing but what covers what.
+        None if records hide in classes of identical rows, or in no declared structure.
     assignment
-        For each released row, the record whose other columns it has to carry; None where that is to be drawn,
-        or, without a graph, where each record has a row of its own, in the order of the records.
+        For each released row, the record whose other columns it has; None if the record is drawn at random,
+        or, without a graph, if each record has its own row, in the order of the records.
     account
-        What the method has to say of it, for the certificate; nothing about single records.
+        What the method reports for the certificate; nothing about single records.
     """
 
     table: Table
@@ -98,7 +98,7 @@ class Recoding:
         table, graph, assignment
             As for the recoding.
         grown
-            Rows and records that these cover besides, in pairs.
+            Pairs of a row and a further record that it covers.
         """
         n, degree = graph.shape
         members = graph.ravel()
@@ -135,12 +135,12 @@ class Recoding:
 
     @property
     def withheld(self) -> int:
-        """How many records have no row."""
+        """Number of records without a row."""
         return len(self.table) - len(self.box)
 
     @cached_property
     def records(self) -> NDArray[np.int64]:
-        """The record that each row was made for; where that is drawn later, the one of the same number."""
+        """The record that each row was made for; if it is drawn later, the one with the same number."""
         if self.graph is None and self.assignment is not None:
             return self.assignment.astype(np.int64)
         return np.arange(len(self.box))

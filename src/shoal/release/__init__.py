@@ -1,4 +1,4 @@
-"""Publishing: draw who gets which row, shuffle, audit, certify and save."""
+"""Publishing: assign records to rows at random, shuffle, audit, certify and save."""
 
 from shoal.release.blocked import BlockedRelease
 from shoal.release.certificate import Certificate, index_notes

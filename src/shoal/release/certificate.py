@@ -1,4 +1,4 @@
-"""The certificate of a release: what was promised, lost and found, without a value of any record."""
+"""The certificate of a release: guarantee, loss and audit, without a value of any record."""
 
 from __future__ import annotations
 
@@ -25,30 +25,32 @@ def _now() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What was promised, lost and found, the same for every engine.
+    """The guarantee, the information loss and the audit of a release; the same for every engine.
 
     Parameters
     ----------
     model
-        The promise.
+        The privacy model.
     schema
-        What the columns of the table are.
+        The schema of the table.
     circumstances
         How the release was made: method, options, seed or not, notes, time.
     rows
-        How many rows it has.
+        The number of rows.
     loss
-        What was lost.
+        The information loss.
     audit
-        What the auditor found.
+        The result of the audit.
     left_out
-        How many records were left out for missing values.
+        The number of records left out because of missing values.
+    over_limit
+        The number of records left out because their person has more than are kept.
     withheld
-        How many records were withheld at random.
+        The number of records withheld at random.
     account
-        What the method has to say about its result, if anything.
+        What the method reports about its result, such as a bound.
     engine
-        Who did it, if the table was cut into blocks.
+        The engine and its blocks, if the table was cut into blocks.
     files
         The SHA-256 digest of each file of the release.
     created
@@ -62,6 +64,7 @@ class Certificate:
     loss: Loss
     audit: Audit
     left_out: int = 0
+    over_limit: int = 0
     withheld: int = 0
     account: Mapping[str, Any] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
@@ -84,6 +87,7 @@ class Certificate:
             **({"engine": dict(self.engine)} if self.engine else {}),
             "rows": self.rows,
             "left_out": self.left_out,
+            **({"over_limit": self.over_limit} if self.over_limit else {}),
             "withheld": self.withheld,
             "columns": _described(self.schema),
             **({"account": dict(self.account)} if self.account else {}),
@@ -102,9 +106,9 @@ class Certificate:
         Parameters
         ----------
         detail
-            What only a release in memory has; panels that need it are left out without.
+            Details that only a release in memory has; panels that need them are omitted without it.
         """
-        from shoal.report import Material, Report  # late: not everybody asks for one
+        from shoal.report import Material, Report  # late: few callers ask for one
 
         return Report(Material(self.model, self.loss, self.audit, self.as_dict(), detail))
 

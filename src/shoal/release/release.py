@@ -1,4 +1,4 @@
-"""Publishing: shuffle the rows, write generalized values, certify what was done, and save it all at once."""
+"""Publishing: shuffle the rows, write generalized values, audit, certify and save the release."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 
 from shoal.auditing import Audit, audit_table
@@ -36,17 +37,24 @@ from shoal.release.saving import (
     write_key,
 )
 from shoal.schema import Role
+from shoal.schema.repetition import repeated_identifiers
 from shoal.table import Table
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
     from shoal.report import Detail, Report
+
+    FrameT = TypeVarWithDefault("FrameT", bound=IntoDataFrame, default=Any)  # Release is Release[Any]
+else:
+    FrameT = TypeVar("FrameT")
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
-    """A table that may be published, with what was promised, lost and found.
+class Release(Generic[FrameT]):
+    """A table that may be published, with its guarantee, information loss and audit.
 
-    Made by `shoal.anonymize`; none exists that its audit has not passed.
+    Made by `shoal.anonymize`. Every release has passed its audit.
 
     Parameters
     ----------
@@ -57,11 +65,11 @@ class Release:
     order
         The record whose other columns each released row carries: the secret key.
     model
-        The promise.
+        The privacy model.
     loss
-        What was lost.
+        The information loss.
     audit
-        What the auditor found.
+        The result of the audit.
     circumstances
         How it was made: method, options, seed or not, time.
     shown, typed
@@ -111,7 +119,7 @@ class Release:
         return self.report.summary()
 
     @cached_property
-    def table(self) -> Any:
+    def table(self) -> FrameT:
         """The table to publish, a frame of the flavour that went in.
 
         Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values. All columns
@@ -120,11 +128,12 @@ class Release:
         """
         frame = self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
         # A copy: what is saved is what was audited, whatever becomes of this frame.
-        return nw.from_native(frame, eager_only=True).clone().to_native()
+        table: FrameT = nw.from_native(frame, eager_only=True).clone().to_native()
+        return table
 
     @cached_property
     def certified(self) -> Certificate:
-        """What was promised, lost and found."""
+        """The certificate."""
         table = self.recoding.table
         return Certificate(
             self.model,
@@ -134,23 +143,24 @@ class Release:
             self.loss,
             self.audit,
             left_out=table.left_out,
+            over_limit=table.over_limit,
             withheld=self.recoding.withheld,
             account=self.recoding.account,
         )
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
-        """The same as plain data; it holds no value of any record."""
+        """The certificate as plain data, without a value of any record."""
         return self.certified.as_dict()
 
     @cached_property
     def report(self) -> Report:
-        """What the release is worth: a page, plain data and charts, without a value of any single record."""
+        """The report as a page, plain data and charts, without a value of any single record."""
         return self.certified.report(self._detail)
 
     @property
     def _detail(self) -> Detail:
-        from shoal.report import Detail  # late: not everybody asks for a report
+        from shoal.report import Detail  # late: few callers ask for a report
 
         return Detail(self.recoding, self.rows, self.order)
 
@@ -176,13 +186,13 @@ class Release:
 
     @cached_property
     def _other(self) -> Any:
-        """The frame to publish in the form that was not audited yet: it is, before anybody has it."""
+        """The frame to publish in the other form, which is audited before it is returned."""
         frame = published(self.recoding, self.rows, self.order, typed=not self.typed)
         _audited(self.recoding, frame, self.order, self.model)
         return frame
 
     def written(self, form: Format) -> pl.DataFrame:
-        """Return the table to publish as it stands in a file of a format."""
+        """Return the table to publish as a file of this format contains it."""
         typed = form == "parquet"
         return for_file(self._frame(typed=typed), nested=typed)
 
@@ -204,7 +214,7 @@ class Release:
         Parameters
         ----------
         folder
-            Where to; it must not exist or be empty.
+            The folder to write; it must not exist, or be empty.
         format
             Whether the release is text (``csv``) or typed (``parquet``).
         keep_key
@@ -222,7 +232,7 @@ class Release:
         return Path(folder)
 
     def write_files(self, folder: Path, *, form: Format = "csv", keep_key: bool = False) -> Report:
-        """Write the files of `save` into a folder that is there already; return the report among them."""
+        """Write the files of `save` into an existing folder, and return the report."""
         require_format(form)
         file = folder / f"release.{form}"
         frame = self.written(form)
@@ -243,16 +253,16 @@ def publish(
     *,
     typed: bool | None = None,
 ) -> Release:
-    """Decide at random who gets which row, unless the method had to, shuffle the rows, and audit the result.
+    """Assign records to rows at random, unless the method did, shuffle the rows, and audit the result.
 
     Parameters
     ----------
     recoding
-        What a method made of the table.
+        The result of a method.
     model
-        The promise it was made for.
+        The privacy model.
     randomness
-        Where the order of the rows comes from.
+        The source of the order of the rows.
     circumstances
         How it was made, for the certificate.
     typed
@@ -262,7 +272,7 @@ def publish(
     Raises
     ------
     InternalError
-        If the audit finds that the promise does not hold: a method is wrong, and nothing is released.
+        If the audit finds that the guarantee does not hold: a method is wrong, and nothing is released.
     """
     rows = randomness.permutation(len(recoding.box))
     order = recoding.records[rows]
@@ -284,10 +294,14 @@ def publish(
 
 
 def _notes(table: Table) -> list[str]:
-    """Return what a certificate says of columns that are released otherwise than one may expect."""
+    """Return notes for the certificate on columns that are released in an unexpected way."""
     names = [column.name for column in table.schema if column.role in (Role.SENSITIVE, Role.OTHER)]
     ordered = fresh_columns.orders_of_categories(table.frame, names)
-    return [*index_notes(table.schema), *(_ORDER_LEFT_OUT.format(name=repr(name)) for name in ordered)]
+    return [
+        *index_notes(table.schema),
+        *repeated_identifiers(table.frame, table.schema),
+        *(_ORDER_LEFT_OUT.format(name=repr(name)) for name in ordered),
+    ]
 
 
 _ORDER_LEFT_OUT = (
@@ -297,7 +311,7 @@ _ORDER_LEFT_OUT = (
 
 
 def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model) -> Audit:
-    """Return the audit of a frame that is about to leave the house, or refuse to let it."""
+    """Return the audit of a frame that is about to be released; refuse it if the audit fails."""
     found = audit_table(recoding.table, frame, model, key=order)
     if not found.holds:
         raise InternalError(f"the audit refused a release: {found.verdict.rstrip('.')}")

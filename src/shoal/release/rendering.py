@@ -42,13 +42,13 @@ def published(
         if column.role is Role.QUASI:
             for written in generalized[column.name]:
                 columns[written.name] = fresh_columns.in_flavour(written.gather(boxes), table.frame)
-        elif column.role is not Role.IDENTIFIER:
+        elif column.role.released:
             columns[column.name] = fresh_columns.gathered(table.frame[column.name], order)
     return fresh_columns.frame_of(columns, table.frame)
 
 
 def for_file(frame: Any, *, nested: bool) -> pl.DataFrame:
-    """Return a frame of any flavour as it stands in a file.
+    """Return a frame of any library as a file contains it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The files of a release: which there are, what stands beside the released table, and the secret key."""
+"""The files of a release: their names, the documents beside the released table, and the secret key."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sha256(file: Path) -> str:
 
 
 def write_documents(report: Report, codebook: Mapping[str, Any], write: Callable[[str, str], object]) -> None:
-    """Write what stands beside the released table: report, certificate and codebook.
+    """Write the documents beside the released table: report, certificate and codebook.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def write_documents(report: Report, codebook: Mapping[str, Any], write: Callable
 
 
 def into(folder: Path) -> Callable[[str, str], object]:
-    """Return what writes a text to a file in a folder."""
+    """Return a function that writes a text to a file of a given name in a folder."""
     return lambda name, text: (folder / name).write_text(text, encoding="utf-8")
 
 

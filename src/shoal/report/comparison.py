@@ -51,7 +51,7 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
     x = axis(
         "k",
         "quantitative",
-        "promise: everybody hides among k rows",
+        "guarantee: each record is hidden among k rows",
         scale={"type": "log", "padding": 24, "nice": False},
     )
     x["axis"] = {"values": ks, "format": "d", "grid": False}

@@ -123,8 +123,8 @@ class Report:
         at_most = ", at most" if self.material.in_blocks else ""
         return (
             (number(found.rows), "released rows"),
-            (f"{found.concealment:,}", f"rows or more hide each person; promised: {k:,}"),
-            (percent(found.risks.prosecutor.highest), f"highest chance that a guess is right{at_most}"),
+            (f"{found.concealment:,}", f"rows or more hide each record; guaranteed: {k:,}"),
+            (percent(found.risks.prosecutor.highest), f"highest probability that a guess is right{at_most}"),
             (percent(lost.gcp), "of the precision was lost"),
         )
 

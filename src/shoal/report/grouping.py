@@ -25,7 +25,7 @@ class Groups:
     ----------
     labels
         How each is called. Numbers in them are round ones, and the outermost groups have no outer end: the
-        least and the largest value of a column are often somebody's.
+        least and the largest value of a column often belong to a single record.
     of_code
         The group of each code.
     """

@@ -13,7 +13,7 @@ from shoal.kinds.kind import Kind
 
 
 class Role(StrEnum):
-    """What a column means for privacy.
+    """The role of a column in a release.
 
     Examples
     --------
@@ -21,10 +21,16 @@ class Role(StrEnum):
     True
     """
 
-    IDENTIFIER = "identifier"  # names a person; never released
-    QUASI = "quasi"  # known to others and identifying in combination; generalized
-    SENSITIVE = "sensitive"  # what must not be learned about a person; released as it is
-    OTHER = "other"  # neither; carried along as it is
+    IDENTIFIER = "identifier"  # identifies a person; never released
+    PERSON = "person"  # whose record it is, if persons have several; never released
+    QUASI = "quasi"  # an attacker may know it; generalized
+    SENSITIVE = "sensitive"  # an attacker must not learn it; released unchanged
+    OTHER = "other"  # none of these; released unchanged
+
+    @property
+    def released(self) -> bool:
+        """Whether a column of this role is part of a release."""
+        return self not in (Role.IDENTIFIER, Role.PERSON)
 
 
 class Missing(StrEnum):
@@ -37,36 +43,35 @@ class Missing(StrEnum):
     """
 
     CATEGORY = "category"  # missing is a value of its own
-    SUPPRESS = "suppress"  # the record is left out of the release, and counted
+    SUPPRESS = "suppress"  # the record is left out of the release and counted
     ERROR = "error"  # the table is refused
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column and what is to be done with it.
+    """One column of a table.
 
     Parameters
     ----------
     name
         Its name in the table.
     role, kind
-        What it means for privacy and what values it holds.
+        Its role, and what values it has.
     weight
-        How much a loss in this column counts against a loss in the others.
+        How much information loss in this column counts, relative to the other columns.
     hierarchy
-        A tree over the values, or a rule that builds one; generalized values are then its nodes.
+        A tree over the values, or a rule that builds one. Generalized values are nodes of the tree.
     domain
-        The values that are possible: two bounds (numeric, date) or all categories (in their order, for an
-        ordinal column). None takes what the data has.
+        The possible values: two bounds (numeric, date) or all categories (lowest first for an ordinal
+        column). By default those that occur.
     missing
-        What to do where a value is missing.
+        What to do with missing values.
     missing_marks
         Texts that mean "missing" besides the empty cell, such as ``?``.
     date_format
-        How dates are written (as in ``strptime``); None expects ISO dates. Released days are written without
-        the time of day.
+        Format of dates as in ``strptime``; ISO dates by default. Released days have no time of day.
     separator
-        What stands between the items of a text, such as ``;``; None expects white space.
+        Separator of the items in a text, such as ``;``; white space by default.
     normalize
         Whether spellings that look the same are one value where different sensitive values are counted:
         Unicode forms, capitals, white space and invisible characters. Values are released as they are.
@@ -105,7 +110,7 @@ class Column:
         if not (math.isfinite(self.weight) and self.weight > 0):
             raise self._error(f"weight {self.weight!r} must be a positive number")
         if not isinstance(self.name, str):
-            raise self._error("its name must be a text")
+            raise self._error("the name must be a text")
         for attribute in ("domain", "missing_marks"):
             given = getattr(self, attribute)
             if given is not None and not isinstance(given, list | tuple):
@@ -127,7 +132,7 @@ class Column:
 
     @property
     def measured(self) -> bool:
-        """Whether its lowest and highest value say what is possible; a hierarchy names all values."""
+        """Whether its lowest and highest value bound the possible values; not with a hierarchy."""
         return self.hierarchy is None and self.kind.measured
 
     def _error(self, message: str) -> InputError:

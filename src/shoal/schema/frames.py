@@ -1,4 +1,4 @@
-"""What a frame says about its columns: their kinds, and which of them are an index."""
+"""Frames of any library as narwhals frames, and the kinds of their columns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.base.fresh_columns import readable
 from shoal.errors import InputError, Reason
@@ -14,19 +15,19 @@ from shoal.kinds.kind import Kind
 from shoal.schema.column import Role
 
 
-def as_frame(frame: Any) -> nw.DataFrame[Any]:
-    """Return any frame that narwhals supports as one of its own.
+def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
+    """Return a frame of any supported library as a narwhals frame.
 
     Raises
     ------
     InputError
-        If it is not a table in memory, or its columns have no proper names.
+        If it is not a table in memory, or a column name is not a text or not unique.
     """
     try:
         data: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
     except nw.exceptions.DuplicateError:
         raise InputError(
-            "the table has several columns of the same name; rename all but one",
+            "the table has several columns with the same name; rename all but one",
             reason=Reason.DUPLICATE_COLUMN,
         ) from None
     except TypeError:
@@ -44,20 +45,20 @@ def as_frame(frame: Any) -> nw.DataFrame[Any]:
 
 
 def is_index(name: str) -> bool:
-    """Return whether a column is the index of a pandas frame, by the name that pandas gives it in files."""
+    """Return whether a column is the index of a pandas frame, by its name in files."""
     return re.fullmatch(r"__index_level_[0-9]+__", name) is not None
 
 
 def usual_role(name: str) -> Role:
-    """Return the role of a column that nothing is said about."""
+    """Return the default role of a column."""
     return Role.IDENTIFIER if is_index(name) else Role.OTHER
 
 
 def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> Kind:
-    """Return the kind of a column, judged by its type and, for text, by all its values.
+    """Return the kind of a column by its type or, for text, by all its values.
 
-    Text counts as numeric only where reading it as numbers loses nothing: codes with leading zeros, such as
-    ZIP codes, stay categories.
+    Text counts as numeric only if reading it as numbers loses nothing: codes with leading zeros, such as ZIP
+    codes, remain categories.
     """
     texts = None
     if series.dtype == nw.String:
@@ -69,7 +70,7 @@ def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> K
 
 
 def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Kind]:
-    """Return the kinds of all columns with values, of a table in batches, as `infer_kind` of the whole.
+    """Return the kinds of all columns of a table in batches, as `infer_kind` does for the whole table.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) ->
                 series = series.drop_nulls()
                 series = series.filter(~series.is_in(["", *missing_marks]))
                 if len(series) == 0:
-                    continue  # a batch without values says nothing
+                    continue  # no values in this batch
             kind = infer_kind(series, missing_marks)
             kinds[name] = kinds.get(name, kind).united(kind)
     return kinds

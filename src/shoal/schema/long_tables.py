@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import narwhals.stable.v2 as nw
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrameT
 
 from shoal.errors import InputError, Reason, unknown_column
 from shoal.kinds.encoding import same_flavour, to_polars
 from shoal.schema import as_frame
 
 
-def collect_items(frame: Any, record: str, item: str) -> Any:
+def collect_items(frame: IntoDataFrameT, record: str, item: str) -> IntoDataFrameT:
     """Return a table with one row for each record, from one with a row for each of its items.
 
     Parameters
@@ -20,21 +19,20 @@ def collect_items(frame: Any, record: str, item: str) -> Any:
     frame
         The long table: any frame that narwhals supports.
     record
-        The column that says to which record a row belongs. It names the record, and is left out.
+        The column that names the record of a row. It is not part of the result.
     item
-        The column of items, which becomes one of lists. A row without an item adds none.
+        The column of items, which becomes a column of lists. A row without an item adds none.
 
     Returns
     -------
     frame
-        Of the same flavour, records in the order of their first row. All other columns must say the same in
-        each row of a record, and are carried along.
+        A frame of the same library, with the records in the order of their first row. All other columns must
+        be the same in all rows of a record, and are kept.
 
     Raises
     ------
     InputError
-        If a column is not there, does not say to which record a row belongs, or is not the same in all rows
-        of a record.
+        If a column does not exist, a row has no record, or a column is not the same in all rows of a record.
 
     Examples
     --------
@@ -48,26 +46,36 @@ def collect_items(frame: Any, record: str, item: str) -> Any:
         if name not in data.columns:
             raise unknown_column(name, data.columns)
     if record == item:
-        raise InputError(f"{record!r} cannot be both record and item", reason=Reason.PARAMETER)
-    table = pl.DataFrame([to_polars(data[name]) for name in data.columns])
-    if table[record].null_count():
-        row = int(table[record].is_null().arg_true()[0]) + 1
         raise InputError(
-            f"column {record!r}, row {row}: it is empty, so nobody can tell whose item that is",
-            reason=Reason.MISSING_VALUE,
-            column=record,
+            f"{record!r} cannot be both record and item; name two columns",
+            reason=Reason.PARAMETER,
         )
+    table = pl.DataFrame([to_polars(data[name]) for name in data.columns])
+    _refuse_missing(table[record])
     others = [name for name in table.columns if name not in (record, item)]
     grouped = table.group_by(record, maintain_order=True)
     for name in others:
         if (grouped.agg(pl.col(name).n_unique())[name] > 1).any():
             raise InputError(
-                f"column {name!r} differs between the rows of one record, so it cannot be carried along; "
-                "leave it out of the long table",
+                f"column {name!r} differs between the rows of one record; leave it out of the long table",
                 reason=Reason.BAD_VALUE,
                 column=name,
             )
     items = pl.col(item).drop_nulls()
     wide = grouped.agg(*(pl.col(name).first() for name in others), items)
     collected = wide.select(name for name in table.columns if name != record)
-    return same_flavour(collected.get_columns(), nw.from_native(frame, eager_only=True)).to_native()
+    result: IntoDataFrameT = same_flavour(
+        collected.get_columns(), nw.from_native(frame, eager_only=True)
+    ).to_native()
+    return result
+
+
+def _refuse_missing(records: pl.Series) -> None:
+    """Refuse a row that does not say to which record it belongs."""
+    if records.null_count():
+        row = int(records.is_null().arg_true()[0]) + 1
+        raise InputError(
+            f"column {records.name!r}, row {row}: the record of this item is missing; fill it in",
+            reason=Reason.MISSING_VALUE,
+            column=records.name,
+        )

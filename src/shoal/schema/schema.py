@@ -1,4 +1,4 @@
-"""The description of a table: one column after the other."""
+"""The description of a table: roles and kinds of its columns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.base.markup import table_html
 from shoal.errors import InputError, Reason, listing, unknown_column
@@ -42,6 +43,13 @@ class Schema:
         if twice:
             raise InputError(
                 f"the schema describes {listing(twice)} more than once", reason=Reason.DUPLICATE_COLUMN
+            )
+        persons = [column.name for column in self.having(Role.PERSON)]
+        if len(persons) > 1:
+            raise InputError(
+                f"{listing(persons)} both have the role person; only one column says whose record each is",
+                reason=Reason.ROLE_CONFLICT,
+                column=persons[1],
             )
 
     def __iter__(self) -> Iterator[Column]:
@@ -88,6 +96,11 @@ class Schema:
         return self.having(Role.SENSITIVE)
 
     @property
+    def person(self) -> Column | None:
+        """The column that says whose record each is, if persons may have several."""
+        return next(iter(self.having(Role.PERSON)), None)
+
+    @property
     def has_items(self) -> bool:
         """Whether a quasi-identifier holds sets of items."""
         return any(column.kind.several for column in self.quasi)
@@ -100,8 +113,8 @@ class Schema:
     def completed(self, names: Iterable[str]) -> Schema:
         """Return this schema for a table with these columns, in their order.
 
-        A column that the schema does not mention is carried along (role `other`), unless it is the index of a
-        pandas frame, as pandas writes it to files (``__index_level_0__``): that is left out.
+        A column that the schema does not mention is released unchanged (role `other`), unless it is the index
+        of a pandas frame, as pandas writes it to files (``__index_level_0__``), which is left out.
 
         Raises
         ------
@@ -116,8 +129,8 @@ class Schema:
         completed = Schema(tuple(known.get(name, Column(name, role=usual_role(name))) for name in names))
         if not completed.quasi:
             raise InputError(
-                "no column is a quasi-identifier, so there is nothing to protect; name those that others may "
-                f"know about a person among {listing(names)}",
+                "no column is a quasi-identifier, so there is nothing to protect; choose the columns that an "
+                f"attacker may know among {listing(names)}",
                 reason=Reason.NO_QUASI_IDENTIFIER,
                 parameter="quasi",
             )
@@ -126,11 +139,12 @@ class Schema:
     @classmethod
     def infer(
         cls,
-        frame: Any,
+        frame: IntoDataFrame,
         *,
         quasi: Collection[str] = (),
         sensitive: Collection[str] = (),
         drop: Collection[str] = (),
+        person: str | None = None,
         kinds: Mapping[str, Kind | str] | None = None,
         weights: Mapping[str, float] | None = None,
         hierarchies: Mapping[str, HierarchySource] | None = None,
@@ -147,22 +161,29 @@ class Schema:
             Any frame that narwhals supports (pandas, Polars, PyArrow, ...).
         quasi, sensitive, drop
             The names of the quasi-identifiers, the sensitive columns and the identifiers to leave out. All
-            others are carried along, but for the index of a pandas frame (``__index_level_0__``).
+            others are released unchanged, except the index of a pandas frame (``__index_level_0__``).
+        person
+            The name of the column that says whose record each is, if a person may have several. It is left
+            out of the release, and k counts persons instead of records.
         kinds, weights, hierarchies, domains, missing
-            What is known better than inferred, by column name.
+            Properties that take precedence over inferred ones, by column name.
         missing_marks
             Texts that mean "missing", in every column.
         separators
-            What stands between the items of a text, by column name; such a column is of kind items.
+            Separators of the items in a text, by column name; such a column is of kind items.
 
         Raises
         ------
         InputError
-            If a name is not a column of the frame or stands in two roles.
+            If a name is not a column of the frame or has two roles.
         """
         data = as_frame(frame)
         _refuse_texts(quasi, sensitive, drop, missing_marks)
-        roles = _roles(data.columns, quasi, sensitive, drop)
+        persons = () if person is None else (person,)
+        roles = _roles(
+            data.columns,
+            {Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: drop, Role.PERSON: persons},
+        )
         known = {
             "kind": kinds or {},
             "weight": weights or {},
@@ -185,12 +206,12 @@ class Schema:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:
-        """Read a schema from a TOML file; files of hierarchies are looked up beside it.
+        """Read a schema from a TOML file; paths of hierarchy files are relative to it.
 
         Raises
         ------
         InputError
-            If the file is not there, is not TOML, or says something that is not understood.
+            If the file does not exist, is not TOML, or has unknown content.
         """
         return cls(read_columns(Path(path)))
 
@@ -214,14 +235,12 @@ def _refuse_texts(*given: Collection[str]) -> None:
     """Refuse a text where a list of names is expected: its letters would be taken for names."""
     for each in given:
         if isinstance(each, str):
-            raise InputError(f"a list of names is wanted, not the text {each!r}", reason=Reason.PARAMETER)
+            raise InputError(f"expected a list of names, not the text {each!r}", reason=Reason.PARAMETER)
 
 
-def _roles(
-    names: Sequence[str], quasi: Collection[str], sensitive: Collection[str], drop: Collection[str]
-) -> dict[str, Role]:
+def _roles(names: Sequence[str], named: Mapping[Role, Collection[str]]) -> dict[str, Role]:
     roles: dict[str, Role] = {}
-    for role, chosen in ((Role.QUASI, quasi), (Role.SENSITIVE, sensitive), (Role.IDENTIFIER, drop)):
+    for role, chosen in named.items():
         for name in chosen:
             if name not in names:
                 raise unknown_column(name, names)

@@ -23,7 +23,7 @@ def read_columns(path: Path) -> tuple[Column, ...]:
     Raises
     ------
     InputError
-        If the file is not there, is not TOML, or says something that is not understood.
+        If the file does not exist, is not TOML, or has unknown content.
     """
     data = read_toml(path, "schema file", parse_float=Decimal)
     columns = data.pop("columns", None)
@@ -68,10 +68,10 @@ def _column_from(name: str, table: Any, path: Path) -> Column:
     known = [field.name for field in fields(Column) if field.name != "name"]
     for key, value in table.items():
         if key not in known:
-            raise wrong(f"{key!r} is unknown{did_you_mean(key, known)}; it may have {listing(known)}")
+            raise wrong(f"{key!r} is unknown{did_you_mean(key, known)}; possible keys are {listing(known)}")
         if key in ("domain", "missing_marks") and not isinstance(value, list):
             raise wrong(f"{key} must be a list, not {value!r}")
-    # Bounds of numbers are kept as they are written; elsewhere, floats do.
+    # Bounds of numbers are kept exactly as written; floats suffice elsewhere.
     numeric = any(kind.numeric for kind in Kind if kind == table.get("kind"))
     bounds = table.get("domain") if numeric else None
     table = {key: _with_floats(value) for key, value in table.items()}
@@ -97,7 +97,7 @@ def _with_floats(value: Any) -> Any:
 
 
 def _hierarchy_from(value: Any, path: Path, wrong: Callable[[str], InputError]) -> HierarchySource:
-    with suppress(TypeError, ValueError, AttributeError):  # a value of the wrong type: not understood, too
+    with suppress(TypeError, ValueError, AttributeError):  # values of a wrong type are unknown as well
         match value:
             case str():
                 return Hierarchy.from_file(path.parent / value)
@@ -108,6 +108,6 @@ def _hierarchy_from(value: Any, path: Path, wrong: Callable[[str], InputError]) 
             case {"levels": list(rows), **rest} if not rest:
                 return Hierarchy.from_levels([[str(label) for label in row] for row in rows])
     raise wrong(
-        f"hierarchy {value!r} is not understood; it is the name of a file, or one of "
+        f"hierarchy {value!r} is not understood; give the name of a file or one of "
         "{intervals = [5, 10]}, {prefixes = [3, 2]}, {levels = [[value, level 1, ..., top], ...]}"
     )

@@ -1,4 +1,4 @@
-"""What role and kind each column of an unknown table probably has, and why."""
+"""Suggested role and kind of each column of a table, with reasons."""
 
 from __future__ import annotations
 
@@ -10,37 +10,41 @@ from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import polars as pl
+from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.errors import InputError, unknown_column
 from shoal.kinds.encoding import to_polars
 from shoal.schema import Kind, Role, Schema, as_frame, infer_kind, usual_role
+from shoal.schema.repetition import repeats
 
 OFTEN_UNIQUE = 0.5
-"""A column looks identifying if more than this share of the records have a value that nobody else has."""
+"""A column looks identifying if more than this share of the records have a unique value."""
 NEARLY_ALL = 0.95
-"""Whole numbers that are unique in more than this share of the records are taken for numbers of records."""
+"""Whole numbers that are unique in more than this share of the records are taken for record numbers."""
+FEWEST_PERSONS = 10
+"""A column with fewer different values is not suggested as the one that says whose record each is."""
 FEW = 12
 """At most this many different numbers are taken for codes where the name of the column suggests codes."""
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What one column probably is.
+    """The suggestion for one column.
 
     Parameters
     ----------
     name
         Its name in the table.
     role, kind
-        What it probably means for privacy and what values it holds.
+        Its probable role and kind.
     reason
-        Why, in words; never with a value of the table.
+        The reason in words, without any value of the table.
     distinct
-        How many different values it has, missing ones aside.
+        Number of different values, without the missing one.
     missing
-        How many cells are null, empty or not a number.
+        Number of cells that are null, empty or not a number.
     unique_share
-        Share of the records whose value nobody else has; "missing" is a value here.
+        Share of the records that have a unique value; "missing" counts as a value.
     """
 
     name: str
@@ -52,30 +56,58 @@ class Suggestion:
     unique_share: float
 
 
-def suggest(frame: Any) -> tuple[Suggestion, ...]:
+def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
     """Suggest a role and a kind for each column of any eager frame that narwhals supports.
 
-    Judged by names and values; O(records x columns) expected, plus O(records) for each pair of a column of no
-    known role and a quasi-identifier that could single out records together.
+    Suggestions follow from names and values. Takes O(records x columns) expected, plus O(records) for each
+    pair of a column without a known role and a quasi-identifier that could single out records together.
     """
     table = _read(frame)
     facts = {name: _facts(table[name]) for name in table.columns}
     found = [_suggestion(name, facts[name], last=name == table.columns[-1]) for name in table.columns]
+    found = _with_persons(found, facts)
     quasi = [each.name for each in found if each.role is Role.QUASI]
     partners = {Role.OTHER: quasi, Role.SENSITIVE: []}  # the roles that are released as they are
     return tuple(
-        replace(each, reason=f"{each.reason}; looks identifying: {why}")
+        replace(each, reason=f"{each.reason}; it looks identifying: {why}")
         if each.role in partners and (why := _singled_out(each.name, facts, table, partners[each.role]))
         else each
         for each in found
     )
 
 
-def warnings(frame: Any, schema: Schema) -> list[str]:
+def _with_persons(found: list[Suggestion], facts: Mapping[str, _Facts]) -> list[Suggestion]:
+    """Return suggestions in which an identifier that repeats says whose record each is.
+
+    That is the number of a person with most values, if no identifier has a value of its own for each record.
+    """
+    identifiers = [each for each in found if each.role is Role.IDENTIFIER and each.distinct]
+    if not all(repeats(each.distinct, facts[each.name].records - each.missing) for each in identifiers):
+        return found
+    numbers = [
+        each
+        for each in identifiers
+        if not each.missing
+        and each.distinct >= FEWEST_PERSONS
+        and (hint := _named(each.name, last=False)) is not None
+        and hint.meaning in _NUMBERS_OF_PERSONS
+    ]
+    person = max(numbers, key=lambda each: each.distinct, default=None)
+    if person is None:
+        return found
+    mean = facts[person.name].records / person.distinct
+    why = (
+        f"{person.reason}, and its values repeat: {person.distinct:,} persons with {mean:.1f} records each "
+        "on average"
+    )
+    return [replace(each, role=Role.PERSON, reason=why) if each is person else each for each in found]
+
+
+def warnings(frame: IntoDataFrame, schema: Schema) -> list[str]:
     """Return one line for each column that would be released unchanged although it looks identifying.
 
-    A line says why and what to do, never with a value of the table. A column that the schema does not mention
-    would be released, too. Complexity as for `suggest`.
+    A line gives the reason and what to do, without any value of the table. Columns that the schema does not
+    mention are released as well. Complexity as for `suggest`.
 
     Raises
     ------
@@ -97,7 +129,7 @@ def warnings(frame: Any, schema: Schema) -> list[str]:
         if advice is None and (singled := _singled_out(name, facts, table, quasi)):
             why, advice = f"looks identifying: {singled}", ", or ".join(_ADVICE.values())
         if advice is not None:
-            lines.append(f"column {name!r} would be released as it is, but {why}; {advice}")
+            lines.append(f"column {name!r} would be released unchanged, but {why}; {advice}")
     return lines
 
 
@@ -107,7 +139,7 @@ _ADVICE = {
 }
 
 
-class _Rule(NamedTuple):
+class _Hint(NamedTuple):
     role: Role
     meaning: str
     codes: float  # up to how many different numbers are codes, not quantities
@@ -115,73 +147,75 @@ class _Rule(NamedTuple):
 
 
 _I, _Q, _S, _O = Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.OTHER
+_NUMBERS_OF_PERSONS = ("a number that identifies a person", "an identifier")
 _ANY = float("inf")
-# What a name says that has one of these words (a plural in -s is understood), or two in a row (first-name).
-# The last one in a name decides: a "patient age" is an age.
+# The role of a column whose name has one of these words (or its plural in -s), or two in a row (first-name).
+# The last match in a name counts: a "patient age" is an age.
 # fmt: off
 _RULES = (
-    _Rule(_I, "a person's name", 0, """surname firstname lastname fullname username first-name last-name
+    _Hint(_I, "a person's name", 0, """surname firstname lastname fullname username first-name last-name
         full-name given-name family-name maiden-name user-name vorname nachname geburtsname prenom
         apellido"""),
-    _Rule(_I, "a number of one person", 0, """ssn social-security passport license mrn medical-record
-        record-number case-number insurance-number account iban credit-card card-number patient-id person-id
-        user-id customer-id client-id subject-id member-id record-id employee-id student-id case-id tax-id dni
-        nif nie nir ausweis steuernummer versichertennummer patientennummer fallnummer konto pasaporte"""),
-    _Rule(_I, "a way to reach a person", 0, """email e-mail mail phone telephone tel mobile fax address street
+    _Hint(_I, _NUMBERS_OF_PERSONS[0], 0, """ssn social-security passport license mrn
+        medical-record record-number case-number insurance-number account iban credit-card card-number
+        patient-id person-id user-id customer-id client-id subject-id member-id record-id employee-id
+        student-id case-id tax-id dni nif nie nir ausweis steuernummer versichertennummer patientennummer
+        fallnummer konto pasaporte"""),
+    _Hint(_I, "a way to reach a person", 0, """email e-mail mail phone telephone tel mobile fax address street
         ip mac-address imei url website uuid guid photo lat latitude lon longitude gps strasse hausnummer
         anschrift adresse telefon handy kennzeichen rue courriel direccion calle telefono correo"""),
-    _Rule(_I, "free text", 0, """comment remark note narrative free-text freitext kommentar bemerkung
+    _Hint(_I, "free text", 0, """comment remark note narrative free-text freitext kommentar bemerkung
         comentario"""),
-    _Rule(_Q, "age or birth", 0, """age agep birth birthdate birthday birthyear born dob yob alter geburt
+    _Hint(_Q, "age or birth", 0, """age agep birth birthdate birthday birthyear born dob yob alter geburt
         geburtsdatum geburtstag geburtsjahr naissance edad nacimiento"""),
-    _Rule(_Q, "sex or gender", FEW, "sex gender geschlecht sexe genre sexo genero"),
-    _Rule(_Q, "a postal or area code", _ANY, "zip zipcode postal postcode plz postleitzahl puma fips tract"),
-    _Rule(_Q, "a place", FEW, """city town village county state province region district country residence
+    _Hint(_Q, "sex or gender", FEW, "sex gender geschlecht sexe genre sexo genero"),
+    _Hint(_Q, "a postal or area code", _ANY, "zip zipcode postal postcode plz postleitzahl puma fips tract"),
+    _Hint(_Q, "a place", FEW, """city town village county state province region district country residence
         location stadt ort wohnort kreis landkreis gemeinde bundesland land ville commune departement pays
         ciudad municipio provincia pais"""),
-    _Rule(_Q, "origin or religion", FEW, """race rac ethnic ethnicity hisp hispanic nationality citizenship
+    _Hint(_Q, "origin or religion", FEW, """race rac ethnic ethnicity hisp hispanic nationality citizenship
         ancestry language native religion faith herkunft nationalitat staatsangehorigkeit sprache konfession
         nationalite langue origine raza etnia nacionalidad idioma"""),
-    _Rule(_Q, "marital status or family", FEW, """marital married msp relationship spouse family household
+    _Hint(_Q, "marital status or family", FEW, """marital married msp relationship spouse family household
         familienstand haushalt etat-civil situation-familiale estado-civil"""),
-    _Rule(_Q, "the size of a family", 0, """family-size household-size child children sibling noc npf kinder
+    _Hint(_Q, "the size of a family", 0, """family-size household-size child children sibling noc npf kinder
         enfant hijo"""),
-    _Rule(_Q, "education", 0, """education edu school degree bildung ausbildung schulabschluss diplome
+    _Hint(_Q, "education", 0, """education edu school degree bildung ausbildung schulabschluss diplome
         educacion"""),
-    _Rule(_Q, "work", FEW, """occupation job profession employment employer employed working workclass
+    _Hint(_Q, "work", FEW, """occupation job profession employment employer employed working workclass
         work-class company beruf arbeitgeber metier emploi ocupacion profesion empleo trabajo"""),
-    _Rule(_Q, "an industry", _ANY, "industry indp naics branche"),
-    _Rule(_Q, "housing", FEW, "housing tenure own-rent dwelling wohnung logement vivienda"),
-    _Rule(_Q, "a stay or a visit", 0, """admission admitted admit discharge discharged visit appointment
+    _Hint(_Q, "an industry", _ANY, "industry indp naics branche"),
+    _Hint(_Q, "housing", FEW, "housing tenure own-rent dwelling wohnung logement vivienda"),
+    _Hint(_Q, "a stay or a visit", 0, """admission admitted admit discharge discharged visit appointment
         hospital clinic ward death died deceased aufnahme entlassung sortie admision alta fecha-ingreso"""),
-    _Rule(_Q, "the looks of a person", 0, "height weight bmi grosse gewicht taille poids altura peso"),
-    _Rule(_S, "health", FEW, """diagnosis diagnoses diagnostic dx icd disease illness condition symptom health
+    _Hint(_Q, "body measurements", 0, "height weight bmi grosse gewicht taille poids altura peso"),
+    _Hint(_S, "health", FEW, """diagnosis diagnoses diagnostic dx icd disease illness condition symptom health
         medical drug medication medicine prescription dose therapy treatment surgery procedure allergy hiv
         cancer pregnant pregnancy contraceptive disability dvet drem dphy deye dear smoker smoking alcohol
         blood result outcome diagnose krankheit medikament therapie befund behandlung ergebnis maladie
         medicament traitement resultat diagnostico enfermedad medicamento tratamiento resultado"""),
-    _Rule(_S, "money", 0, """income salary wage pay earnings pincp povpip poverty capital wealth debt loan
+    _Hint(_S, "money", 0, """income salary wage pay earnings pincp povpip poverty capital wealth debt loan
         balance credit finance einkommen gehalt lohn schulden salaire revenu dette salario sueldo ingreso
         renta deuda"""),
-    _Rule(_S, "a rating", 0, "score grade gpa rating iq"),
-    _Rule(_S, "beliefs or conduct", FEW, "political vote sexual-orientation criminal conviction arrest"),
-    _Rule(_O, "a survey weight", 0, """fnlwgt pwgtp wgtp sample-weight sampling-weight survey-weight
+    _Hint(_S, "a rating", 0, "score grade gpa rating iq"),
+    _Hint(_S, "beliefs or conduct", FEW, "political vote sexual-orientation criminal conviction arrest"),
+    _Hint(_O, "a survey weight", 0, """fnlwgt pwgtp wgtp sample-weight sampling-weight survey-weight
         person-weight"""),
 )
-# Only where nothing else was found ("drug name" is about a drug), and only for the last column.
+# Only if no other rule matches ("drug name" is about a drug); labels only for the last column.
 _WEAK_RULES = (
-    _Rule(_I, "an identifier", 0, "id identifier kennung identifiant identificador patient paciente"),
-    _Rule(_I, "a name", 0, "name nom nombre"),
+    _Hint(_I, _NUMBERS_OF_PERSONS[1], 0, "id identifier kennung identifiant identificador patient paciente"),
+    _Hint(_I, "a name", 0, "name nom nombre"),
 )
-_LABEL_RULES = (_Rule(_S, "a class label", FEW, "class label target klasse classe clase"),)
+_LABEL_RULES = (_Hint(_S, "a class label", FEW, "class label target klasse classe clase"),)
 # fmt: on
 _OF = {"of", "at", "in", "on", "for", "per", "de", "du", "des", "del", "von", "bei"}
 _YEAR = {"year", "years", "jahr", "annee", "ano"}
 
-_IDENTIFIERS = {  # told by their form, whatever the name of the column
+_IDENTIFIERS = {  # recognized by their form, regardless of the column's name
     "e-mail addresses": r"^\S+@\S+\.\S+$",
-    "addresses of pages": r"^(https?://|www\.)\S+$",
-    "addresses of computers": r"^\d{1,3}(\.\d{1,3}){3}$",
+    "web addresses": r"^(https?://|www\.)\S+$",
+    "IP addresses": r"^\d{1,3}(\.\d{1,3}){3}$",
     "official numbers": r"^\d{3}-\d{2}-\d{4}$|^[A-Z]{2}\d{2}[ 0-9A-Z]{11,36}$",
 }
 _ODD_DATES = r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|^\s*\d{4}[./]\d{1,2}[./]\d{1,2}\b"
@@ -190,7 +224,7 @@ _NUMBERS = r"^\s*-?\d+(\.\d+)?\s*$"
 
 
 class _Facts(NamedTuple):
-    """What the values of a column say."""
+    """Facts about the values of a column."""
 
     kind: Kind
     distinct: int
@@ -204,7 +238,7 @@ class _Facts(NamedTuple):
     odd_one_out: bool  # numbers but for one text
 
 
-def _read(frame: Any) -> pl.DataFrame:
+def _read(frame: IntoDataFrame) -> pl.DataFrame:
     """Return a frame with null wherever a value is missing."""
     data = as_frame(frame)
     return pl.DataFrame({name: _cells(data[name]) for name in data.columns})
@@ -215,7 +249,7 @@ def _cells(series: nw.Series[Any]) -> pl.Series:
         cells = to_polars(series)
     except InputError:
         cells = pl.Series(dtype=pl.Object)
-    if cells.dtype == pl.Object:  # values of several types: to judge them, their texts will do
+    if cells.dtype == pl.Object:  # values of several types are judged by their texts
         pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
         cells = pl.Series([None if null else str(value) for value, null in pairs], dtype=pl.String)
     if isinstance(cells.dtype, pl.Categorical | pl.Enum):
@@ -247,7 +281,7 @@ def _facts(cells: pl.Series) -> _Facts:
 
 
 def _kind(values: pl.Series) -> Kind:
-    # If some texts are neither numbers nor dates, the others need not be looked at.
+    # If some texts are neither numbers nor dates, the others need not be examined.
     some = infer_kind(nw.from_native(values.head(_ENOUGH), series_only=True))
     return some if some.any_text else infer_kind(nw.from_native(values, series_only=True))
 
@@ -269,13 +303,13 @@ def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
         kind = Kind.CATEGORICAL
         why += "; its numbers are codes, not quantities, so it is categorical"
     elif facts.odd_dates:
-        why += "; its dates are not written YYYY-MM-DD: set date_format to make it a date"
+        why += "; its dates are not in the format YYYY-MM-DD: set date_format to make it a date"
     elif facts.odd_one_out and not codes:
-        why += "; numbers but for one text: if that means missing, declare it as a missing mark"
+        why += "; all values but one are numbers: if that one means missing, declare it as a missing mark"
     return Suggestion(name, role, kind, why, facts.distinct, facts.missing, share)
 
 
-def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Rule | None]:
+def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Hint | None]:
     rule = _named(name, last)
     if facts.form is not None:
         return Role.IDENTIFIER, f"its values look like {facts.form}", rule
@@ -290,14 +324,14 @@ def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str, _Rule | N
     enough = OFTEN_UNIQUE if facts.text else NEARLY_ALL
     if (facts.text or facts.whole) and facts.unique > enough * facts.records:
         return Role.IDENTIFIER, f"looks identifying: {_alone(facts)}", None
-    return Role.OTHER, "neither its name nor its form says more", None
+    return Role.OTHER, "nothing in its name or values suggests a role", None
 
 
-def _named(name: str, last: bool) -> _Rule | None:
+def _named(name: str, last: bool) -> _Hint | None:
     """Return the rule that fits the name of a column."""
     for rules in (_BY_WORDS, _BY_WEAK_WORDS, _BY_LABEL_WORDS if last else {}):
         for words in _readings(name):
-            # What stands before "of" or "at" decides: an "age at diagnosis" is an age.
+            # The words before "of" or "at" take precedence: an "age at diagnosis" is an age.
             head = next((place for place, word in enumerate(words) if word in _OF), 0)
             rule = _last_match(words[:head], rules) or _last_match(words, rules)
             if rule is not None:
@@ -313,7 +347,7 @@ def _readings(name: str) -> Iterator[list[str]]:
         yield [found.lower() for found in re.findall(word, plain)]
 
 
-def _last_match(words: Sequence[str], rules: Mapping[str, _Rule]) -> _Rule | None:
+def _last_match(words: Sequence[str], rules: Mapping[str, _Hint]) -> _Hint | None:
     for end in range(len(words), 0, -1):
         for run in ("-".join(words[max(end - 2, 0) : end]), words[end - 1]):
             if rule := rules.get(run) or rules.get(run.removesuffix("s")):
@@ -338,7 +372,7 @@ def _singled_out(
         theirs = facts[other]
         # With few records for each value, those equal here could be equal there by chance.
         if 1 < theirs.distinct <= own.distinct <= own.records / 5 and _decides(table.select(name, other)):
-            return f"it gives away {other!r}, as records equal in one are equal in the other"
+            return f"it gives away {other!r}: records that agree in it also agree in {other!r}"
         # No more records can be unique than there are pairs of values.
         pairs = (own.distinct + 1) * (theirs.distinct + 1)
         if own.distinct > 1 and theirs.unique <= own.records / 4 and pairs > OFTEN_UNIQUE * own.records:
@@ -349,7 +383,7 @@ def _singled_out(
 
 
 def _alone(facts: _Facts) -> str:
-    return f"{facts.unique / facts.records:.0%} of the records have a value that nobody else has"
+    return f"{facts.unique / facts.records:.0%} of the records have a unique value"
 
 
 def _decides(pair: pl.DataFrame) -> bool:

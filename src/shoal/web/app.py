@@ -1,4 +1,4 @@
-"""The page and what it does: six steps, one after the other, all on one page."""
+"""The page and its server: six steps on one page."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def application(folder: Path, most_bytes: int, shared: Path | None) -> App:
     Parameters
     ----------
     folder
-        A private folder; each session gets one in it, and Shiny's uploads go there, too.
+        A private folder for uploads; each session gets a folder of its own in it.
     most_bytes
-        How large a table may be.
+        Maximum size of a table.
     shared
-        The folder whose files may be chosen; None if there is none.
+        Folder whose files can be chosen; None for none.
     """
 
     def server(input: Inputs, output: Outputs, session: Session) -> None:  # noqa: A002 - Shiny's own word
@@ -80,11 +80,11 @@ def _page(most_bytes: int, shared: Path | None) -> TagList:
             data_most_bytes=str(most_bytes),
         ),
         tags.footer(
-            tags.p("Everything happens on this machine. What you uploaded is removed when you leave.")
+            tags.p("All work is done on this machine. Your data is deleted when you close the page.")
         ),
         _progress(),
         tags.div(
-            tags.p("The server has ended, and all it held is removed."),
+            tags.p("The server has stopped and its data has been deleted."),
             tags.p("Start it again with ", tags.code("shoal ui"), "."),
             id="gone",
             role="alert",
@@ -99,7 +99,7 @@ def _steps() -> Tag:
 
 
 def _progress() -> Tag:
-    """Return the bar that shows work under way, wherever the visitor looks."""
+    """Return the progress bar, which stays at the bottom of the window."""
     return tags.div(
         tags.div(
             tags.span(id="stage", role="status", aria_live="polite"),

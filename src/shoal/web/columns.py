@@ -1,4 +1,4 @@
-"""The second step: what each column is, suggested with a reason; how identifying they are together."""
+"""The second step: suggested roles of the columns, with reasons, and how identifying they are together."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ from shoal.web import fields, parts
 from shoal.web.state import Desk, Problems, needed
 
 ROLES = {
-    Role.QUASI.value: "known to others: less precise",
-    Role.SENSITIVE.value: "sensitive: an attacker must not learn it",
-    Role.IDENTIFIER.value: "identifies a person: left out",
-    Role.OTHER.value: "none of these: kept as it is",
+    Role.QUASI.value: "quasi-identifier: generalized",
+    Role.SENSITIVE.value: "sensitive: must not be learned",
+    Role.IDENTIFIER.value: "identifier: left out",
+    Role.PERSON.value: "person: whose record it is, left out",
+    Role.OTHER.value: "other: published unchanged",
 }
 KINDS = {kind.value: kind.value for kind in Kind}
 MISSINGS = {
-    Missing.CATEGORY.value: "count as a value",
-    Missing.SUPPRESS.value: "leave the row out",
+    Missing.CATEGORY.value: "treat as a value",
+    Missing.SUPPRESS.value: "leave the record out",
     Missing.ERROR.value: "refuse the table",
 }
 HIERARCHIES = {
-    "none": "not needed: intervals and sets",
-    "intervals": "intervals of these widths",
-    "prefixes": "the first characters of a code",
-    "file": "levels from a file",
+    "none": "none: intervals or sets",
+    "intervals": "intervals of fixed widths",
+    "prefixes": "first characters of a code",
+    "file": "from a file",
 }
 MOST_HIERARCHY_BYTES = 10_000_000
-"""A file of levels is read at once, so it must not be large."""
+"""Maximum size of a hierarchy file, which is read at once."""
 
 FIELDS = (
     *("role", "kind", "hierarchy", "rule", "levels", "missing", "marks", "weight", "order", "dates"),
@@ -47,15 +48,14 @@ FIELDS = (
 """The fields of a column; the number of the column follows each name."""
 
 Entries = Callable[[str], Any]
-"""Returns what stands in a field, by the name of the field."""
+"""Returns the content of a field by its name."""
 
 
 def columns_step() -> Tag:
     """Return the section in which columns get their roles."""
     return parts.step(
         "columns",
-        "Say what an attacker may know about a person, and what must stay hidden. These are suggestions: "
-        "look them over.",
+        "Say what an attacker may know about a person, and what must stay hidden. Check each suggestion.",
         ui.output_ui("columns_shown"),
         parts.problem("columns"),
         ui.output_ui("identifying"),
@@ -84,7 +84,7 @@ def serve_columns(desk: Desk) -> None:
 
     @reactive.effect
     def _() -> None:
-        # All later steps depend on the columns: an edit that is not confirmed closes them.
+        # All later steps depend on the columns, so an unconfirmed edit closes them.
         used = desk.used()
         if used is not None and on_screen(desk) != used:
             desk.unsettle()
@@ -102,7 +102,7 @@ def serve_columns(desk: Desk) -> None:
 
 
 def _use_columns(desk: Desk) -> None:
-    """Weigh the table with the columns as they are on the screen, or tell what is wrong with them."""
+    """Examine the table with the columns as they are on the page, or show what is wrong with them."""
     source, seen = needed(desk.source()), needed(desk.seen())
     names = [column["name"] for column in seen["columns"]]
     schema, problems = described(names, lambda name: desk.input[name](), desk.folder.parent)
@@ -117,7 +117,7 @@ def _use_columns(desk: Desk) -> None:
 
     def done(result: dict[str, Any]) -> None:
         if desk.used() != used or on_screen(desk) != used:
-            return  # changed while it was weighed
+            return  # edited meanwhile
         desk.schema.set(schema)
         desk.weighed.set(result)
         desk.go_to("promise")
@@ -126,22 +126,22 @@ def _use_columns(desk: Desk) -> None:
 
 
 def on_screen(desk: Desk) -> list[object]:
-    """Return what stands in the fields of all columns."""
+    """Return the content of the fields of all columns."""
     columns = (desk.seen() or {"columns": ()})["columns"]
     return [desk.entry(f"{name}_{place}") for place in range(len(columns)) for name in FIELDS]
 
 
 def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | None, Problems]:
-    """Return the schema that the fields of all columns describe, or what is wrong with them.
+    """Return the schema that the fields of all columns describe, or their problems.
 
     Parameters
     ----------
     names
         The columns of the table.
     entry
-        Returns what stands in a field.
+        Returns the content of a field.
     folder
-        The server's private folder, in which uploaded files of levels lie.
+        The server's private folder, which has the uploaded hierarchy files.
     """
     columns, problems = [], {}
     for place, name in enumerate(names):
@@ -155,7 +155,9 @@ def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | 
         except ShoalError as error:
             problems[field] = str(error)
     if not problems and not any(column.role is Role.QUASI for column in columns):
-        problems["columns"] = "At least one column must be known to others: there is nothing to hide else."
+        problems["columns"] = (
+            "Choose at least one quasi-identifier: without one, there is nothing to protect."
+        )
     return (None, problems) if problems else (Schema(tuple(columns)), {})
 
 
@@ -197,17 +199,17 @@ def _hierarchy(place: int, entry: Entries, folder: Path) -> HierarchySource | No
         return Intervals(tuple(map(float, numbers)))
     whole = [each for each in numbers if isinstance(each, int)]
     if len(whole) < len(numbers):
-        raise InputError("Give whole numbers with commas, such as 3, 2.", reason=Reason.PARAMETER)
+        raise InputError("Enter whole numbers separated by commas, such as 3, 2.", reason=Reason.PARAMETER)
     return Prefixes(tuple(whole))
 
 
 def _levels(file: tuple[str, Path] | None) -> Hierarchy:
     if file is None:
-        raise InputError("Choose a file with the levels of this column.", reason=Reason.PARAMETER)
+        raise InputError("Choose the hierarchy file of this column.", reason=Reason.PARAMETER)
     path = file[1]
     if path.suffix not in (".csv", ".txt", ".tsv") or path.stat().st_size > MOST_HIERARCHY_BYTES:
         raise InputError(
-            f"Levels must be a .csv, .tsv or .txt file of at most {MOST_HIERARCHY_BYTES / 1e6:g} MB.",
+            f"A hierarchy must be a .csv, .tsv or .txt file of at most {MOST_HIERARCHY_BYTES / 1e6:g} MB.",
             reason=Reason.PARAMETER,
         )
     try:
@@ -217,7 +219,7 @@ def _levels(file: tuple[str, Path] | None) -> Hierarchy:
 
 
 def _where(names: list[str], error: Mapping[str, Any]) -> Problems:
-    """Return beside which column an error belongs, if it is about one."""
+    """Return at which column an error is shown, if it is about one."""
     about = error["column"]
     return {f"role_{names.index(about)}" if about in names else "columns": error["message"]}
 
@@ -232,12 +234,14 @@ def _column_card(place: int, column: dict[str, Any]) -> Tag:
         tags.div(
             tags.h3(column["name"]),
             tags.p(f"{column['distinct']:,} values{missing}", class_="hint"),
-            tags.p(column["reason"], class_="reason"),
+            tags.p(f"{column['reason'][:1].upper()}{column['reason'][1:]}.", class_="reason"),
             class_="about",
         ),
         tags.div(
             parts.choice(f"role_{place}", f"Role of {column['name']}", ROLES, column["role"], bare=True),
-            tags.details(tags.summary("Kind, levels, missing values"), _more(place, column), class_="more"),
+            tags.details(
+                tags.summary("Kind, hierarchy, missing values"), _more(place, column), class_="more"
+            ),
             class_="what",
         ),
         class_=f"column {column['role']}",
@@ -246,25 +250,33 @@ def _column_card(place: int, column: dict[str, Any]) -> Tag:
 
 def _more(place: int, column: dict[str, Any]) -> Tag:
     return tags.div(
-        parts.choice(f"kind_{place}", "Kind", KINDS, column["kind"], "How its values are generalized."),
-        parts.choice(f"hierarchy_{place}", "Levels", HIERARCHIES, "none"),
+        parts.choice(f"kind_{place}", "Kind", KINDS, column["kind"], "Decides how values are generalized."),
+        parts.choice(f"hierarchy_{place}", "Hierarchy", HIERARCHIES, "none"),
         parts.text(
             f"rule_{place}",
             "Widths or lengths",
-            hint="Of intervals, such as 5, 10; or how many first characters are kept, such as 3, 2.",
+            hint="Interval widths such as 5, 10, or numbers of first characters such as 3, 2.",
         ),
         parts.file(
             f"levels_{place}",
-            "File of levels",
-            "CSV: each value, then what it becomes.",
+            "Hierarchy file",
+            "CSV with a line for each value: the value, then wider and wider groups.",
             accept=".csv,.txt,.tsv",
         ),
         parts.choice(f"missing_{place}", "Missing values", MISSINGS, Missing.CATEGORY.value),
-        parts.text(f"marks_{place}", "Texts that mean missing", hint="With commas, such as ?, n/a."),
-        parts.number(f"weight_{place}", "Weight", 1, "How much a loss here counts; empty: 1.", least=0),
-        parts.text(f"order_{place}", "Order", hint="ordinal: all values, the lowest first, with commas."),
-        parts.text(f"dates_{place}", "Form of dates", hint="date: such as %d.%m.%Y, if not YYYY-MM-DD."),
-        parts.text(f"separator_{place}", "Between items", hint="items: such as ; if not a space."),
+        parts.text(f"marks_{place}", "Texts that mean missing", hint="Separated by commas, such as ?, n/a."),
+        parts.number(
+            f"weight_{place}",
+            "Weight",
+            1,
+            "How much information loss in this column counts; 1 if empty.",
+            least=0,
+        ),
+        parts.text(
+            f"order_{place}", "Order", hint="Kind ordinal: all values, lowest first, separated by commas."
+        ),
+        parts.text(f"dates_{place}", "Date format", hint="Kind date: such as %d.%m.%Y, if not YYYY-MM-DD."),
+        parts.text(f"separator_{place}", "Item separator", hint="Kind items: such as ; if not a space."),
         class_="fields",
     )
 
@@ -272,16 +284,16 @@ def _more(place: int, column: dict[str, Any]) -> Tag:
 def _combinations(found: list[dict[str, Any]], *, suggested: bool) -> Tag | None:
     if not found:
         return None
-    which = "the suggested columns" if suggested else "your columns"
+    which = "the suggested" if suggested else "your"
     return tags.div(
         tags.h3("How identifying are they?"),
-        tags.p(f"Records of {which} that each combination of columns identifies uniquely:"),
+        tags.p(f"Records that are unique in combinations of {which} quasi-identifiers:"),
         tags.ul(
             [
                 tags.li(
                     tags.span(", ".join(each["columns"]), class_="names"),
                     tags.meter(value=f"{each['share']:.4f}", min="0", max="1", aria_hidden="true"),
-                    tags.span(f"{percent(each['share'])}", tags.small(f" {each['unique']:,} people")),
+                    tags.span(f"{percent(each['share'])}", tags.small(f" {each['unique']:,} records")),
                 )
                 for each in found
             ],

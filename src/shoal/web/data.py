@@ -1,4 +1,4 @@
-"""The first step: a table is uploaded, chosen from the folder or made up, and its first rows are shown."""
+"""The first step: upload a table, choose one from the folder or make one up; preview of its first rows."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from shoal.web.state import Desk, Problems, needed
 from shoal.web.tasks import Source
 
 DEMO = "patients.csv"
-"""What the made-up table is called."""
+"""Name of the made-up table."""
 PATIENTS = 5_000
-DELIMITERS = {"": "found out", ",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |"}
+DELIMITERS = {"": "detect automatically", ",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 ENCODINGS = {
-    "": "found out",
+    "": "detect automatically",
     "utf-8": "UTF-8",
     "windows-1252": "Windows-1252",
     "latin-1": "Latin-1",
@@ -41,7 +41,7 @@ def data_step(most_bytes: int, shared: Path | None) -> Tag:
     """Return the section in which a table is chosen."""
     return parts.step(
         "data",
-        "Choose the table to publish. It stays on this machine: nothing is sent anywhere else.",
+        "Choose the table to publish. It stays on this machine.",
         tags.div(
             parts.file(
                 "upload",
@@ -101,7 +101,7 @@ def _take_tables(desk: Desk) -> None:
         ending = ending_of(name)
         if ending is None:
             stored.unlink()
-            desk.tell({"upload": f"{name} has no ending that tells a format: {', '.join(endings())}"})
+            desk.tell({"upload": f"The ending of {name} is not one of {', '.join(endings())}."})
             return
         path = _place(desk) / f"table{ending}"
         shutil.move(stored, path)
@@ -126,7 +126,7 @@ def _take_tables(desk: Desk) -> None:
 
 
 def tables_in(folder: Path) -> list[str]:
-    """Return the names of the tables that lie in a folder, and nowhere else."""
+    """Return the names of the tables in a folder, without those that are links to other places."""
     inside = folder.resolve()
     names = [
         entry.name
@@ -137,7 +137,7 @@ def tables_in(folder: Path) -> list[str]:
 
 
 def shown_name(given: str) -> str:
-    """Return what to call a file that a visitor has named: one word of a path, without tricks."""
+    """Return the name of an uploaded file as it is shown: printable characters of its last part."""
     name = re.split(r"[/\\]", given)[-1]
     plain = "".join(letter for letter in name if letter.isprintable()).strip(". ")
     return plain[-100:] or "table"
@@ -148,11 +148,11 @@ def _folder_field(shared: Path | None) -> Tag | None:
     if not names:
         return None
     options = {"": "Choose a file …", **{name: name for name in names}}
-    return parts.choice("folder_file", "Or take one from the folder", options, "")
+    return parts.choice("folder_file", "Or choose one from the folder", options, "")
 
 
 def _place(desk: Desk) -> Path:
-    """Return a new folder for one table; that of the table before goes."""
+    """Return a new folder for a table; the folder of the previous table is deleted."""
     before = desk.source()
     if before is not None and desk.folder in before.path.parents:
         shutil.rmtree(before.path.parent, ignore_errors=True)
@@ -167,12 +167,12 @@ def _look(desk: Desk, source: Source) -> None:
 
 
 def _where(error: Mapping[str, Any]) -> Problems:
-    """Return beside which field an error of reading belongs."""
+    """Return at which field a reading error is shown."""
     return {"encoding" if error["reason"] == "encoding" else "data": error["message"]}
 
 
 def _reading(source: Source, seen: dict[str, Any] | None) -> Tag:
-    """Return how a file is read, with fields to change it where that can be."""
+    """Return how a file was read, with fields to change that for delimited text."""
     counts = f"{seen['rows']:,} rows, {len(seen['columns'])} columns" if seen else ""
     found = (seen or {}).get("dialect") or {}
     fields: TagChild = None
@@ -180,7 +180,7 @@ def _reading(source: Source, seen: dict[str, Any] | None) -> Tag:
         fields = tags.div(
             parts.choice(
                 "delimiter",
-                "Between cells",
+                "Delimiter",
                 DELIMITERS,
                 source.delimiter or "",
                 _found(DELIMITERS, found.get("delimiter")),
@@ -198,7 +198,7 @@ def _reading(source: Source, seen: dict[str, Any] | None) -> Tag:
 
 
 def _found(names: dict[str, str], value: str | None) -> str | None:
-    return None if value is None else f"read as {names.get(value, value)}"
+    return None if value is None else f"Read as: {names.get(value, value)}"
 
 
 def _preview(source: Source, seen: dict[str, Any]) -> Tag:

@@ -1,4 +1,4 @@
-"""The sixth step: the files of a release to download, and how to make it without the page."""
+"""The sixth step: download the files of a release, and the commands that make it without the page."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from shoal.web.result import nothing_shown, outdated_notice
 from shoal.web.state import Desk, Run, needed
 
 FILES = {
-    "certificate.json": "what was promised, lost and found",
-    "report.html": "this result as a page that opens anywhere",
-    export.SCHEMA: "what the columns are",
-    export.COMMAND: "the command that makes such a release",
-    export.SCRIPT: "the same in Python",
+    "certificate.json": "guarantee, information loss and audit",
+    "report.html": "this result as a web page",
+    export.SCHEMA: "roles and kinds of the columns",
+    export.COMMAND: "command line for such a release",
+    export.SCRIPT: "Python script for such a release",
 }
-"""What can be downloaded besides the release, and what it is."""
+"""The files besides the release, with a description of each."""
 _PIECE = 1 << 20
 
 
@@ -53,7 +53,7 @@ def serve_download(desk: Desk) -> None:
 
 
 def _offer_files(desk: Desk) -> None:
-    """Answer the links to files: each gives a file of the run that is shown."""
+    """Serve the links, each with a file of the selected run."""
 
     def path_of(name: str) -> str:
         return str(needed(desk.run_shown()).folder / name)
@@ -117,13 +117,15 @@ def _downloads(run: Run) -> TagList:
         tags.ul(
             parts.download(f"get_{form}", f"release.{form}", "the table to publish"),
             [parts.download(identity, name, FILES[name]) for identity, name in _identities().items()],
-            parts.download("get_everything", export.EVERYTHING, "all of these; neither the key nor the seed"),
-            parts.download("get_demo", DEMO, "the made-up table") if run.plan.source.made_up else None,
+            parts.download("get_everything", export.EVERYTHING, "all of these files, without key and seed"),
+            parts.download("get_demo", DEMO, "the made-up original table")
+            if run.plan.source.made_up
+            else None,
             class_="downloads",
         ),
         key,
-        tags.h3("The same without this page"),
-        tags.p("Put the table and schema.toml into one folder, and run there:"),
+        tags.h3("Repeat without this page"),
+        tags.p("Put the table and schema.toml into one folder and run there:"),
         _seed_below(run),
         parts.code("Command line", export.command(run.plan), "command"),
         parts.code("Python", export.script(run.plan), "script"),
@@ -134,5 +136,5 @@ def _seed_below(run: Run) -> Tag | None:
     if "seed" not in run.plan.choices:
         return None
     return parts.notice(
-        "The seed stands in the lines below and in no file. Keep it apart from the release.", alert=True
+        "The seed is in the lines below, but in no file. Keep it apart from the release.", alert=True
     )

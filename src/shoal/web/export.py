@@ -1,4 +1,4 @@
-"""The same release without the page: the command and the Python script that make it, and all its files."""
+"""The command and the Python script that make a release without the page, and the archive of its files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from shoal.commands import words
+from shoal.base.commands import words
 from shoal.models import Model, Patterned
 from shoal.release import RELEASE_FILES
 from shoal.web.state import Plan, Run
@@ -23,18 +23,18 @@ SCHEMA, PATTERNS, COMMAND, SCRIPT, EVERYTHING = (
     "release.zip",
 )
 KEY = "key.csv"
-"""What is never put in with the other files."""
+"""The file that is never part of the archive."""
 OUTPUT = "release"
 _WITHOUT_SEED = """\
-# This release was made with a seed. The seed is not in this file, because everyone who has the seed and the
+# This release was made with a seed. The seed is not in this file, because anyone who has the seed and the
 # original table can undo the shuffle. To make exactly the same release, add {}.
 """
 
 
 def command(plan: Plan) -> str:
-    """Return the command that makes the same release, given the table and the schema beside it.
+    """Return the command that makes the same release in a folder with the table and the schema.
 
-    It holds the seed, if there is one: it is for the screen, and not for a file that others get.
+    It contains the seed, if there is one: it is shown on the page, and not written to files for others.
     """
     parameters = _parameters(plan.model)
     if isinstance(plan.model, Patterned):
@@ -54,9 +54,9 @@ def command(plan: Plan) -> str:
 
 
 def script(plan: Plan) -> str:
-    """Return the Python script that makes the same release, given the table and the schema beside it.
+    """Return the Python script that makes the same release in a folder with the table and the schema.
 
-    It holds the seed, if there is one, as `command` does.
+    It contains the seed, if there is one, like `command`.
     """
     reading = {"delimiter": plan.source.delimiter, "encoding": plan.source.encoding}
     model = f"shoal.{type(plan.model).__name__}({_keywords(_parameters(plan.model))})"
@@ -66,7 +66,7 @@ def script(plan: Plan) -> str:
             "import shoal",
             "",
             f"table = shoal.read_table({_arguments(repr(_path(plan)), _keywords(reading))})",
-            f'schema = shoal.Schema.read("{SCHEMA}")',
+            f"schema = shoal.Schema.read({SCHEMA!r})",
             f"release = shoal.anonymize({_arguments('table', 'schema', model, _keywords(plan.choices))})",
             "print(release.audit.verdict)",
             f"release.save({_arguments(repr(OUTPUT), _keywords(saving))})",
@@ -76,7 +76,7 @@ def script(plan: Plan) -> str:
 
 
 def write_beside(plan: Plan, folder: Path) -> None:
-    """Write what is needed to repeat a run into the folder of its release; the seed is not written."""
+    """Write the files that repeat a run to the folder of its release, without the seed."""
     public, seed_of_command, seed_of_script = plan, "", ""
     if "seed" in plan.choices:
         public = replace(plan, choices={k: v for k, v in plan.choices.items() if k != "seed"})
@@ -94,7 +94,7 @@ def write_beside(plan: Plan, folder: Path) -> None:
 
 
 def bundle(run: Run) -> Path:
-    """Return one file with all files of a run, but for the key; none of them holds the seed."""
+    """Return an archive of all files of a run except the key; none of them contains the seed."""
     target = run.folder / EVERYTHING
     if not target.exists():
         names = [*(n for n in RELEASE_FILES if n != KEY), SCHEMA, PATTERNS, COMMAND, SCRIPT]
@@ -108,12 +108,12 @@ def bundle(run: Run) -> Path:
 
 
 def _path(plan: Plan) -> str:
-    # A name that begins with a dash would be taken for an option.
+    # A name that starts with a dash would be read as an option.
     return f"./{plan.source.name}" if plan.source.name.startswith("-") else plan.source.name
 
 
 def _parameters(model: Model) -> dict[str, Any]:
-    """Return the parameters that are not what they are by default."""
+    """Return the parameters that differ from their defaults."""
     usual = {field.name: field.default for field in fields(model)}
     return {name: value for name, value in model.parameters.items() if value != usual[name]}
 

@@ -1,4 +1,4 @@
-"""What stands in a field of the page, read strictly: what cannot be read is an error, never nothing."""
+"""Strict reading of the fields of the page: unreadable content is an error, never an empty field."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from shoal.errors import InputError, Reason
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
-_WHOLE = 1 << 53  # up to here, every whole number is one to a browser, too
+_WHOLE = 1 << 53  # browsers represent whole numbers up to here exactly
 _SHOWN = 40
 
 
@@ -20,7 +20,7 @@ def number(value: object) -> int | float | None:
     Raises
     ------
     InputError
-        If there is something in it that is not a finite number, such as a number that is not yet complete.
+        If the content is not a finite number, such as an incomplete one.
     """
     if value is None:
         return None
@@ -35,12 +35,12 @@ def number(value: object) -> int | float | None:
             raise _wrong(f"{_short(value)} is not a number. Enter one{hint}.")
     found = float(value)
     if not math.isfinite(found):
-        raise _wrong(f"{_short(str(value))} is not a number that can be used.")
+        raise _wrong(f"{_short(str(value))} is not a finite number.")
     return int(found) if found.is_integer() and abs(found) < _WHOLE else found
 
 
 def text(value: object) -> str:
-    """Return the text in a field; an InputError if it holds something else."""
+    """Return the text in a field; raise an InputError for other content."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -49,7 +49,7 @@ def text(value: object) -> str:
 
 
 def chosen(value: object, options: Collection[str]) -> str:
-    """Return the choice in a field; an InputError if it is none of the options."""
+    """Return the choice in a field; raise an InputError if it is not one of the options."""
     if not isinstance(value, str) or value not in options:
         raise _wrong("Choose one of the options.")
     return value
@@ -61,9 +61,9 @@ def stored_file(value: object, folder: Path) -> tuple[str, Path] | None:
     Parameters
     ----------
     value
-        What Shiny holds for the field.
+        The content of the field in Shiny.
     folder
-        The server's private folder. Only a file that Shiny stored there as an upload is taken.
+        The server's private folder. Only files that Shiny stored there as uploads are accepted.
     """
     file = value[0] if isinstance(value, list | tuple) and len(value) == 1 else None
     if not isinstance(file, dict) or not isinstance(file.get("name"), str):

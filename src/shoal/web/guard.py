@@ -1,4 +1,4 @@
-"""Who may talk to the page: clients with the token, from the page itself, within limits of size."""
+"""Access control: only requests with the token, from the page itself, up to a maximum size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-"""What ASGI calls an application; the guard stands before one and is one itself."""
+"""An ASGI application, such as the guard and what it guards."""
 
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -27,34 +27,34 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""What every answer says about itself, besides its policy."""
+"""Headers of every response, besides the content security policy."""
 _LONGEST_LENGTH = (
-    18  # digits of a length: what is longer is too large anyway, and not always a number to Python
+    18  # digits of a length; longer ones are too large anyway, and Python may refuse to read them
 )
 _NEVER_IN_HOSTS = frozenset("/\\?#@ \t\r\n")
 
 
 class Guard:
-    """An ASGI application that lets some requests through to another one.
+    """An ASGI application that passes permitted requests on to another one.
 
     Parameters
     ----------
     application
-        What it guards.
+        The application to guard.
     token
-        What the first request must bring, as ``?token=``; later ones bring it as a cookie.
+        The token, which the first request has as ``?token=`` and later ones as a cookie.
     hosts
-        The names by which the page may be called. Addresses in numbers are no names: nobody can make
-        another site's name out of one.
+        The permitted host names. Numeric addresses are always permitted: no other site can have one as its
+        name.
     most_bytes
-        How large the body of a request may be.
+        Maximum size of the body of a request.
     cookie
-        The name of the cookie. Cookies know no ports, so two servers need two names.
+        The name of the cookie. Cookies are shared by all ports, so each server needs its own name.
     scripts
-        The scripts that stand in the page itself; no others may, and none may come from other hosts.
+        The inline scripts of the page; no others run, and none from other hosts.
     messages
-        Called once for each websocket. Returns a function that tells what a message becomes, or None if the
-        page never writes such a message: the connection then ends. By default all texts pass.
+        Called once for each websocket. Returns a function that returns a message as it is passed on, or None
+        if the page never sends such a message: the connection is then closed. By default all texts pass.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Guard:
         self._headers = {**HEADERS, "content-security-policy": _policy(scripts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or have it answered."""
+        """Answer a request or pass it on."""
         if scope["type"] == "lifespan":
             await self._application(scope, receive, send)
             return
@@ -86,7 +86,7 @@ class Guard:
         if problem is not None:
             await self._refuse(scope, receive, send, *problem)
         elif scope["type"] == "http" and self._brings_token(scope):
-            # The token leaves the address at once: it is not to stay in a history.
+            # The token is removed from the address at once, so that it does not stay in the history.
             cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
             await self._answer(send, HTTPStatus.SEE_OTHER, "", {"location": "/", "set-cookie": cookie})
         elif scope["type"] == "http":
@@ -95,13 +95,13 @@ class Guard:
             await self._application(scope, self._checking(receive, send), send)
 
     def _problem(self, scope: Scope, headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
-        """Return why a request is refused; None if it is not."""
+        """Return why a request is refused; None if it is permitted."""
         if not self._knows_host(headers.get("host", "")):
-            return HTTPStatus.FORBIDDEN, "This page does not go by that name."
+            return HTTPStatus.FORBIDDEN, "The page is not available under this host name."
         if not self._has_token(scope, headers):
             return (
                 HTTPStatus.FORBIDDEN,
-                "Open the whole address that `shoal ui` printed: the token in it opens the page.",
+                "Open the complete address that `shoal ui` printed, with the token.",
             )
         origin = headers.get("origin")
         needs_origin = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
@@ -113,7 +113,7 @@ class Guard:
         return None
 
     def _knows_host(self, host: str) -> bool:
-        """Return whether a name is ours: another site's name may lead here, too, if its owner wants it to."""
+        """Return whether a host name is permitted: other sites could point their names to this machine."""
         if set(host) & _NEVER_IN_HOSTS:
             return False
         try:
@@ -129,7 +129,7 @@ class Guard:
     def _has_token(self, scope: Scope, headers: dict[str, str]) -> bool:
         if scope["type"] == "http" and self._brings_token(scope):
             return True
-        # By hand: one odd cookie of another server on this machine would spoil all of them for a parser.
+        # Read by hand: a parser would reject all cookies because of one odd cookie of another server.
         pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
         return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
 
@@ -154,7 +154,7 @@ class Guard:
         await self._answer(send, status, message)
 
     def _checking(self, receive: Receive, send: Send) -> Receive:
-        """Return a way to receive messages over the websocket that passes on those of the page only."""
+        """Return a receiver of websocket messages that passes on only those that the page sends."""
         check = self._messages()
 
         async def checked() -> Message:
@@ -212,7 +212,7 @@ class Guard:
         await send({"type": "http.response.body", "body": text.encode()})
 
     async def _drain(self, receive: Receive, received: int) -> None:
-        """Throw away the rest of a body: browsers read no answer before they have sent it, up to a limit."""
+        """Discard the rest of a body, up to a limit: browsers read no answer before they have sent it."""
         more = True
         while more and received <= 2 * self._most_bytes:
             message = await receive()
@@ -221,7 +221,7 @@ class Guard:
 
 
 def _comes_from(origin: str, host: str) -> bool:
-    """Return whether a request comes from the page that is called by this name."""
+    """Return whether the origin of a request is the page under this host name."""
     try:
         found = urlsplit(origin)
     except ValueError:
@@ -240,7 +240,7 @@ def _policy(scripts: Sequence[str]) -> str:
         (
             "default-src 'none'",
             " ".join(("script-src 'self'", *known)),
-            "style-src 'self' 'unsafe-inline'",  # charts carry their styles in themselves
+            "style-src 'self' 'unsafe-inline'",  # charts have inline styles
             "img-src 'self' data:",
             "connect-src 'self'",
             "base-uri 'none'",

@@ -1,7 +1,7 @@
-"""What may be said over the websocket: the messages that the page's own scripts write, and no others.
+"""The messages that are accepted over the websocket: only those that the page's own scripts send.
 
-Shiny believes whatever a client says stands in a field, also that a file was uploaded and where it lies. Here
-a message is checked before Shiny sees it.
+Shiny trusts what a client says about a field, even that a file was uploaded and where it is stored. So every
+message is checked before Shiny sees it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shoal.web.data import shown_name
 from shoal.web.planning import OPTIONS, PARAMETERS
 
 LONGEST_TEXT = 100_000
-"""The maximum number of characters in a field."""
+"""Maximum number of characters in a field."""
 MOST_CHOICES = 10_000
 BUTTONS = ("demo", "columns_done", "advise", "go", "cancel")
 TICKS = ("keep_key", *(name for name, declared in PARAMETERS.items() if declared.widget == "tick"))
@@ -41,13 +41,13 @@ _LARGEST = 1e300
 
 
 class Conversation:
-    """What one client says: it introduces itself once, before anything else."""
+    """The messages of one client; the first, and only the first, must be `init`."""
 
     def __init__(self) -> None:
         self._begun = False
 
     def __call__(self, text: str) -> str | None:
-        """Return a message as `cleaned` does; None also for one that is out of turn."""
+        """Return a message as `cleaned` does; None also for one that is out of order."""
         passed = cleaned(text)
         if passed is None or passed.startswith('{"method": "init"') == self._begun:
             return None
@@ -56,10 +56,10 @@ class Conversation:
 
 
 def cleaned(text: str) -> str | None:
-    """Return a message as it may be passed on; None if it is none that the page writes.
+    """Return a message as it is passed on; None if the page never sends such a message.
 
-    Names of fields that the page does not have are left out. A field for a file is never filled by a message,
-    only by an upload.
+    Fields that the page does not have are left out. A file field is only filled by an upload, never by a
+    message.
     """
     try:
         text.encode()
@@ -93,7 +93,7 @@ def _is_known(name: str) -> bool:
 
 
 def _suits(name: str, value: object) -> bool:
-    """Return whether a field that the page has can hold a value."""
+    """Return whether a field of the page can have a value."""
     field, _, kind = name.partition(":")
     check = _is_entry if _CLIENT.fullmatch(name) else _check_of(field)
     assert check is not None
@@ -103,7 +103,7 @@ def _suits(name: str, value: object) -> bool:
 
 
 def _check_of(field: str) -> Callable[[object], bool] | None:
-    """Return what the values of a field must be; None if the page has no such field."""
+    """Return the check for values of a field; None if the page has no such field."""
     if field in BUTTONS:
         return _is_whole
     if field in TICKS:
@@ -137,7 +137,7 @@ def _is_entry(value: object) -> bool:
 def _is_text(value: object) -> bool:
     if not isinstance(value, str) or len(value) > LONGEST_TEXT or "\0" in value:
         return False
-    value.encode()  # half a character raises, which is a ValueError
+    value.encode()  # a lone surrogate raises a ValueError
     return True
 
 
@@ -148,7 +148,7 @@ def _are_choices(value: object) -> bool:
 
 
 def _begun(arguments: list[Any]) -> list[Any] | None:
-    """Return the arguments with which an upload begins: one file, whose name cannot do any harm."""
+    """Return the arguments that start an upload: one file with a harmless name."""
     if len(arguments) != 1 or not isinstance(arguments[0], list) or len(arguments[0]) > 1:
         return None
     files = []
@@ -157,14 +157,14 @@ def _begun(arguments: list[Any]) -> list[Any] | None:
             return None
         name = shown_name(file["name"])
         if len(PurePath(name).suffix.encode()) > _LONGEST_ENDING:
-            name = "table"  # its ending becomes a part of a path
+            name = "table"  # its ending becomes part of a path
         kind = file.get("type")
         files.append({"name": name, "size": file["size"], "type": kind if _is_text(kind) else ""})
     return [files]
 
 
 def _ended(arguments: list[Any]) -> list[Any] | None:
-    """Return the arguments with which an upload ends: it goes to a field for files."""
+    """Return the arguments that end an upload, which must belong to a file field."""
     if len(arguments) != 2 or not all(map(_is_text, arguments)):
         return None
     return arguments if _check_of(arguments[1]) is _is_nothing else None

@@ -8,7 +8,8 @@ from typing import Any
 from htmltools import Tag, TagChild, tags
 from shiny import ui
 
-from shoal.methods import METHODS
+from shoal.methods import METHODS, options_of
+from shoal.methods.feasibility import rounded_down
 from shoal.models import MODELS, Model, Parameter, declarations, is_required
 from shoal.schema import Schema
 from shoal.web import parts
@@ -25,9 +26,9 @@ def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any], k: int 
     schema
         What the columns are.
     weighed
-        What the table allows, as the task `weigh` tells it.
+        What the table allows, as the task `weigh` returns it.
     k
-        What is entered for k; None for the usual one.
+        The current k; None for the default.
     """
     entries: list[TagChild] = []
     for parameter, declared in fields_of(name, schema):
@@ -38,17 +39,18 @@ def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any], k: int 
         else:
             entries.append(_field(parameter, declared, MODELS[name], schema))
     advised = "epsilon" in parameters_of(name, schema)
-    if advised:
-        entries.append(tags.div(parts.button("advise", "Which delta is achievable?"), class_="field"))
     known = METHODS[MODELS[name]]
     method = parts.choice(
         "method", "Method", {"": f"default: {next(iter(known))}", **{each: each for each in known}}, ""
     )
     return tags.div(
         tags.div(entries, class_="fields"),
+        parts.button("advise", "Which delta is achievable?") if advised else None,
         ui.output_ui("delta_shown") if advised else None,
         tags.details(
-            tags.summary("How it is done"), tags.div(method, *_options(name), class_="fields"), class_="more"
+            tags.summary("Method and options"),
+            tags.div(method, *_options(name), class_="fields"),
+            class_="more",
         ),
         class_="parameters",
     )
@@ -56,9 +58,11 @@ def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any], k: int 
 
 def _options(model: str) -> list[TagChild]:
     """Return the fields for options of the model's methods."""
+    known = {name: options_of(method) for name, method in METHODS[MODELS[model]].items()}
     fields: list[TagChild] = []
     for name, option in options_for(model).items():
-        hint = f"{option.help} Used by the methods that have it."
+        users = [method for method, options in known.items() if name in options]
+        hint = option.help if len(users) == len(known) else f"{option.help} Only for {', '.join(users)}."
         label = name.replace("_", " ").capitalize()
         if option.choices:
             fields.append(
@@ -77,8 +81,8 @@ def _crowd(declared: Parameter, k: int | None, records: int) -> Tag:
         "k",
         declared.label,
         k if k is not None and 2 <= k <= records else usual_k(records),
-        f"2 to {records:,}. {usual_k(records)} is a good start for tables that are published; a larger k "
-        "hides better, and loses more information.",
+        f"2 to {records:,}. {usual_k(records)} is a good start for public tables. A larger k protects "
+        "better and loses more information.",
         least=2,
         most=records,
         whole=True,
@@ -86,7 +90,7 @@ def _crowd(declared: Parameter, k: int | None, records: int) -> Tag:
 
 
 def usual_k(records: int) -> int:
-    """Return the k to begin with: 10, and less for few records, so that something is left to see."""
+    """Return the default k: 10, and less for few records, so that the release keeps some information."""
     return max(2, min(10, records // 10))
 
 
@@ -94,13 +98,13 @@ def _diversity(parameter: str, declared: Parameter, model: type[Model], weighed:
     assert declared.label is not None
     possible = {name: each[parameter] for name, each in weighed["diversity"].items()}
     least = min(possible, key=lambda name: possible[name])
-    most = math.floor(1000 * possible[least] + 1e-6) / 1000
+    most = rounded_down(possible[least])
     needed = any(name == parameter and is_required(own) for name, _, own in declarations(model))
     return parts.number(
         parameter,
         declared.label,
         2 if (parameter == "l" and most >= 2) else None,
-        f"{declared.help} At most {most:g} ({least}){'' if needed else '; empty: not required'}.",
+        f"{declared.help} At most {most:g} ({least}){'' if needed else '; leave it empty if not required'}.",
         least=declared.least,
         most=most,
         whole=declared.type is int,
@@ -108,7 +112,7 @@ def _diversity(parameter: str, declared: Parameter, model: type[Model], weighed:
 
 
 def _field(name: str, declared: Parameter, model: type[Model], schema: Schema) -> TagChild:
-    """Return the field of a parameter, as it is declared."""
+    """Return the field of a parameter by its declaration."""
     assert declared.label is not None
     own = next(own for each, _, own in declarations(model) if each == name)
     if declared.widget == "tick":

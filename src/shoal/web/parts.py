@@ -1,6 +1,6 @@
-"""Pieces of the page: fields with a label, a hint and a place for what is wrong with them; tables; sections.
+"""Parts of the page: sections, tables, and fields with a label, a hint and a place for an error message.
 
-Texts become text: `htmltools` escapes all that is not made of its own tags.
+`htmltools` escapes all text that is not made of its own tags.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from htmltools import Tag, TagChild, TagList, tags
 STEPS = {
     "data": "Data",
     "columns": "Columns",
-    "promise": "Promise",
+    "promise": "Privacy model",
     "run": "Run",
     "result": "Result",
     "download": "Download",
@@ -44,8 +44,8 @@ def number(
 ) -> Tag:
     """Return a field for a number.
 
-    It is a field for text: browsers call a number that they cannot read an empty field, and what is on the
-    screen must reach the server. The limits are for the eye; the server checks what is entered.
+    It is a text field: browsers report an unreadable number as an empty field, and the server must see what
+    is on the page. The limits are informative; the server checks the number.
     """
     entry = tags.input(
         type="text",
@@ -61,13 +61,12 @@ def number(
     return _field(name, label, entry, hint)
 
 
-def text(name: str, label: str, value: str = "", hint: TagChild = None, *, placeholder: str = "") -> Tag:
+def text(name: str, label: str, hint: TagChild = None) -> Tag:
     """Return a field for a line of text."""
     entry = tags.input(
         type="text",
         id=name,
-        value=value,
-        placeholder=placeholder,
+        value="",
         autocomplete="off",
         spellcheck="false",
         **_described(name),
@@ -84,7 +83,7 @@ def choice(
     *,
     bare: bool = False,
 ) -> Tag:
-    """Return a field with a list to choose from; a bare one shows its label to screen readers only."""
+    """Return a drop-down list; a bare one shows its label to screen readers only."""
     entry = tags.select(
         [
             tags.option(words, value=value, selected="" if value == selected else None)
@@ -97,7 +96,7 @@ def choice(
 
 
 def tick(name: str, label: str, hint: TagChild = None, *, value: bool = False) -> Tag:
-    """Return a box to tick."""
+    """Return a checkbox."""
     entry = tags.input(type="checkbox", id=name, checked="" if value else None, **_described(name))
     return tags.div(
         tags.label(entry, tags.span(label), class_="tick"), *_below(name, hint), class_="field ticked"
@@ -105,7 +104,7 @@ def tick(name: str, label: str, hint: TagChild = None, *, value: bool = False) -
 
 
 def file(name: str, label: str, hint: TagChild = None, *, accept: str = "") -> Tag:
-    """Return a field that takes a file, also one that is dropped on it."""
+    """Return a field for a file, which can also be dropped on it."""
     return tags.div(
         tags.div(
             tags.label(label, for_=name, class_="label"),
@@ -123,7 +122,7 @@ def file(name: str, label: str, hint: TagChild = None, *, accept: str = "") -> T
 
 
 def button(name: str, words: TagChild, *, main: bool = False, disabled: bool = False) -> Tag:
-    """Return a button; the main one of a step stands out."""
+    """Return a button; the main button of a step is highlighted."""
     kind = "main" if main else "plain"
     return tags.button(
         words,
@@ -136,7 +135,7 @@ def button(name: str, words: TagChild, *, main: bool = False, disabled: bool = F
 
 
 def download(name: str, words: TagChild, hint: TagChild = None) -> Tag:
-    """Return a link that downloads a file; it works as soon as there is one."""
+    """Return a link to a file, which is enabled as soon as the file exists."""
     link = tags.a(words, id=name, href="", download="", class_="shiny-download-link disabled", tabindex="-1")
     return tags.li(link, tags.span(hint, class_="hint") if hint else None)
 
@@ -144,7 +143,7 @@ def download(name: str, words: TagChild, hint: TagChild = None) -> Tag:
 def table(
     caption: str, head: Sequence[TagChild], rows: Sequence[Sequence[TagChild]], *, class_: str = ""
 ) -> Tag:
-    """Return a table in a region that scrolls by itself where it is too wide."""
+    """Return a table that scrolls horizontally if it is too wide."""
     return tags.div(
         tags.table(
             tags.caption(caption),
@@ -159,17 +158,17 @@ def table(
 
 
 def problem(name: str) -> Tag:
-    """Return the place for what is wrong with a field, or with a step."""
+    """Return the place for the error message of a field or a step."""
     return tags.p(id=f"problem-{name}", class_="problem", role="alert")
 
 
 def notice(*words: TagChild, alert: bool = False) -> Tag:
-    """Return a remark that stands out."""
+    """Return a highlighted note."""
     return tags.div(*words, class_="notice alert" if alert else "notice")
 
 
 def code(title: str, content: str, name: str) -> Tag:
-    """Return lines to copy, with a button that does it."""
+    """Return lines of code with a copy button."""
     return tags.figure(
         tags.figcaption(
             tags.span(title), tags.button("Copy", type="button", class_="copy", data_copies=name)

@@ -1,4 +1,4 @@
-"""What can be promised on the page, and how the fields of a promise become the plan of a release."""
+"""Models and parameters on the page, and how their fields become the plan of a release."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shoal.web.state import Plan, Problems
 from shoal.web.tasks import Source
 
 YES_NO = {"yes": True, "no": False}
-"""How an option that is true or false is chosen."""
+"""The choices of an option that is true or false."""
 CHOICES = ("method", "seed", "form", "keep_key")
 """The fields that every model has."""
 LONGEST_SEED = 100
@@ -28,7 +28,7 @@ FORMS = {"csv": "CSV: text", "parquet": "Parquet: typed"}
 
 
 def suitable(schema: Schema) -> list[str]:
-    """Return the names of the models that a table with this schema can have, the usual one first."""
+    """Return the names of the models for a table with this schema, the default first."""
     return [model.name for model in models.suitable(schema)]
 
 
@@ -60,9 +60,9 @@ OPTIONS = {name for model in MODELS for name in options_for(model)}
 
 
 def planned(source: Source, schema: Schema, model: object, entry: Entries) -> tuple[Plan | None, Problems]:
-    """Return what the fields of a promise ask for, or what is wrong with them.
+    """Return the plan that the fields describe, or the problems of the fields.
 
-    A field that holds something unreadable is a problem, never a promise that is not made.
+    A field with unreadable content is a problem; it is never ignored.
     """
     if not isinstance(model, str) or model not in suitable(schema):
         return None, {"promise": "Choose one of these models."}
@@ -71,7 +71,7 @@ def planned(source: Source, schema: Schema, model: object, entry: Entries) -> tu
     needed = [name for name, _, own in declarations(MODELS[model]) if is_required(own)]
     for name in needed:
         if name not in given:
-            problems.setdefault(name, "A number is needed here.")
+            problems.setdefault(name, "Enter a number.")
     choices, wrong = _choices(model, entry)
     problems |= wrong
     if entry("form") not in ("csv", "parquet"):
@@ -87,7 +87,7 @@ def planned(source: Source, schema: Schema, model: object, entry: Entries) -> tu
 
 
 def read_parameters(wanted: list[str], schema: Schema, entry: Entries) -> tuple[dict[str, Any], Problems]:
-    """Return the parameters that are given, without those whose field is empty, and which cannot be read."""
+    """Return the parameters whose fields are not empty, and the problems of unreadable fields."""
     given: dict[str, Any] = {}
     problems: Problems = {}
     for name in wanted:
@@ -102,7 +102,7 @@ def read_parameters(wanted: list[str], schema: Schema, entry: Entries) -> tuple[
 
 
 def field_of(wanted: list[str], error: Mapping[str, Any]) -> Problems:
-    """Return beside which field an error belongs, as `ShoalError.as_dict` describes it."""
+    """Return at which field an error is shown, given as `ShoalError.as_dict` returns it."""
     about = error["parameter"]
     return {about if about in (*wanted, "seed") else "promise": error["message"]}
 
@@ -119,11 +119,11 @@ def _parameter(name: str, schema: Schema, value: Any) -> Any:
 
 
 PARAMETERS = {name: declared for model in MODELS.values() for name, declared, _ in declarations(model)}
-"""The parameters of all models: how each is entered depends on its name alone."""
+"""The parameters of all models; the field of a parameter depends only on its name."""
 
 
 def _choices(model: str, entry: Entries) -> tuple[dict[str, Any], Problems]:
-    """Return method, its options and seed as far as they are chosen, and which of them cannot be read."""
+    """Return the chosen method, options and seed, and the problems of unreadable fields."""
     choices: dict[str, Any] = {}
     problems: Problems = {}
 
@@ -146,7 +146,7 @@ def _choices(model: str, entry: Entries) -> tuple[dict[str, Any], Problems]:
 
 
 def _option(declared: DeclaredOption, value: Any) -> Any:
-    """Return what is chosen for an option of a method; None for its default."""
+    """Return the chosen value of an option of a method; None for its default."""
     if declared.choices:
         return chosen(value or "", ("", *declared.choices)) or None
     if declared.type is bool:

@@ -1,4 +1,4 @@
-"""The third step: what is promised to the people in the table, in plain words, and with which parameters."""
+"""The third step: the privacy model and its parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoal.web.state import Desk, needed
 
 
 def promise_step() -> Tag:
-    """Return the section in which a promise is chosen."""
+    """Return the section in which a privacy model is chosen."""
     return parts.step(
         "promise",
         "Which guarantee do the people in the table get?",
@@ -35,7 +35,7 @@ def serve_promise(desk: Desk) -> None:
         schema = desk.schema()
         if schema is None:
             return tags.p(
-                "Press “Use these columns” first. After an edit of a column, press it again.",
+                "Press “Use these columns” first. If you edit a column, press it again.",
                 class_="waiting",
             )
         best, names = usual_model(schema).name, suitable(schema)
@@ -51,7 +51,7 @@ def serve_promise(desk: Desk) -> None:
     def parameters_shown() -> TagChild:
         schema, weighed, name = needed(desk.schema()), needed(desk.weighed()), desk.input.model()
         req(name in suitable(schema))
-        with reactive.isolate():  # what was entered for another model is kept
+        with reactive.isolate():  # k is kept when the model changes
             k = _whole(desk.entry("k"))
         return parameter_fields(name, schema, weighed, k)
 
@@ -59,7 +59,7 @@ def serve_promise(desk: Desk) -> None:
 
 
 def _serve_advice(desk: Desk) -> None:
-    """Show which delta is achievable, when a visitor asks for it."""
+    """Show which delta is achievable when the button is pressed."""
     advised: reactive.Value[dict[str, Any] | None] = reactive.Value(None)
 
     @render.ui
@@ -78,7 +78,7 @@ def _serve_advice(desk: Desk) -> None:
         source, schema = needed(desk.source()), needed(desk.schema())
         given, problems = read_parameters(["epsilon", "distance"], schema, lambda name: desk.input[name]())
         if not problems and "epsilon" not in given:
-            problems = {"epsilon": "Enter first which distance counts as nearly equal."}
+            problems = {"epsilon": "Enter which distance counts as nearly equal."}
         if problems:
             desk.tell(problems)
             return
@@ -94,7 +94,7 @@ def _serve_advice(desk: Desk) -> None:
 
 
 def _whole(value: object) -> int | None:
-    """Return the whole number in a field; None if there is something else, which is told when it is used."""
+    """Return the whole number in a field; None for other content, which the run reports."""
     try:
         found = number(value)
     except ShoalError:

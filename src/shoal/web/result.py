@@ -1,4 +1,4 @@
-"""The fifth step: what a release is worth, beside other runs."""
+"""The fifth step: risk and information loss of a release, compared with other runs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from shoal.web.state import Desk, Run
 
 
 def result_step() -> Tag:
-    """Return the section that shows what a release is worth."""
+    """Return the section that shows a result."""
     return parts.step(
         "result",
-        "What an adversary sees, and what was lost.",
+        "What an attacker can learn, and how much information was lost.",
         ui.output_ui("comparison_shown"),
         ui.output_ui("result_shown"),
     )
@@ -54,16 +54,16 @@ def serve_result(desk: Desk) -> None:
 
 
 def nothing_shown(desk: Desk) -> str:
-    """Return what stands where no run is shown."""
+    """Return the text that is shown instead of a run."""
     if not desk.runs():
         return "Make a release first."
-    return "The columns were edited after the last run. Make the release again, or choose a run above."
+    return "The columns were edited after the last run. Make the release again or choose a run above."
 
 
 def outdated_notice(run: Run) -> Tag:
-    """Return the remark that a run was made with other settings than those on the page."""
+    """Return the note that a run was made with other settings than those on the page."""
     return parts.notice(
-        f"Run {run.number} was made with other settings than those on this page now. "
+        f"Run {run.number} was made with other settings than those now on the page. "
         "Make the release again to use the new ones.",
         alert=True,
     )
@@ -89,7 +89,7 @@ def _verdict(run: Run, *, outdated: bool) -> Tag:
     if not outdated:
         box, heading = VERDICTS[run.result["certificate"]["audit"]["status"]]
         return tags.div(tags.b(heading), verdict, class_=box, id="verdict")
-    title = tags.b(f"Run {run.number}, not what the page shows now")
+    title = tags.b(f"Run {run.number}: made with other settings")
     return tags.div(
         tags.div(title, verdict, class_="verdict broken", id="verdict"), outdated_notice(run), id="outdated"
     )
@@ -99,16 +99,16 @@ def _seeded(run: Run) -> Tag | None:
     if "seed" not in run.plan.choices:
         return None
     return parts.notice(
-        "This release is seeded: everyone who has the seed and the original table can undo the shuffle. "
-        "Do not publish it.",
+        "This release was made with a seed: anyone who has the seed and the original table can undo the "
+        "shuffle. Do not publish it.",
         alert=True,
     )
 
 
 def _comparison(runs: tuple[Run, ...], shown: int | None) -> Tag:
-    """Return all runs side by side; one of them is looked at."""
+    """Return a table of all runs, in which one of them is selected."""
     return tags.div(
-        tags.h3("Your runs, side by side"),
+        tags.h3("Comparison of your runs"),
         tags.div(
             tags.table(
                 tags.caption("The runs so far", class_="unseen"),
@@ -119,37 +119,37 @@ def _comparison(runs: tuple[Run, ...], shown: int | None) -> Tag:
             id="shown_run",
             tabindex="0",
             role="region",
-            aria_label="Runs side by side",
+            aria_label="Comparison of runs",
         ),
     )
 
 
 def _choice_of(run: Run, chosen: bool) -> Tag:
-    """Return the head of a run's column, with which the run is chosen."""
+    """Return the heading of a run's column, with the button that selects the run."""
     value, checked = str(run.number), "" if chosen else None
     button = tags.input(type="radio", name="shown_run", value=value, checked=checked)
     return tags.th(tags.label(button, f"Run {run.number}"), scope="col")
 
 
 def _comparison_lines(runs: tuple[Run, ...]) -> list[Tag]:
-    """Return the lines in which runs are compared: what was promised, what it cost, what was found."""
+    """Return the lines of the comparison: guarantee, information loss, risk and time."""
     found = [run.result["certificate"] for run in runs]
     losses = [each["loss"]["gcp"] for each in found]
     worst = max(losses) or 1.0
     columns = found[0]["loss"]["by_attribute"]
     cells: dict[str, list[TagChild]] = {
-        "promise": [_promise_words(run) for run in runs],
+        "privacy model": [_promise_words(run) for run in runs],
         "method": [each["method"] for each in found],
-        "lost": [_bar(loss / worst, percent(loss)) for loss in losses],
+        "information loss": [_bar(loss / worst, percent(loss)) for loss in losses],
         **{
             each.heading or "": [each.compared(e["loss"].get(each.name)) for e in found]
             for each in headlines()
             if each.name != "gcp"
         },
-        "matches of the least hidden record": [f"{each['audit']['concealment']:,}" for each in found],
+        "fewest matches of a record": [f"{each['audit']['concealment']:,}" for each in found],
         "highest risk": [percent(each["audit"]["risks"]["prosecutor"]["highest"]) for each in found],
-        "seconds": [f"{each['seconds']:.1f}" for each in found],
-        **{f"lost in {name}": [_loss_in(each, name) for each in found] for name in columns},
+        "time": [f"{each['seconds']:.1f} s" for each in found],
+        **{f"loss in {name}": [_loss_in(each, name) for each in found] for name in columns},
     }
     return [
         tags.tr(tags.th(title, scope="row"), [tags.td(cell) for cell in line])

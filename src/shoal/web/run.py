@@ -1,4 +1,4 @@
-"""The fourth step: a release is made as the fields ask for it, and audited."""
+"""The fourth step: make a release and audit it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from shoal.web.state import Desk, Plan, Problems, Run
 
 
 def run_step() -> Tag:
-    """Return the section in which the work is begun."""
+    """Return the section in which a release is started."""
     return parts.step(
         "run",
-        "Make a release. An independent audit then attacks it; you see the release only if it passes.",
+        "Make a release. An independent audit then checks it, and you see the release only if it passes.",
         ui.output_ui("run_shown"),
         parts.problem("run"),
     )
@@ -51,7 +51,7 @@ def serve_run(desk: Desk) -> None:
     def _() -> None:
         source, schema = desk.source(), desk.schema()
         if source is None or schema is None or on_screen(desk) != desk.used():
-            desk.tell({"columns": "A column was edited. Press “Use these columns” again first."})
+            desk.tell({"columns": "A column was edited. Press “Use these columns” again."})
             return
         plan, problems = planned(source, schema, desk.input.model(), partial(_entry, desk))
         if plan is None:
@@ -72,9 +72,9 @@ def serve_run(desk: Desk) -> None:
 
 
 def _more() -> Tag:
-    """Return the fields that most visitors do not need."""
+    """Return the fields that most users do not need."""
     return tags.details(
-        tags.summary("For experiments, and the secret key"),
+        tags.summary("File format, seed and secret key"),
         tags.div(
             parts.choice("form", "Released file", FORMS, "csv"),
             parts.text(
@@ -95,7 +95,7 @@ def _more() -> Tag:
 
 
 def _make(desk: Desk, plan: Plan) -> None:
-    """Have a release made, and show it when it is there."""
+    """Make a release in the background and show it."""
     settings = _settings(desk)
     runs = desk.runs()
     latest = runs[-1].number + 1 if runs else 1
@@ -123,7 +123,7 @@ def _make(desk: Desk, plan: Plan) -> None:
 
 
 def _fresh_folder(desk: Desk, number: int) -> Path:
-    """Return a new folder for a run; that of a cancelled run with the same number goes."""
+    """Return a new folder for a run; the folder of a cancelled run with the same number is deleted."""
     folder = desk.folder / f"run-{number}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
@@ -131,22 +131,22 @@ def _fresh_folder(desk: Desk, number: int) -> Path:
 
 
 def _where(model: Model, error: Mapping[str, Any]) -> Problems:
-    """Return beside which fields an error of a run belongs."""
+    """Return at which fields an error of a run is shown."""
     known = [name for name, declared, _ in declarations(type(model)) if declared.label is not None]
     place = field_of(known, error)
     return {**({} if "promise" in place else place), "run": error["message"]}
 
 
 def _entry(desk: Desk, name: str) -> Any:
-    """Return what stands in a field; for an option of a method that is not on the screen, None: its default.
+    """Return the content of a field; None, for its default, if an option of a method is not on the page.
 
-    A parameter of the model that is not there stops the run, so that no guarantee is dropped.
+    A missing parameter of the model stops the run, so that no guarantee is dropped silently.
     """
     return desk.entry(name) if name in OPTIONS else desk.input[name]()
 
 
 def _settings(desk: Desk) -> object:
-    """Return what stands in all fields that decide on a release; equal if these are."""
+    """Return the content of all fields that determine a release, to compare it with that of other runs."""
     names = ["model", *CHOICES]
     model, schema = desk.entry("model"), desk.schema()
     if schema is not None and model in suitable(schema):

@@ -1,4 +1,4 @@
-"""The server of the page: on this machine only, behind a token, gone without a trace when it ends."""
+"""The server of the page: local by default, protected by a token; it deletes its data when it stops."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ def serve(
     most_bytes: int,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve the page until the process is told to end; first remove what servers that were killed left.
+    """Serve the page until the process is stopped; first delete the data of servers that were killed.
 
     Parameters
     ----------
     host, port
-        Where to listen; port 0 is any that is free.
+        Where to listen; port 0 is any free port.
     shared
-        A folder whose tables visitors may choose from; None for none.
+        Folder whose tables can be chosen; None for none.
     most_bytes
-        How large a table may be.
+        Maximum size of a table.
     ready
-        Called with the address of the page, token and all, as soon as it can be opened.
+        Called with the address of the page, including the token, as soon as it can be opened.
 
     Raises
     ------
     InputError
-        If it is not possible to listen there.
+        If the server cannot listen there.
     """
     token = secrets.token_urlsafe(32)
     with (
@@ -77,7 +77,7 @@ def serve(
 
 
 def _guarded(page: App, host: str, port: int, token: str, most_bytes: int) -> Guard:
-    """Return the page behind its guard, which knows by which names this machine may be called."""
+    """Return the page behind its guard, with the permitted host names."""
     return Guard(
         page,
         token,
@@ -97,7 +97,7 @@ def _address(host: str, port: int, token: str) -> str:
 
 @contextmanager
 def _temporary_files_in(folder: Path) -> Iterator[None]:
-    """Put all temporary files, also those of Shiny, in one folder, with which they are removed."""
+    """Put all temporary files, also those of Shiny, in one folder, to be deleted with it."""
     tempfile.tempdir = str(folder)
     try:
         yield
@@ -106,7 +106,7 @@ def _temporary_files_in(folder: Path) -> Iterator[None]:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a name is one by which only this machine calls itself."""
+    """Return whether a host name or address is a loopback one."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -114,7 +114,7 @@ def is_loopback(host: str) -> bool:
 
 
 class _Server(uvicorn.Server):
-    """A server that tells when it listens."""
+    """A server that calls a function when it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -126,7 +126,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """End in good order when the terminal is closed, too, and not only by the signals of uvicorn."""
+        """Stop properly also when the terminal is closed, not only by the signals of uvicorn."""
         with super().capture_signals():
             if not _handles_hangup():
                 yield
@@ -140,7 +140,7 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def _ending_by_hangup() -> Iterator[None]:
-    """Turn the signal that the terminal was closed into an exit, so that files are removed."""
+    """Turn the hangup signal into an exit, so that files are deleted."""
     if not _handles_hangup() or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
         yield
         return
@@ -152,7 +152,7 @@ def _ending_by_hangup() -> Iterator[None]:
 
 
 def _handles_hangup() -> bool:
-    """Return whether a closed terminal ends this process: not where there are none, nor under nohup."""
+    """Return whether a closed terminal stops this process: not under nohup or without such signals."""
     return (
         hasattr(signal, "SIGHUP")
         and threading.current_thread() is threading.main_thread()
@@ -167,7 +167,7 @@ def _exit(number: int, frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def _for_us_alone() -> Iterator[None]:
-    """Close all files that are written meanwhile to other users, also those of worker processes."""
+    """Make all files that are written meanwhile private, also those of worker processes."""
     before = os.umask(0o077)
     try:
         yield
@@ -192,5 +192,5 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def open_browser(address: str) -> None:
-    """Show the page in the user's own browser."""
+    """Open the page in the user's browser."""
     webbrowser.open(address)

@@ -1,4 +1,4 @@
-"""What one visitor has before them: a table, its schema, the runs so far; and the work under way."""
+"""The state of one session: a table, its schema, the runs so far, and the running task."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from shoal.web.tasks import Source
 from shoal.web.work import Job
 
 Problems = dict[str, str]
-"""What is wrong, by the name of the field or the step that it concerns."""
+"""Error messages by the name of the field or step."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A release that is asked for.
+    """A release to be made.
 
     Parameters
     ----------
     source, schema, model
-        The table, what its columns are, and the promise.
+        The table, its schema and the privacy model.
     choices
-        Method, effort and seed, as far as they are chosen.
+        Method, its options and seed, if chosen.
     form
-        Of the released file.
+        Format of the released file.
     keep_key
-        Whether the key is written, too.
+        Whether the key is also written.
     """
 
     source: Source
@@ -55,15 +55,15 @@ class Run:
     Parameters
     ----------
     number
-        From 1 on, in the order in which they were made.
+        1, 2, 3, ... in the order of the runs.
     plan
-        How.
+        How it was made.
     folder
         Where its files are.
     result
-        What the task `make` told of it.
+        What the task `make` returned.
     settings
-        What stood in all fields when it was asked for.
+        The content of all fields when the run was started.
     """
 
     number: int
@@ -75,12 +75,12 @@ class Run:
 
 @dataclass
 class Pace:
-    """How far a piece of work is, as a waiting user sees it.
+    """The progress of a task, and an estimate of the remaining time.
 
     Parameters
     ----------
     clock
-        Tells the time in seconds.
+        Returns the time in seconds.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -89,14 +89,14 @@ class Pace:
     since: float = field(default=0.0)
 
     def at(self, stage: str, share: float) -> Pace:
-        """Go on to a stage, and a share of it."""
+        """Record the current stage and the share of it that is done."""
         if stage != self.stage:
             self.stage, self.since = stage, self.clock()
         self.share = share
         return self
 
     def left(self) -> str:
-        """Return how long the stage will still take, in words; nothing if it cannot be known."""
+        """Return the remaining time of the stage in words; empty if it cannot be estimated."""
         gone = self.clock() - self.since
         if gone < 1 or not 0.02 < self.share < 1:
             return ""
@@ -107,18 +107,18 @@ class Pace:
 
 
 class Desk:
-    """All that one session knows; nothing of it is shared with another.
+    """The state of one session; sessions share nothing.
 
     Parameters
     ----------
     session
-        The visitor's.
+        The session of the browser.
     folder
-        A private folder, which is removed when the session ends.
+        A private folder, which is deleted when the session ends.
     most_bytes
-        How large a table may be.
+        Maximum size of a table.
     shared
-        The folder whose files may be chosen; None if there is none.
+        Folder whose files can be chosen; None for none.
     """
 
     def __init__(self, session: Session, folder: Path, most_bytes: int, shared: Path | None) -> None:
@@ -129,31 +129,31 @@ class Desk:
         self.shared = shared
         self.source: reactive.Value[Source | None] = reactive.Value(None)
         self.used: reactive.Value[list[object] | None] = reactive.Value(None)
-        """What stood in the fields of the columns when they were last used; None if that is no longer so."""
+        """Content of the column fields when “Use these columns” was pressed; None after an edit."""
         self.seen: reactive.Value[dict[str, Any] | None] = reactive.Value(None)
         self.schema: reactive.Value[Schema | None] = reactive.Value(None)
         self.weighed: reactive.Value[dict[str, Any] | None] = reactive.Value(None)
         self.runs: reactive.Value[tuple[Run, ...]] = reactive.Value(())
         self.shown: reactive.Value[int | None] = reactive.Value(None)
         self.outdated: reactive.Value[bool] = reactive.Value(False)
-        """Whether the run that is shown was made with other settings than those on the screen."""
+        """Whether the selected run was made with settings other than those on the page."""
         self._session = session
         self._job: Job | None = None
         self._following: asyncio.Task[None] | None = None
-        self._sending: set[asyncio.Task[None]] = set()  # the loop keeps no task alive by itself
+        self._sending: set[asyncio.Task[None]] = set()  # the event loop keeps no reference to a task
         session.on_ended(self._leave)
 
     def entry(self, name: str) -> Any:
-        """Return what stands in a field; None if the field is not on the page."""
+        """Return the content of a field; None if the field is not on the page."""
         field = self.input[name]
         return field() if field.is_set() else None
 
     def run_shown(self) -> Run | None:
-        """Return the run that the visitor looks at."""
+        """Return the selected run."""
         return next((run for run in self.runs() if run.number == self.shown()), None)
 
     def take(self, source: Source) -> None:
-        """Put another table on the desk: what was known of the last one goes, levels of columns as well."""
+        """Load another table; runs and hierarchy files of the previous one are deleted."""
         self.source.set(source)
         self.seen.set(None)
         self.unsettle()
@@ -167,16 +167,16 @@ class Desk:
         self.runs.set(())
 
     def unsettle(self) -> None:
-        """Take back that the columns are as they should be: what was shown on that ground goes."""
+        """Discard the confirmed columns and everything that depends on them."""
         for value in (self.used, self.schema, self.weighed, self.shown):
             value.set(None)
 
     def tell(self, problems: Problems) -> None:
-        """Show what is wrong, and where; what was wrong before is not shown any longer."""
+        """Show error messages instead of the previous ones."""
         self._send("problems", {"problems": problems})
 
     def go_to(self, name: str) -> None:
-        """Bring a step into view, as soon as it is drawn."""
+        """Scroll to a step as soon as it is drawn."""
         self._session.on_flushed(lambda: self._send("step", {"name": name}), once=True)
 
     def start(
@@ -187,7 +187,7 @@ class Desk:
         failed: Callable[[dict[str, Any]], Problems],
         **arguments: Any,
     ) -> None:
-        """Have a task done by another process; one that is under way is ended.
+        """Run a task in another process; a running one is stopped.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Desk:
         done
             Called with the result.
         failed
-            Called with an error, as `ShoalError.as_dict` describes it; returns where to show it.
+            Called with an error as `ShoalError.as_dict` returns it; returns at which fields to show it.
         """
         self.stop()
         self.tell({})
@@ -204,7 +204,7 @@ class Desk:
         self._following = asyncio.create_task(self._follow(self._job, done, failed))
 
     def stop(self) -> None:
-        """End the work that is under way, if there is any."""
+        """Stop the running task, if there is one."""
         if self._job is not None:
             self._job.end()
             self._job = None
@@ -220,7 +220,7 @@ class Desk:
         self._send("progress", {"busy": True, "stage": "starting", "share": 0.0, "left": ""})
         async for message in job.messages():
             if job is not self._job:
-                continue  # ended, and perhaps another one is under way: let this one run out
+                continue  # stopped; another task may be running already
             if "progress" in message:
                 now = pace.at(*message["progress"])
                 self._send(
@@ -251,7 +251,7 @@ class Desk:
 
 
 def needed(value: T | None) -> T:
-    """Return a value that a reaction needs; without it, the reaction ends and shows nothing."""
+    """Return a value that a reaction needs; if it is None, the reaction ends silently."""
     req(value is not None)
     assert value is not None
     return value

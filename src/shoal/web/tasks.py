@@ -1,4 +1,4 @@
-"""The work behind the page, each piece a function of plain arguments: it runs in a process of its own."""
+"""The tasks of the page: functions of plain arguments, which run in a process of their own."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from shoal.schema.suggesting import warnings
 from shoal.table import Table
 
 PREVIEWED = 6
-"""How many rows of a table are shown."""
+"""Number of rows in the preview."""
 MOST_COMBINATIONS = 8
 """The maximum number of combinations of columns that are shown, the most identifying ones."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a table comes from.
+    """The file of a table.
 
     Parameters
     ----------
     path
-        The file, in a place and under a name that the server chose.
+        The file, under a name that the server chose.
     name
-        What its owner calls it: only ever shown.
+        The name that the user gave it, only for display.
     delimiter, encoding
         As for `read_table`.
     most_bytes
-        How large it may be, unpacked.
+        Maximum size after decompression.
     made_up
-        Whether the page has the only copy.
+        Whether the page made it up and has the only copy.
     """
 
     path: Path
@@ -63,15 +63,15 @@ class Source:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is delimited text, of which delimiter and encoding have to be found out."""
+        """Whether it is delimited text, whose delimiter and encoding are detected."""
         return format_of(self.path) is DELIMITED
 
 
 def look(source: Source, progress: Progress) -> dict[str, Any]:
-    """Read a table for the first time: its first rows, what its columns probably are, what identifies."""
+    """Read a table: its first rows, the suggested columns, and how identifying they are."""
     progress("reading the file", 0.0)
     frame = source.read()
-    progress("looking through the columns", 0.4)
+    progress("examining the columns", 0.4)
     found = scan(frame)
     dialect = None
     if source.is_text:
@@ -98,10 +98,10 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
 
 
 def weigh(source: Source, schema: Schema, progress: Progress) -> dict[str, Any]:
-    """Tell what a table with this schema allows: who is unique, what can be promised, what looks odd."""
+    """Return what a table with this schema allows: unique records, achievable diversity, warnings."""
     progress("reading the file", 0.0)
     frame = source.read()
-    progress("counting who is unique", 0.3)
+    progress("counting unique records", 0.3)
     table = Table.encode(frame, schema, times=True)
     return {
         "records": len(table),
@@ -115,7 +115,7 @@ def weigh(source: Source, schema: Schema, progress: Progress) -> dict[str, Any]:
 def frontier(
     source: Source, schema: Schema, epsilon: float, distance: str | None, progress: Progress
 ) -> dict[str, Any]:
-    """Tell which delta can be promised, for several k."""
+    """Return which delta is achievable for several k."""
     progress("comparing sensitive values", 0.0)
     return advise(source.read(), schema, epsilon=epsilon, distance=distance).as_dict()
 
@@ -130,7 +130,7 @@ def make(
     folder: Path,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Make a release, write its files into a folder, and tell what it is worth."""
+    """Make a release, write its files to a folder, and return its certificate and report."""
     release = engines.anonymize(source.read(), schema, model, progress=progress, **choices)
     progress("writing the report", 0.0)
     report = release.write_files(folder, form=form, keep_key=keep_key)
@@ -143,7 +143,7 @@ def make(
 
 
 def explained(error: Exception, source: Source) -> dict[str, str | None]:
-    """Return an error for the page, in which a file is called what its owner calls it."""
+    """Return an error for the page, with the file name that the user knows."""
     if not isinstance(error, ShoalError):
         error = InternalError(f"{type(error).__name__}: {error}")
     return {**error.as_dict(), "message": str(error).replace(str(source.path), source.name)}
@@ -152,7 +152,7 @@ def explained(error: Exception, source: Source) -> dict[str, str | None]:
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {
     task.__name__: task for task in (look, weigh, frontier, make)
 }
-"""What can be asked for, by name."""
+"""The tasks by name."""
 
 
 def _shown(cell: Any, most: int = 60) -> str:

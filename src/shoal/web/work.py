@@ -1,4 +1,4 @@
-"""Long work in a process of its own: it can be ended at any time, and the page never waits for it."""
+"""Tasks in a process of their own, which can be stopped at any time and never block the page."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from shoal.web.tasks import TASKS, Source, explained
 
 _WORKER = "from shoal.web.work import answer; answer()"
 _LONGEST_LINE = 1 << 27  # a report with all its charts is one line
-_POLITE = 5  # the page takes precedence over the work
+_POLITE = 5  # the page has priority
 _PAUSE = 0.2  # seconds between two reports of the same stage
 
 
 class Job:
-    """A piece of work under way.
+    """A running task.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Job:
     source
         The table that it is about.
     arguments
-        What else the task needs.
+        Further arguments of the task.
     folder
         Where the process may put temporary files.
     """
@@ -45,7 +45,7 @@ class Job:
         self._ended = False
 
     async def messages(self) -> AsyncIterator[dict[str, Any]]:
-        """Start, and yield what the process tells: progress, and finally a result or an error."""
+        """Start the process and yield its messages: progress, and finally a result or an error."""
         self._process = process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", _WORKER),
             stdin=asyncio.subprocess.PIPE,
@@ -61,7 +61,7 @@ class Job:
         try:
             if self._ended:
                 return
-            # Standard input stays open: its end tells the process that the server no longer waits.
+            # Standard input stays open: when it ends, the process knows that the server has gone.
             process.stdin.write(len(self._order).to_bytes(8, "big") + self._order)
             told = False
             async for line in process.stdout:
@@ -77,7 +77,7 @@ class Job:
             await complaints
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """Stop the process."""
         self._ended = True
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError):
@@ -85,9 +85,9 @@ class Job:
 
 
 def answer() -> None:
-    """Do the task that standard input holds, and tell about it on standard output: what the process does."""
+    """Run the task on standard input and write messages to standard output, in the worker process."""
     orders, tell = sys.stdin.buffer, os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print is no message
+    os.dup2(2, 1)  # output of libraries must not look like a message
     task, source, arguments = pickle.loads(orders.read(int.from_bytes(orders.read(8), "big")))
     threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
     if hasattr(os, "nice"):
@@ -110,11 +110,11 @@ def answer() -> None:
     except Exception as error:
         say({"error": explained(error, source)})
     tell.close()
-    os._exit(0)  # threads that still wait for standard input do not hold it up
+    os._exit(0)  # without waiting for the thread that reads standard input
 
 
 def _end_with(orders: BinaryIO) -> None:
-    """End this process when the server has gone."""
+    """Exit when the server has gone."""
     orders.read()
     os._exit(1)
 
@@ -122,4 +122,4 @@ def _end_with(orders: BinaryIO) -> None:
 def _death(code: int, complaints: bytes) -> dict[str, str | None]:
     last = complaints.decode(errors="replace").strip().splitlines()[-1:]
     how = f"signal {-code}; perhaps there was not enough memory" if code < 0 else "".join(last)
-    return InternalError(f"the work ended before it was done ({how})").as_dict()
+    return InternalError(f"the worker process died ({how})").as_dict()

@@ -1,6 +1,6 @@
-"""Classes by clustering: the agglomerative algorithm, the forest algorithm, and how either becomes diverse.
+"""Baselines for classes: the agglomerative and the forest algorithm, and how to make either diverse.
 
-They are what Tassa, Mazza and Gionis (2012, Section 9) hold k-concealment against.
+Tassa, Mazza and Gionis (2012, Section 9) compare k-concealment with them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 LOSS_WEIGHT = 0.15
-"""How much loss counts against diversity when classes are united, as in Appendix C."""
+"""Weight of the loss, compared with diversity, when classes are united, as in Appendix C."""
 PAIRS = 500
-"""The number of pairs that are united between two reports of progress."""
+"""Number of pairs that are merged between two reports of progress."""
 
 Clustering = Callable[[NDArray[np.int32], NDArray[np.int64], Costs], NDArray[np.int32]]
-"""From distinct records, how many copies each has, and costs, to the class of each copy of each."""
+"""From distinct records, the number of copies of each, and costs, to the class of each copy."""
 
 ClusterMeasure = Annotated[Literal["lm", "em"], Option("Information loss to keep small.")]
 
@@ -36,27 +36,27 @@ ClusterMeasure = Annotated[Literal["lm", "em"], Option("Information loss to keep
 def agglomerative(
     table: Table, model: KAnonymity, circumstances: Circumstances, /, *, measure: ClusterMeasure = "lm"
 ) -> Recoding:
-    """Return classes of k records: the two closest clusters are united, again and again.
+    """Return classes of k records: the two closest clusters are merged repeatedly; a baseline.
 
-    Clusters are close if their closure costs little above what both cost, in relation to the logarithm of
-    their size, one of the distances of Gionis, Mazza and Tassa (2008). A cluster that reaches k records is a
-    class; if it has more, those go without which the others cost least, and start anew. At the end, fewer
-    than k records are left and join the classes where they cost least. With `l`, classes are then united
-    (Tassa, Mazza and Gionis 2012, Algorithm 8). The same for every order of the rows.
+    Clusters are close if their closure costs little more than both, relative to the logarithm of their size,
+    one of the distances of Gionis, Mazza and Tassa (2008). A cluster that reaches k records is a class; if it
+    has more, the records without which the others cost least leave it and start again. At the end, fewer than
+    k records are left and join the classes where they cost least. With `l`, classes are then united (Tassa,
+    Mazza and Gionis 2012, Algorithm 8). The result is the same for every order of the rows.
 
-    O(n) memory; about O(n log n) searches in a tree over the clusters, each of which looks at a small part of
-    it, or at all where the measure is not monotone and an attribute has no hierarchy.
+    O(n) memory; about O(n log n) searches in a tree over the clusters. A search visits a small part of the
+    tree, or all of it if the measure is not monotone and an attribute has no hierarchy.
 
     Parameters
     ----------
     table, model, circumstances
-        As for every method. Of promises about sensitive values, only `l` can be kept.
+        As for every method. Of the guarantees about sensitive values, only `l` is supported.
     measure
-        What costs are: ``lm``, the loss metric, or ``em``, the entropy measure.
+        Information loss to keep small: ``lm``, the loss metric, or ``em``, the entropy measure.
     """
 
     def classes(codes: NDArray[np.int32], copies: NDArray[np.int64], by: Costs) -> NDArray[np.int32]:
-        stage = "uniting clusters"
+        stage = "merging clusters"
         circumstances.progress(stage, 0.0)
         agglomeration = baselines.Agglomeration(codes, copies, by.attributes, model.k, by.counts)
         while (settled := agglomeration.advance(PAIRS)) < len(table):
@@ -71,13 +71,14 @@ def agglomerative(
 def forest(
     table: Table, model: KAnonymity, circumstances: Circumstances, /, *, measure: ClusterMeasure = "lm"
 ) -> Recoding:
-    """Return classes of k to max(2k - 1, 3k - 5) records, parts of trees along lightest edges.
+    """Return classes of k to max(2k - 1, 3k - 5) records, parts of trees along lightest edges; a baseline.
 
     The forest algorithm of Aggarwal et al. (2005): each tree of fewer than k records is linked to the nearest
     record outside, then trees that are too large are cut, heavy edges first. With a measure that adds up
-    along paths, such as ``lm``, it loses at most 3k - 3 times what the best classes do. Where nothing else
+    along paths, such as ``lm``, it loses at most 3k - 3 times as much as the best classes. If nothing else
     can be cut, a class may have up to 3k - 3 records. With `l`, classes are then united (Tassa, Mazza and
-    Gionis 2012, Algorithm 8). The same for every order of the rows. O(n) memory.
+    Gionis 2012, Algorithm 8). The result is the same for every order of the rows. About O(n log n) searches
+    in a tree, O(n) memory.
 
     Parameters
     ----------
@@ -95,13 +96,12 @@ def forest(
 
 
 def _clustered(table: Table, model: KAnonymity, measure: str, clustering: Clustering) -> Recoding:
-    """Return the recoding of a clustering of the distinct records, made diverse if that is promised."""
+    """Return the recoding of a clustering of the distinct records, made diverse if the model asks for it."""
     by = costs(table, measure)
     require_feasible(table, model)
     if model.p is not None or model.entropy_l is not None:
         raise InputError(
-            "clusters keep no promise but l about sensitive values; leave out p and entropy_l, or choose "
-            "'mondrian'",
+            "clustering supports k and l only; leave out p and entropy_l, or choose the method 'mondrian'",
             reason=Reason.PARAMETER,
         )
     group, first = kernels.group_rows(table.codes)

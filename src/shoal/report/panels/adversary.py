@@ -1,4 +1,4 @@
-"""The adversary's view: among how many rows each person hides, and how likely a best guess is right."""
+"""The attacker's view: how many rows cover each record, and how likely a guess is right."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shoal.report.chart import WIDTH, Chart, Spec, axis, promised, values
 from shoal.report.panel import Content, Grid, Material, number, percent, report_panel
 
 KNOWS_ONE = "knows one person"
-KNOWS_ALL = "knows everybody"
+KNOWS_ALL = "knows every record"
 MOST_BINS = 12
 SHARES = np.linspace(0.0, 1.0, 51)
 
 
-@report_panel("adversary", "The adversary's view", place=20)
+@report_panel("adversary", "The attacker's view", place=20)
 def adversary(material: Material) -> Content:
-    """Return the panel on how well people are hidden."""
+    """Return the panel on how well records are hidden."""
     found, k = material.audit, material.model.crowd
     one = _some(found.consistency.rows_of_record, found.consistency.records_often)
     every = _some(found.matches.matches_of_record, found.matches.records_often)
@@ -39,17 +39,17 @@ def adversary(material: Material) -> Content:
     link = None if found.posterior is None else found.posterior.link
     return Content(
         paragraphs=(
-            "Imagine somebody who knows all quasi-identifiers of a person in this table and looks for the "
-            "person's row. Every released row that fits could be it."
+            "An attacker knows all quasi-identifiers of a person in this table and looks for the row of that "
+            "person. Every row that covers the record could be it."
             + (
-                f" Somebody who {KNOWS_ALL} can rule out rows that somebody else must have."
+                f" An attacker who {KNOWS_ALL} can rule out rows that other records need."
                 if KNOWS_ALL in crowds
-                else f" Even somebody who {KNOWS_ALL} can rule out none of them: "
-                "for each there is a way to give everybody a row."
+                else f" Even an attacker who {KNOWS_ALL} can rule out none of them: each can be the record's "
+                "own in some assignment that gives every record a row."
             )
             + (
-                " Rows were counted in the block of each person only; those of other blocks that fit, too, "
-                "come on top."
+                " Rows were counted only in the block of each record; rows of other blocks can only add to "
+                "them."
                 if material.in_blocks
                 else ""
             ),
@@ -67,7 +67,7 @@ def adversary(material: Material) -> Content:
 
 
 def _some(sizes: NDArray[np.int64], often: Often) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sizes of crowds that are not empty, each once, and how many people have each."""
+    """Return the sizes of crowds that are not empty, each once, and how many records have each."""
     values, people = tally(sizes, often)
     return values[values > 0], people[values > 0]
 
@@ -91,7 +91,7 @@ def crowd_bins(low: int, high: int, k: int) -> list[int]:
     low, high
         The size of the smallest crowd, and one that few are larger than.
     k
-        The size that was promised.
+        The guaranteed size.
     """
     if high <= 8 * low:
         step = max(1, -(-(high - low + 1) // MOST_BINS))
@@ -107,16 +107,16 @@ def crowd_bins(low: int, high: int, k: int) -> list[int]:
 
 
 def crowd_chart(bins: list[int], counts: dict[str, list[int]], k: int) -> Chart:
-    """Return the chart of how many people hide among how many rows, for each adversary.
+    """Return the chart of how many records are hidden among how many rows, for each attacker.
 
     Parameters
     ----------
     bins
         Where each group of crowd sizes begins.
     counts
-        How many people there are in each group.
+        How many records there are in each group.
     k
-        The size that was promised.
+        The guaranteed size.
     """
     labels = [
         f"{low:,}" if high == low else f"{low:,} to {high:,}"
@@ -130,22 +130,22 @@ def crowd_chart(bins: list[int], counts: dict[str, list[int]], k: int) -> Chart:
     ]
     encoding: Spec = {
         "x": axis(
-            "crowd", "ordinal", "rows that could be the person's", sort=labels, axis={"labelAngle": -40}
+            "crowd", "ordinal", "rows that could be the record's own", sort=labels, axis={"labelAngle": -40}
         ),
-        "y": axis("people", "quantitative", "people", axis={"tickCount": 5, "format": ",d"}),
+        "y": axis("people", "quantitative", "records", axis={"tickCount": 5, "format": ",d"}),
     }
     if len(counts) > 1:
-        who = axis("who", "nominal", "the adversary", sort=list(counts))
+        who = axis("who", "nominal", "attacker", sort=list(counts))
         encoding |= {"color": who, "xOffset": {"field": "who", "sort": list(counts)}}
     first = next(iter(counts.values()))
     most = int(np.argmax(first))
     return Chart(
         "crowds",
-        f"Everybody hides among at least {bins[0]:,} released rows"
+        f"Each record is hidden among at least {bins[0]:,} released rows"
         if bins[0] >= k
-        else f"Some hide among fewer than {k} released rows",
-        f"Bars of how many people fit how many rows. Most of them, {first[most]:,}, fit {labels[most]}; "
-        f"{first[-1]:,} fit {labels[-1].replace('+', ' or more')}.",
+        else f"Some records are hidden among fewer than {k} released rows",
+        f"Bar chart of the number of records by the number of rows that could be theirs. Most records, "
+        f"{first[most]:,}, have {labels[most]}; {first[-1]:,} have {labels[-1].replace('+', ' or more')}.",
         {
             "data": values(rows),
             "mark": {"type": "bar"},
@@ -168,7 +168,7 @@ def _chance_chart(chances: dict[str, list[float]], link: Distribution | None, k:
         rows += [{"who": series[-1], "share": share, "chance": chance} for share, chance in link.quantiles]
     highest = max(row["chance"] for row in rows)
     right = max(highest, 1 / k)
-    title = "chance that a guess is right"
+    title = "probability that a guess is right"
     encoding: Spec = {
         "x": axis(
             "chance",
@@ -178,12 +178,15 @@ def _chance_chart(chances: dict[str, list[float]], link: Distribution | None, k:
             axis={"format": ".0%" if right > 0.08 else ".1%", "tickCount": 5},
         ),
         "y": axis(
-            "share", "quantitative", "people with at most this chance", axis={"format": ".0%", "tickCount": 5}
+            "share",
+            "quantitative",
+            "records with at most this probability",
+            axis={"format": ".0%", "tickCount": 5},
         ),
         "order": {"field": "share"},
     }
     if len(series) > 1:
-        who = axis("who", "nominal", "the adversary", sort=series)
+        who = axis("who", "nominal", "attacker", sort=series)
         encoding |= {
             "color": who,
             "strokeDash": {**who, "legend": None, "scale": {"range": [[1, 0], [5, 2], [2, 2]]}},
@@ -192,12 +195,12 @@ def _chance_chart(chances: dict[str, list[float]], link: Distribution | None, k:
     first = chances[KNOWS_ONE]
     return Chart(
         "chances",
-        f"No guess is right more often than 1 in {1 / highest:,.0f}"
+        f"A guess is right at most 1 time in {1 / highest:,.0f}"
         if link is None and highest <= 1 / k * (1 + 1e-9)
         else "How often a guess is right",
-        f"A rising line: half of the people are guessed right with a chance of at most {percent(first[25])}, "
-        f"nine in ten with at most {percent(first[45])}, all with at most {percent(highest)}. "
-        f"A dashed line marks the promised 1 in {k}, {percent(1 / k)}.",
+        f"A rising line: a guess is right with a probability of at most {percent(first[25])} for half of the "
+        f"records, {percent(first[45])} for nine in ten, and {percent(highest)} for all. "
+        f"A dashed line marks the guaranteed 1 in {k}, {percent(1 / k)}.",
         {
             "layer": [line, *promised(1 / k, f"1/k = {percent(1 / k)}", title, nearly_right=True)],
             "width": WIDTH - 60,
@@ -210,7 +213,9 @@ def _attackers(material: Material) -> Grid:
     risks = material.audit.risks
     kinds = [("prosecutor", "knows that the person is in the table", risks.prosecutor)]
     if risks.population is not None:
-        kinds.append(("journalist", f"knows the {risks.population:,} who could be in it", risks.journalist))
+        kinds.append(
+            ("journalist", f"knows the {risks.population:,} people who could be in it", risks.journalist)
+        )
     rows = [
         [name, what, percent(risk.highest), percent(risk.mean), percent(risk.at_risk)]
         for name, what, risk in kinds
@@ -218,8 +223,8 @@ def _attackers(material: Material) -> Grid:
     rows.append(["marketer", "links the whole table", "", percent(risks.marketer), ""])
     threshold = f"above {percent(risks.threshold)}"
     return Grid(
-        f"Attackers who pick one of the rows that fit; a risk {threshold} counts as high "
+        f"Attackers who pick one of the rows that cover a record; a risk {threshold} counts as high "
         f"(crowds of fewer than {number(1 / risks.threshold)})",
-        ("attacker", "what the attacker does", "highest risk", "mean risk", f"people {threshold}"),
+        ("attacker", "what the attacker does", "highest risk", "mean risk", f"records {threshold}"),
         rows,
     )

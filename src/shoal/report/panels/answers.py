@@ -17,7 +17,7 @@ QUERIES = 200
 COLUMNS = 2
 SELECTIVITY = 0.1
 SHARES = np.linspace(0.0, 0.9, 19)
-"""The largest errors are left out of the chart: some query asks for hardly anybody, and is far off."""
+"""The largest errors are left out of the chart: some query counts hardly any records, and is far off."""
 
 
 @report_panel("queries", "Answers from the release", applies=in_memory, place=90)
@@ -39,7 +39,7 @@ def answers(material: Material) -> Content | None:
     carried = " and a sensitive column" if recoding.table.sensitive else ""
     return Content(
         paragraphs=(
-            f"{QUERIES} random questions of the form: how many people have values in a certain range, in "
+            f"{QUERIES} random questions of the form: how many records have values in a certain range, in "
             f"{columns} quasi-identifiers{carried}? Together the "
             f"ranges span {percent(SELECTIVITY)} of what is possible. The release answers as if every value "
             "that a cell allows were equally likely.",
@@ -53,7 +53,7 @@ def answers(material: Material) -> Content | None:
                 "queries",
                 f"Half of the answers are off by at most {percent(found.median)}",
                 {"all": errors},
-                "off by",
+                "error",
             ),
         ),
         data={**found.as_dict(), "shares": SHARES.tolist(), "error_of_share": errors.tolist()},
@@ -61,7 +61,7 @@ def answers(material: Material) -> Content | None:
 
 
 def rising_line(name: str, title: str, lines: Mapping[str, NDArray[np.float64]], off_by: str) -> Chart:
-    """Return a chart of which share of the questions is off by at most so much, at each of `SHARES`."""
+    """Return a chart of which share of the questions is off by at most a given share, at each of `SHARES`."""
     rows = [
         {"which": which, "share": float(share), "error": float(error)}
         for which, errors in lines.items()
@@ -90,7 +90,7 @@ def rising_line(name: str, title: str, lines: Mapping[str, NDArray[np.float64]],
     return Chart(
         name,
         title,
-        f"A rising line of the share of questions whose answer is off by at most so much: {words}.",
+        f"A rising line of the share of questions by how far off their answer is at most: {words}.",
         {
             "data": values(rows),
             "mark": {"type": "line"},

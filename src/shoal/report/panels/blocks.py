@@ -11,14 +11,14 @@ def blocks(material: Material) -> Content:
     engine = material.certificate["engine"]
     return Content(
         paragraphs=(
-            "The table was cut into blocks of neighbouring records. Each was released and audited by itself, "
-            "and then all rows were put into one random order. What the promise says of each block it says "
-            "of the whole: rows of other blocks only add to the crowd that somebody hides in.",
+            "The table was cut into blocks of similar records. Each block was released and audited on its "
+            "own, and then all rows were put into one random order. A guarantee that holds in each block "
+            "holds for the whole table: rows of other blocks can only add to the crowd of a record.",
         ),
         facts=(
             ("blocks", f"{engine['blocks']:,}"),
             ("rows of a block", f"{engine['smallest']:,} to {engine['largest']:,}"),
-            ("worked on at a time", f"{engine['jobs']}"),
-            ("seconds of work in blocks", number(engine["seconds_in_blocks"])),
+            ("blocks in parallel", f"{engine['jobs']}"),
+            ("computing time in blocks", number(engine["seconds_in_blocks"]) + " seconds"),
         ),
     )

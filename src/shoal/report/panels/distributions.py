@@ -45,9 +45,9 @@ def distributions(material: Material) -> Content | None:
         return None
     return Content(
         paragraphs=(
-            "How often values occur in the original, and how often somebody would expect them who has only "
-            "the release and takes every value that a cell allows for equally likely. Groups have at least "
-            f"{least} records each; rarer values are put together.",
+            "How often values occur in the original, and how often a reader would expect them who has only "
+            "the release and considers every value in a cell equally likely. Groups have at least "
+            f"{least} records each; rarer values are grouped.",
         ),
         charts=tuple(charts),
         data=data,

@@ -1,4 +1,4 @@
-"""Who hides among whom, for a few records: which of them could be whose row, without any value of theirs."""
+"""Which rows could belong to which records, for a few of them and without any value."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MOST = 30
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A few records, the rows around them, and which could be whose.
+    """A few records, rows that cover them, and which could belong together.
 
     Parameters
     ----------
     kind
         What a link means: the row is in the record's class (``classes``), was made to cover the record
-        (``graph``), or is consistent with it (``consistency``).
+        (``graph``), or covers it (``consistency``).
     records, rows
         How many there are.
     links
@@ -38,53 +38,51 @@ class Excerpt:
     links: tuple[tuple[int, int], ...]
 
 
-def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int, most: int = MOST) -> Excerpt:
+def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int) -> Excerpt:
     """Return an excerpt around the first released row.
 
     Parameters
     ----------
     recoding
-        The generalized values, and who hides among whom.
+        The generalized values, and which rows cover which records.
     rows
         The row of the recoding that each released row shows. It is a random order, so its first row is one
         that chance has picked.
     k
-        Among how many rows everybody hides.
-    most
-        How many records and rows there are at most.
+        The minimum crowd size.
     """
     kind, links = _links(recoding, k)
     records: list[int] = []
     for start in rows:
-        if len(records) >= most:
+        if len(records) >= MOST:
             break
-        records += _around(links, int(start), set(records), most - len(records))
+        records += _around(links, int(start), set(records), MOST - len(records))
     candidates = np.concatenate([links.rows(record) for record in records])
     shown, often = np.unique(candidates, return_counts=True)
     # Of the rows around these records, those that have most of their records here.
-    shown = shown[np.argsort(-often, kind="stable")[:most]]
+    shown = shown[np.argsort(-often, kind="stable")[:MOST]]
     linked = np.array([np.isin(records, links.records(int(row))) for row in shown]).T
     across, down = _orders(linked)
     pairs = np.argwhere(linked[across][:, down])
     return Excerpt(kind, len(across), len(down), tuple((int(a), int(b)) for a, b in pairs))
 
 
-@report_panel("hiding", "Who hides among whom", applies=in_memory, place=40)
+@report_panel("hiding", "Which row could be whose", applies=in_memory, place=40)
 def hiding(material: Material) -> Content:
     """Return the panel with a picture of who hides among whom."""
     detail = material.held
     excerpt = excerpt_of(detail.recoding, detail.rows, material.model.crowd)
     words = {
-        "classes": "Rows of one class look the same, so each could belong to each record of the class.",
+        "classes": "Rows of one class are identical, so each could belong to each record of the class.",
         "graph": "Each row was made to cover several records, and no two rows need to cover the same ones. "
         "Which of its rows is a record's own was drawn at random.",
-        "consistency": "A line leads to each row that fits the record in all quasi-identifiers.",
+        "consistency": "A line leads to each row that covers the record.",
     }[excerpt.kind]
     return Content(
         paragraphs=(
-            f"An excerpt that chance has picked: {plural(excerpt.records, 'record')} and "
+            f"A random excerpt: {plural(excerpt.records, 'record')} and "
             f"{plural(excerpt.rows, 'row')}. "
-            f"{words} Lines that lead out of the excerpt are not drawn.",
+            f"{words} Lines to records and rows outside the excerpt are not drawn.",
         ),
         charts=(_chart(excerpt),),
         data={
@@ -97,29 +95,29 @@ def hiding(material: Material) -> Content:
 
 
 @dataclass(frozen=True, eq=False)
-class _Links:
+class _PossiblePairs:
     """Which records a row could belong to, and which rows a record; both ascending."""
 
     records: Callable[[int], NDArray[np.int64]]
     rows: Callable[[int], NDArray[np.int64]]
 
 
-def _links(recoding: Recoding, k: int) -> tuple[str, _Links]:
+def _links(recoding: Recoding, k: int) -> tuple[str, _PossiblePairs]:
     graph, types = recoding.graph, recoding.types
     if graph is not None:
         # The order within a row of the graph may tell for which record it was made first.
-        return "graph", _Links(
+        return "graph", _PossiblePairs(
             lambda row: np.sort(graph[row]).astype(np.int64),
             lambda record: np.flatnonzero((graph == record).any(axis=1)),
         )
     if recoding.assignment is None and np.bincount(types).min() >= k:
-        return "classes", _Links(
+        return "classes", _PossiblePairs(
             lambda row: np.flatnonzero(types == types[row]),
             lambda record: np.flatnonzero(types == types[record]),
         )
     pairs = list(zip(recoding.values, recoding.table.attributes, strict=True))
     box, n = recoding.box, len(recoding.table)
-    return "consistency", _Links(
+    return "consistency", _PossiblePairs(
         lambda row: np.flatnonzero(
             np.logical_and.reduce([v.covers(np.full(n, box[row]), a.codes) for v, a in pairs])
         ),
@@ -129,7 +127,7 @@ def _links(recoding: Recoding, k: int) -> tuple[str, _Links]:
     )
 
 
-def _around(links: _Links, start: int, known: set[int], most: int) -> list[int]:
+def _around(links: _PossiblePairs, start: int, known: set[int], most: int) -> list[int]:
     """Return records that are near a row: its own, then those of their rows, and so on."""
     found: dict[int, None] = {}
     waiting, seen = [start], {start}

@@ -37,7 +37,7 @@ def item_answers(material: Material) -> Content | None:
                 f"{name}: nine in ten answers are off by at most "
                 f"{percent(float(max(line[-1] for line in lines.values())))} of all records",
                 lines,
-                "off by, as a share of all records",
+                "error, as a share of all records",
             )
         )
         data[name] = {
@@ -51,7 +51,7 @@ def item_answers(material: Material) -> Content | None:
         return None
     return Content(
         paragraphs=(
-            f"{QUERIES} random questions of two sorts: how many people have all of some items, "
+            f"{QUERIES} random questions of two sorts: how many records have all of some items, "
             "and how many have none of them? The release answers by its base items.",
         ),
         facts=tuple(facts),

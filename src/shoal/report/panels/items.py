@@ -16,7 +16,7 @@ from shoal.report.panel import Content, Material, in_memory, number, percent, pl
 
 MOST_BARS = 12
 MOST_DOTS = 400
-"""So many items are drawn, the most frequent ones."""
+"""The maximum number of items that are drawn, the most frequent ones."""
 
 
 @report_panel("items", "Items before and after", applies=in_memory, place=80)
@@ -32,7 +32,7 @@ def items(material: Material) -> Content | None:
         name, names = attribute.column.name, generalized.domain.names
         before = _counts(generalized, attribute.codes, sets=True)
         after = _counts(generalized, recoding.box, sets=False)
-        # What hardly anybody has, or hardly anybody lacks, would be about those few.
+        # What hardly any record has, or hardly any lacks, would be about those few.
         told = np.flatnonzero((before >= least) & (before <= len(recoding.table) - least))
         told = told[np.argsort(-before[told], kind="stable")]
         facts += _facts(name, material.loss.items[name], told, len(names))
@@ -49,8 +49,8 @@ def items(material: Material) -> Content | None:
     return Content(
         paragraphs=(
             "In how many records an item occurs, and in how many rows it is published as a base item: what "
-            "somebody would count who has only the release and takes base items for true. Only items are "
-            f"told that at least {least} records have and as many have not.",
+            "a reader would count who has only the release and takes base items for true. Only items are "
+            f"shown that at least {least} records have and as many do not have.",
         ),
         facts=tuple(facts),
         charts=tuple(charts),
@@ -66,13 +66,13 @@ def _counts(worlds: Worlds, index: NDArray[np.int32], *, sets: bool) -> NDArray[
 
 def _facts(name: str, lost: ItemsLoss, told: NDArray[np.int64], known: int) -> list[tuple[str, str]]:
     return [
-        (f"{name}: items that are told", f"{len(told):,} of {known:,}"),
+        (f"{name}: items shown", f"{len(told):,} of {known:,}"),
         (
             f"{name}: wrong in the base",
             f"{percent(lost.error_rate)} of as many items as records have (error rate)",
         ),
         (f"{name}: uncertain", plural(round(lost.uncertain), "item") + " in a row, on average"),
-        (f"{name}: bits that a row leaves open", number(lost.bits)),
+        (f"{name}: entropy of a row", f"{number(lost.bits)} bits"),
     ]
 
 
@@ -117,7 +117,7 @@ def _dots(
     ends = [{"true": end, "published": end} for end in (0.0, most)]
     return Chart(
         f"item-frequencies-{name}",
-        f"{name}: {gone:,} of {plural(len(told), 'item')} that are told are in no base"
+        f"{name}: {gone:,} of {plural(len(told), 'item')} shown are in no base"
         if gone
         else f"{name}: how often each item is published",
         f"A dot for each item: how many records have it, and how many rows publish it. On the dashed line "

@@ -13,7 +13,7 @@ from shoal.schema import Role
 
 @report_panel("limits", "What to keep in mind", place=130)
 def limits(material: Material) -> Content:
-    """Return the panel on what the promise does not say."""
+    """Return the panel on what the guarantee does not say."""
     drawn = material.model.crowd_kind == "rows"
     if material.detail is not None:
         recoding = material.detail.recoding
@@ -24,52 +24,53 @@ def limits(material: Material) -> Content:
 
 def _limits(model: Model, made: Mapping[str, Any], drawn: bool) -> list[str]:
     points = [
-        "The promise is about people who know quasi-identifiers and nothing else. Whoever knows more about "
-        "somebody may be able to tell rows apart.",
+        "The guarantee is about attackers who know the quasi-identifiers and nothing else. An attacker who "
+        "knows more about a person may be able to tell rows apart.",
         "It does not hide who is in the table, and it is not differential privacy.",
-        "Two releases about the same people can give away together what neither does alone: before you "
-        "publish another one, think about both.",
+        "Two releases about the same people can reveal together what neither reveals alone. Before you "
+        "publish another release, consider both.",
     ]
     other = [column["name"] for column in made["columns"] if column["role"] == Role.OTHER]
     if other:
         points.append(
-            f"Released as they are: {listing(other)}. What others may know of that, or look up, belongs to "
-            "the quasi-identifiers."
+            f"Released unchanged: {listing(other)}. If an attacker may know or look up any of these columns, "
+            "make them quasi-identifiers."
         )
     sensitive = [column["name"] for column in made["columns"] if column["role"] == Role.SENSITIVE]
     if sensitive and not model.guards_sensitive:
         points.append(
-            f"Nothing is promised about how varied {listing(sensitive)} are in a crowd: where all rows that "
-            "fit somebody have the same value, it is known without finding the row."
+            f"Nothing is guaranteed about the diversity of {listing(sensitive)} in a crowd: if all rows that "
+            "cover a record have the same value, an attacker learns it without finding the row."
         )
     if sensitive and model.diversity is not None:
         points.append(
-            "Varied sensitive values can still be close to each other, or differ from what is usual in the "
-            "table: either tells something about everybody in the crowd."
+            "Different sensitive values can still be close to each other, or be unusual in the table: both "
+            "reveal something about every record of the crowd."
         )
     if drawn:
         points.append(
-            f"Everybody fits at least {model.crowd} rows, but not every way to match people and rows is "
-            "equally plausible to somebody who knows everybody and weighs them all; an audit with a time for "
-            "the posterior estimates how strongly such a person may believe in one of them."
+            f"At least {model.crowd} rows cover each record, but they need not be equally likely to an "
+            "attacker who knows every record and weighs all assignments of records to rows. An audit with a "
+            "time limit for the posterior estimates how likely the likeliest row is."
         )
     points += model.limits(made["audit"]["concealment"])
     if made["left_out"]:
         points.append(
-            f"{plural(made['left_out'], 'record')} with missing values are not in the release: figures here "
-            "are about the others."
+            f"{plural(made['left_out'], 'record')} with missing values were left out: all figures are about "
+            "the other records."
         )
     if made["options"].get("randomized") is False:
         points.append(
-            "This release is not randomized: whoever knows everybody can repeat the method and find out who "
-            "is who. Do not publish it."
+            "This release is not randomized: an attacker who knows every record can repeat the method and "
+            "re-identify the rows. Do not publish it."
         )
     if made["seeded"]:
         points.append(
-            "This release was made from a seed: whoever knows it can undo the shuffle. Do not publish it."
+            "This release was made from a seed: anyone who has the seed can undo the shuffle. Do not publish "
+            "it."
         )
     points.append(
-        f"An average loss of {percent(made['loss']['gcp'])} says little about a single question: try what "
-        "you mean to do with the release before you rely on it."
+        f"An average loss of {percent(made['loss']['gcp'])} says little about a single question: try your "
+        "own analysis on the release before you rely on it."
     )
     return points

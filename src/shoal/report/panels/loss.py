@@ -14,7 +14,7 @@ from shoal.recoding import Recoding
 from shoal.report.chart import WIDTH, Chart, axis, values
 from shoal.report.panel import Content, Grid, Material, number, percent, report_panel
 
-WIDTHS = ("exact", "up to 10%", "up to 25%", "up to 50%", "less than all", "says nothing")
+WIDTHS = ("exact", "up to 10%", "up to 25%", "up to 50%", "above 50%", "suppressed")
 _UPPER = (0.10, 0.25, 0.50)
 
 
@@ -27,7 +27,7 @@ def loss(material: Material) -> Content:
         paragraphs=(
             f"On average, a released value leaves open {percent(lost.gcp)} of what the column could say "
             "(the global certainty penalty, GCP): 0% would be the original, 100% a table of stars. Columns "
-            "that are not quasi-identifiers are released as they were.",
+            "that are not quasi-identifiers are released unchanged.",
         ),
         facts=(
             *_figures(lost),
@@ -64,7 +64,7 @@ def _short_grid(lost: Loss) -> Grid:
     """Return the loss of each quasi-identifier, the largest first."""
     worst = sorted(lost.by_attribute.items(), key=lambda each: -each[1])
     head = ("quasi-identifier", "lost")
-    return Grid("Loss by column", head, [[name, percent(share)] for name, share in worst])
+    return Grid("Loss by quasi-identifier", head, [[name, percent(share)] for name, share in worst])
 
 
 def _least(lost: Loss) -> tuple[tuple[str, str], ...]:
@@ -72,10 +72,10 @@ def _least(lost: Loss) -> tuple[tuple[str, str], ...]:
         return ()
     about = "about " if lost.bound_error else ""
     return (
-        ("any release with this promise loses", f"at least {about}{percent(lost.bound)}"),
+        ("any release with this guarantee loses", f"at least {about}{percent(lost.bound)}"),
         (
-            "so this one loses",
-            f"at most {about}{np.ceil(10 * lost.ratio - 1e-6) / 10:.1f} times what it must",
+            "this release loses",
+            f"at most {about}{np.ceil(10 * lost.ratio - 1e-6) / 10:.1f} times as much",
         ),
     )
 
@@ -94,7 +94,7 @@ def _loss_chart(lost: Loss) -> Chart:
     return Chart(
         "loss",
         f"{worst} lost most: {percent(lost.by_attribute[worst])}",
-        "Bars of the loss of each quasi-identifier: "
+        "Bar chart of the loss of each quasi-identifier: "
         + ", ".join(f"{name} {percent(share)}" for name, share in lost.by_attribute.items())
         + ".",
         {
@@ -125,7 +125,7 @@ def _width_chart(spread: dict[str, list[float]]) -> Chart:
     return Chart(
         "widths",
         "How much of its column a released value leaves open",
-        "Stacked bars, one for each quasi-identifier. Exact are "
+        "Stacked bar chart, one bar for each quasi-identifier. Exact are "
         + ", ".join(f"{percent(share)} of {name}" for name, share in exact.items())
         + ".",
         {
@@ -168,10 +168,10 @@ def _grid(lost: Loss, recoding: Recoding, spread: dict[str, list[float]]) -> Gri
         "released as",
         "lost (GCP)",
         "exact rows",
-        "rows that say nothing",
+        "suppressed rows",
         "a typical value",
     )
-    return Grid("What became of each quasi-identifier", head, rows)
+    return Grid("Loss by quasi-identifier", head, rows)
 
 
 def _typical(attribute: Attribute, generalized: Generalized, box: NDArray[np.int32]) -> str:

@@ -6,10 +6,11 @@ from shoal.report.panel import Content, Grid, Material, plural, report_panel
 from shoal.schema import Role
 
 _ROLES = {
-    Role.IDENTIFIER: "names people: left out",
-    Role.QUASI: "others may know it: generalized",
-    Role.SENSITIVE: "nobody must learn it: released as it is",
-    Role.OTHER: "released as it is",
+    Role.PERSON: "says whose record it is: left out",
+    Role.IDENTIFIER: "identifies a person: left out",
+    Role.QUASI: "an attacker may know it: generalized",
+    Role.SENSITIVE: "an attacker must not learn it: released unchanged",
+    Role.OTHER: "released unchanged",
 }
 
 
@@ -31,6 +32,16 @@ def making(material: Material) -> Content:
                 "from a seed: for experiments only" if made["seeded"] else "from the operating system",
             ),
             ("left out", plural(made["left_out"], "record") + " with missing values"),
+            *(
+                [
+                    (
+                        "over the limit",
+                        plural(made["over_limit"], "record") + " of persons with more than are kept",
+                    )
+                ]
+                if made.get("over_limit")
+                else []
+            ),
             *([("withheld", plural(made["withheld"], "record") + " at random")] if made["withheld"] else []),
             *((f"SHA-256 of {name}", file["sha256"]) for name, file in files.items()),
         ),

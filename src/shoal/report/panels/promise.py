@@ -5,21 +5,21 @@ from __future__ import annotations
 from shoal.report.panel import Content, Material, plural, report_panel
 
 
-@report_panel("promise", "The promise", place=10)
+@report_panel("promise", "The guarantee", place=10)
 def promise(material: Material) -> Content:
-    """Return the panel that says what was promised and what the audit found."""
+    """Return the panel on what is guaranteed and what the audit found."""
     model, found = material.model, material.audit
     numbers = {name: value for name, value in model.parameters.items() if isinstance(value, int | float)}
     return Content(
         paragraphs=(
-            "To everybody in the table, this release promises: " + model.sentence().rstrip(".") + ".",
-            "The auditor did not take the method's word for it: from the original and the released table "
-            "alone it worked out which row could be whose"
-            + (", and found nothing against the promise." if found.holds else "."),
+            "This release guarantees: " + model.sentence().rstrip(".") + ".",
+            "The audit does not rely on the method: it compares the original with the released table and "
+            "works out which rows could belong to which records"
+            + (". The guarantee holds." if found.holds else "."),
         ),
         facts=(
             ("model", model.name),
             ("parameters", ", ".join(f"{name} = {value:g}" for name, value in numbers.items())),
-            ("rows", f"{found.rows:,} released of {plural(found.records, 'record')}"),
+            ("rows", f"{found.rows:,} released, {plural(found.records, 'record')} in the original"),
         ),
     )

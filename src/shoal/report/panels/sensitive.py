@@ -1,4 +1,4 @@
-"""What a crowd gives away although nobody is singled out: sensitive values that its members share."""
+"""What a crowd reveals although no record is singled out: sensitive values that its rows share."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from shoal.report.panel import Content, Grid, Material, number, percent, report_
 def sensitive(material: Material) -> Content | None:
     """Return the panel on sensitive columns; None if there are none, or no crowds to look into."""
     found, model = material.audit, material.model
-    columns, crowd = found.diversity_around, "the rows that a person fits"
+    columns, crowd = found.diversity_around, "the rows that match a record"
     if not columns and found.k >= model.crowd:
-        columns, crowd = found.diversity, "a class of equal rows"
+        columns, crowd = found.diversity, "a class of identical rows"
     if not columns and not found.proximity_around:
         return None
     shares = [_shares(column.people_by_share()) for column in columns]
@@ -26,9 +26,9 @@ def sensitive(material: Material) -> Content | None:
     overall = {each.name: float(np.bincount(each.codes).max() / len(each.codes)) for each in table}
     return Content(
         paragraphs=(
-            "Nobody has to find a row to learn something: if most rows that could be a person's carry the "
-            "same sensitive value, the person probably has it."
-            + ("" if model.guards_sensitive else " Nothing was promised about this."),
+            "An attacker can learn something without finding a row: if most rows that could be a person's "
+            "have the same sensitive value, the person probably has it."
+            + ("" if model.guards_sensitive else " This release guarantees nothing about that."),
         ),
         charts=(
             *(
@@ -59,7 +59,7 @@ def sensitive(material: Material) -> Content | None:
 
 
 def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return what share of the people is in each bin of `BINS`."""
+    """Return what share of the records is in each bin of `BINS`."""
     return np.asarray(counts / max(counts.sum(), 1))
 
 
@@ -75,14 +75,14 @@ def _chart(
     title = f"share of the most frequent {column.column}"
     layers = [_bars(of_bins, title)]
     if least is not None:
-        layers += promised(1 / least, f"promised: {percent(1 / least)}", title, nearly_right=least < 2)
+        layers += promised(1 / least, f"guaranteed: {percent(1 / least)}", title, nearly_right=least < 2)
     return Chart(
         f"diversity-{column.column}",
         f"In {crowd}, at most {percent(worst)} have the same {column.column}"
         if worst < 1
-        else f"For some people, all have the same {column.column} in {crowd}",
-        f"Bars of the share that the most frequent value has among {crowd}. For {percent(of_bins[likely])} "
-        f"of the people it is {percent(BINS[likely])} to {percent(BINS[likely + 1])}; in the worst case "
+        else f"For some records, all have the same {column.column} in {crowd}",
+        f"Bar chart of the share of the most frequent value in {crowd}. For {percent(of_bins[likely])} "
+        f"of the records it is {percent(BINS[likely])} to {percent(BINS[likely + 1])}; in the worst case "
         f"{percent(worst)}." + ("" if overall is None else f" In the whole table it is {percent(overall)}."),
         {"layer": layers, "width": WIDTH - 60, "height": 170},
     )
@@ -96,8 +96,8 @@ def _proximity_chart(near: Proximity, of_bins: NDArray[np.float64]) -> Chart:
         layers += promised(limit, f"1 - delta = {percent(limit)}", title, nearly_right=limit > 0.5)
     return Chart(
         f"proximity-{near.column}",
-        f"At most {percent(near.risk)} of the rows that a person fits have nearly the same {near.column}",
-        f"Bars of the largest share of rows whose {near.column} lies within {number(near.epsilon)} of one "
+        f"At most {percent(near.risk)} of the rows that cover a record have nearly the same {near.column}",
+        f"Bar chart of the largest share of rows whose {near.column} is within {number(near.epsilon)} of one "
         f"of them. On average it is {percent(near.mean)}, in the worst case {percent(near.risk)}.",
         {"layer": layers, "width": WIDTH - 60, "height": 170},
     )
@@ -121,14 +121,14 @@ def _bars(of_bins: NDArray[np.float64], title: str) -> dict[str, object]:
                 axis={"format": ".0%", "titleLimit": WIDTH},
             ),
             "x2": {"field": "to"},
-            "y": axis("people", "quantitative", "people", axis={"format": ".0%", "tickCount": 5}),
+            "y": axis("people", "quantitative", "records", axis={"format": ".0%", "tickCount": 5}),
         },
     }
 
 
 def _grid(columns: tuple[Diversity, ...], overall: dict[str, float], crowd: str) -> Grid:
     return Grid(
-        f"The least varied of all crowds ({crowd})",
+        f"The crowd with the lowest diversity ({crowd})",
         ("sensitive column", "different values", "most frequent value", "in the whole table", "entropy l"),
         [
             [

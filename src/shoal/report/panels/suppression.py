@@ -5,7 +5,7 @@ from __future__ import annotations
 from shoal.report.panel import Content, Grid, Material, number, percent, plural, report_panel
 
 MOST = 20
-"""So many combinations of columns are listed, those of most rows."""
+"""The maximum number of combinations of columns that are listed, those of most rows."""
 
 
 @report_panel(

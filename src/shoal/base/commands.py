@@ -1,4 +1,4 @@
-"""How parameters are written on a command line: for the commands themselves and for pages that show one."""
+"""How parameters are written on a command line, for the commands themselves and for pages that show one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def option(name: str) -> str:
-    """Return what the command line calls a parameter."""
+    """Return the option of the command line for a parameter."""
     return f"--{name.replace('_', '-')}"
 
 
 def words(given: Mapping[str, Any]) -> list[str]:
-    """Return parameters as words of a command line; what is None or False was not given, True is a flag."""
+    """Return parameters as words of a command line; None and False are left out, True is a flag."""
     return [
         word
         for name, value in given.items()

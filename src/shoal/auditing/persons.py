@@ -1,0 +1,303 @@
+"""Persons with several records: whether each of them, not only each record, is hidden among k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.auditing.reading import ReleasedColumn
+from shoal.kernels import ROUNDING
+from shoal.recoding.coverage import Graph, Matches
+from shoal.table import Table
+
+TOGETHER = 1 << 20
+"""The number of pairs of rows and records that are compared at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Persons:
+    """How well persons with several records are hidden.
+
+    Parameters
+    ----------
+    records_of_person
+        How many records each person has in the release; where that is not known, in the original.
+    persons_of_row
+        The records of how many persons each row covers.
+    rows_of_person
+        How many rows cover any record of each person.
+    matched_persons_of_row, matching_rows_of_person
+        The same for matches alone.
+    covering_share
+        For each record, which share of the rows that cover it carry records of its person; NaN where that
+        cannot be seen without the key and could be more than the guarantee allows.
+    class_share
+        For each person, the largest share of a class that consists of her rows; NaN where it cannot be seen.
+    numbers
+        What stands for each person in several tables, ascending; None if that is not known.
+    """
+
+    records_of_person: NDArray[np.int64]
+    persons_of_row: NDArray[np.int64]
+    rows_of_person: NDArray[np.int64]
+    matched_persons_of_row: NDArray[np.int64]
+    matching_rows_of_person: NDArray[np.int64]
+    covering_share: NDArray[np.float64]
+    class_share: NDArray[np.float64]
+    numbers: NDArray[np.int64] | None = None
+
+    def known_as(self, numbers: NDArray[np.int64]) -> Persons:
+        """Return the same with the numbers of the persons, given those of each record.
+
+        Persons are in the order of their numbers, or, if each has one record, in that of the records.
+        """
+        if len(self.records_of_person) < len(numbers):
+            return replace(self, numbers=np.unique(numbers))
+        order = np.argsort(numbers)
+        return replace(
+            self,
+            rows_of_person=self.rows_of_person[order],
+            matching_rows_of_person=self.matching_rows_of_person[order],
+            numbers=numbers[order],
+        )
+
+    @staticmethod
+    def merge(parts: Sequence[Persons | None]) -> Persons | None:
+        """Return how well persons are hidden in several releases that are published together.
+
+        Rows of one release cover no record of another, or only add to what hides it. Of rows and records
+        only the worst of each part is kept.
+        """
+        known = [part for part in parts if part is not None]
+        if len(known) < 2:
+            return known[0] if known else None
+        numbers = [part.numbers for part in known if part.numbers is not None]
+        persons, place = np.unique(np.concatenate(numbers), return_inverse=True)
+
+        def united(name: str) -> NDArray[np.int64]:
+            values = np.concatenate([getattr(part, name) for part in known])
+            return np.bincount(place, values, len(persons)).astype(np.int64)
+
+        shares = np.zeros(len(persons))
+        np.fmax.at(shares, place, np.concatenate([part.class_share for part in known]))
+        return Persons(
+            united("records_of_person"),
+            np.array([part.persons_of_row.min() for part in known]),
+            united("rows_of_person"),
+            np.array([part.matched_persons_of_row.min() for part in known]),
+            united("matching_rows_of_person"),
+            np.array([np.nanmax(part.covering_share) for part in known]),
+            shares,
+            persons,
+        )
+
+    @property
+    def count(self) -> int:
+        """The number of persons."""
+        return len(self.records_of_person)
+
+    @property
+    def chances(self) -> NDArray[np.float64]:
+        """For each person, the chance that a row picked among those that cover any record of hers is hers."""
+        return np.minimum(1.0, self.records_of_person / np.maximum(self.rows_of_person, 1))
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what was found, as pairs of a name and its value in words."""
+        figures = self.as_dict()
+        facts = [
+            ("persons", f"{self.count:,}; the most records of one are {figures['most_records']:,}"),
+            ("each row covers records of", f"at least {figures['persons_per_row']:,} persons"),
+            (
+                "a row picked among a person's",
+                f"is hers with a chance of {figures['highest_chance']:.1%} at most",
+            ),
+        ]
+        if figures["records_not_seen"]:
+            facts.append(
+                (
+                    "not visible without the key",
+                    f"for {figures['records_not_seen']:,} records, which rows carry the person's records",
+                )
+            )
+        return facts
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        known = self.covering_share[~np.isnan(self.covering_share)]
+        return {
+            "persons": self.count,
+            "most_records": int(self.records_of_person.max(initial=0)),
+            "persons_per_row": int(self.persons_of_row.min(initial=self.count)),
+            "highest_chance": float(self.chances.max(initial=0.0)),
+            "mean_chance": float(self.chances.mean()) if self.count else 0.0,
+            "highest_share": float(known.max()) if len(known) else None,
+            "records_not_seen": int(np.isnan(self.covering_share).sum()),
+        }
+
+
+def persons_of(
+    columns: tuple[ReleasedColumn, ...],
+    table: Table,
+    graph: Graph,
+    matches: Matches,
+    key: NDArray[np.int64] | None,
+) -> Persons:
+    """Return how well persons are hidden in a release of a table in which some have several records.
+
+    Parameters
+    ----------
+    columns
+        The quasi-identifiers of the release.
+    table
+        The original; it has a person column.
+    graph, matches
+        Which rows cover which records, and which of them are matches.
+    key
+        For each released row, the record it was made from, if that is known.
+    """
+    if table.owners is None:
+        return _of_one_record_each(table, graph, matches)
+    owners = table.owners
+    count = int(owners.max()) + 1
+    persons_of_row, rows_of_person = graph.count_persons(owners)
+    if matches.components > 1:
+        matched = graph.count_persons(owners, matches)
+    else:
+        matched = persons_of_row, rows_of_person
+    released = owners if key is None else owners[key]
+    return Persons(
+        np.bincount(released, minlength=count),
+        persons_of_row,
+        rows_of_person,
+        *matched,
+        covering_share=_covering_shares(columns, table, graph, owners, key),
+        class_share=_class_shares(graph, owners, key, count),
+    )
+
+
+def _of_one_record_each(table: Table, graph: Graph, matches: Matches) -> Persons:
+    """Return the same where every record is another person's."""
+    rows, records = graph.degrees()
+    alone = np.ones(len(table), dtype=np.int64)
+    matched = matches.matches_of_row, matches.matches_of_record
+    shares = 1.0 / np.maximum(rows, 1)
+    return Persons(alone, records, rows, *matched, covering_share=shares, class_share=np.zeros(len(table)))
+
+
+def _covering_shares(
+    columns: tuple[ReleasedColumn, ...],
+    table: Table,
+    graph: Graph,
+    owners: NDArray[np.int32],
+    key: NDArray[np.int64] | None,
+) -> NDArray[np.float64]:
+    """Return for each record which share of the rows that cover it carry records of its person."""
+    rows = graph.degrees()[0]
+    if key is None:
+        # At most all her records are carried by rows that cover this one.
+        most = np.bincount(owners)[owners]
+        return np.where(most == 1, 1.0, np.nan) / np.maximum(rows, 1)
+    own = np.zeros(len(owners), dtype=np.int64)
+    for row, record in _pairs(owners, owners[key]):
+        covered = np.ones(len(row), dtype=np.bool_)
+        for column, attribute in zip(columns, table.attributes, strict=True):
+            covered &= column.values.covers(column.cell[row], attribute.codes[record])
+        own += np.bincount(record[covered], minlength=len(owners))
+    return own / np.maximum(rows, 1)
+
+
+def _pairs(
+    owners: NDArray[np.int32], carried: NDArray[np.int32]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield all pairs of a row and a record of the same person, some at a time.
+
+    Parameters
+    ----------
+    owners
+        The person of each record.
+    carried
+        The person whose record each row carries.
+    """
+    by_person = np.argsort(carried, kind="stable")
+    starts = np.searchsorted(carried[by_person], np.arange(int(owners.max()) + 2))
+    sizes = np.diff(starts)[owners]
+    ends = np.cumsum(sizes)
+    begin = 0
+    while begin < len(owners):
+        end = max(begin + 1, int(np.searchsorted(ends, ends[begin] - sizes[begin] + TOGETHER, side="right")))
+        records = np.arange(begin, end)
+        many = sizes[begin:end]
+        within = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        yield by_person[np.repeat(starts[owners[records]], many) + within], np.repeat(records, many)
+        begin = end
+
+
+def _class_shares(
+    graph: Graph, owners: NDArray[np.int32], key: NDArray[np.int64] | None, count: int
+) -> NDArray[np.float64]:
+    """Return for each person the largest share of a class of equal rows that is hers."""
+    sizes = np.bincount(graph.row_type)
+    types: NDArray[np.integer[Any]]
+    if key is not None:
+        types, whose = graph.row_type, owners[key]
+    else:
+        # A record that only one class covers is surely in it.
+        starts, around = graph.crowds(np.arange(len(graph.records)))
+        alone = np.diff(starts) == 1
+        class_of = np.full(len(graph.records), -1, dtype=np.int64)
+        class_of[alone] = around[starts[:-1][alone]]
+        known = class_of[graph.record_type] >= 0
+        types, whose = class_of[graph.record_type[known]], owners[known]
+    shares = np.zeros(count)
+    pairs, often = np.unique(np.column_stack((types, whose)), axis=0, return_counts=True)
+    np.maximum.at(shares, pairs[:, 1], often / sizes[pairs[:, 0]])
+    return shares
+
+
+def uncounted(persons: Persons, k: int, *, classes: bool, matching: bool) -> Iterator[str]:
+    """Yield for whom a guarantee of k persons does not hold.
+
+    Parameters
+    ----------
+    persons
+        What was found.
+    k
+        How many persons must be among those that cannot be told apart.
+    classes
+        Whether the guarantee is about classes of equal rows; otherwise, about rows that cover a record.
+    matching
+        Whether it is also about matches.
+    """
+    allowed = (1 + ROUNDING) / k
+    few = int((persons.persons_of_row < k).sum())
+    if few:
+        yield f"{few:,} released rows cover records of fewer than {k} persons"
+    exposed = int((persons.rows_of_person < k * persons.records_of_person).sum())
+    if exposed:
+        yield (
+            f"{exposed:,} persons: the rows that cover any of their records are fewer than {k} times these "
+            "records"
+        )
+    if matching:
+        few = int((persons.matched_persons_of_row < k).sum())
+        exposed = int((persons.matching_rows_of_person < k * persons.records_of_person).sum())
+        if few or exposed:
+            yield (
+                f"{few:,} released rows match records of fewer than {k} persons, and {exposed:,} persons "
+                f"have fewer than {k} times as many matches as records"
+            )
+    if classes:
+        owned = int((persons.class_share > allowed).sum())
+        if owned:
+            yield f"{owned:,} persons have more than 1 in {k} of the rows of a class"
+    else:
+        told = int((persons.covering_share > allowed).sum())
+        if told:
+            yield (
+                f"{told:,} records: more than 1 in {k} of the rows that cover them carry records of the same "
+                "person"
+            )
