@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from shoal.engines.spark_sessions import spark_session
     from shoal.measures import Loss
     from shoal.methods.dissimilarity_limits import Advice, advise
+    from shoal.reading import open_release
     from shoal.release import BlockedRelease, Release
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "audit",
     "collect_items",
     "compare",
+    "open_release",
     "read_table",
     "scan",
     "spark_session",
@@ -91,6 +93,7 @@ _LATE = {
     "engines.spark_sessions": ("spark_session",),
     "measures": ("Loss",),
     "methods.dissimilarity_limits": ("Advice", "advise"),
+    "reading": ("open_release",),
     "release": ("BlockedRelease", "Release"),
 }
 """Names that are loaded on first use, by module, so that importing Shoal takes little time."""

@@ -85,24 +85,10 @@ class Table:
         InputError
             If `most` is not a positive whole number, or the schema has no person column.
         """
-        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise InputError(
-                f"most_per_person = {most!r} is not a positive whole number",
-                reason=Reason.PARAMETER,
-                parameter="most_per_person",
-            )
-        if self.schema.person is None:
-            raise InputError(
-                "most_per_person needs a column that says whose record each is; name it (person)",
-                reason=Reason.PARAMETER,
-                parameter="most_per_person",
-            )
+        require_most_per_person(most, self.schema)
         if self.owners is None:
             return self
-        drawn = randomness.permutation(len(self))
-        order = drawn[np.argsort(self.owners[drawn], kind="stable")]
-        number = np.arange(len(self)) - np.searchsorted(self.owners[order], self.owners[order])
-        kept = np.sort(order[number < most])
+        kept = np.flatnonzero(some_of_each(self.owners, most, randomness))
         fewer = Table.encode(self.frame[kept], self.schema)
         return replace(fewer, rows=self.rows[kept], left_out=self.left_out, over_limit=len(self) - len(kept))
 
@@ -178,6 +164,38 @@ class Table:
         sensitive = tuple(encoding.sensitive(kept_frame[column.name], column) for column in schema.sensitive)
         owners = _owners(kept_frame, schema)
         return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows), owners)
+
+
+def require_most_per_person(most: int, schema: Schema) -> None:
+    """Refuse a limit on the records of each person that is no such limit, or that nothing is limited by.
+
+    Raises
+    ------
+    InputError
+        If it is not a positive whole number, or the schema has no person column.
+    """
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise InputError(
+            f"most_per_person = {most!r} is not a positive whole number",
+            reason=Reason.PARAMETER,
+            parameter="most_per_person",
+        )
+    if schema.person is None:
+        raise InputError(
+            "most_per_person needs a column that says whose record each is; name it (person)",
+            reason=Reason.PARAMETER,
+            parameter="most_per_person",
+        )
+
+
+def some_of_each(owners: NDArray[np.integer[Any]], most: int, randomness: Randomness) -> NDArray[np.bool_]:
+    """Return which records are kept if at most this number of each person's are, drawn at random."""
+    drawn = randomness.permutation(len(owners))
+    order = drawn[np.argsort(owners[drawn], kind="stable")]
+    number = np.arange(len(owners)) - np.searchsorted(owners[order], owners[order])
+    kept = np.zeros(len(owners), dtype=np.bool_)
+    kept[order[number < most]] = True
+    return kept
 
 
 def _check_names(schema: Schema) -> None:

@@ -114,6 +114,7 @@ def test_what_is_saved_is_what_was_returned(tmp_path: Path) -> None:
     assert certificate == json.loads(json.dumps(release.certificate))
     assert sorted(path.name for path in folder.iterdir()) == [
         "certificate.json",
+        "codebook.json",
         "release.csv",
         "report.html",
         "report.json",

@@ -274,6 +274,7 @@ def test_the_bundle_has_everything_but_the_key(clinic: Path, tmp_path: Path) -> 
         for name in (
             "release.csv",
             "certificate.json",
+            "codebook.json",
             "report.html",
             "report.json",
             "schema.toml",

@@ -19,7 +19,6 @@ from shoal.kinds import moments
 from shoal.kinds.domain import Attribute
 from shoal.kinds.encoding import factorize, to_polars
 from shoal.kinds.normalization import normalized
-from shoal.schema import Role
 from shoal.table import Table
 
 NEARLY_UNIQUE = 0.5
@@ -109,7 +108,7 @@ def carried_along(
         for attribute in table.attributes
         for name in attribute.column.kind.released_columns(attribute.column.name)
     }
-    identifiers = {column.name for column in table.schema.having(Role.IDENTIFIER)}
+    identifiers = {column.name for column in table.schema if not column.role.released}
     sensitive = {column.name for column in table.schema.sensitive}
     hidden = [
         (attribute, column)

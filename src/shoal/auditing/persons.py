@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ class Persons:
         cannot be seen without the key and could be more than the guarantee allows.
     class_share
         For each person, the largest share of a class that consists of her rows; NaN where it cannot be seen.
+    numbers
+        What stands for each person in several tables, ascending; None if that is not known.
     """
 
     records_of_person: NDArray[np.int64]
@@ -46,6 +48,52 @@ class Persons:
     matching_rows_of_person: NDArray[np.int64]
     covering_share: NDArray[np.float64]
     class_share: NDArray[np.float64]
+    numbers: NDArray[np.int64] | None = None
+
+    def known_as(self, numbers: NDArray[np.int64]) -> Persons:
+        """Return the same with the numbers of the persons, given those of each record.
+
+        Persons are in the order of their numbers, or, if each has one record, in that of the records.
+        """
+        if len(self.records_of_person) < len(numbers):
+            return replace(self, numbers=np.unique(numbers))
+        order = np.argsort(numbers)
+        return replace(
+            self,
+            rows_of_person=self.rows_of_person[order],
+            matching_rows_of_person=self.matching_rows_of_person[order],
+            numbers=numbers[order],
+        )
+
+    @staticmethod
+    def merge(parts: Sequence[Persons | None]) -> Persons | None:
+        """Return how well persons are hidden in several releases that are published together.
+
+        Rows of one release cover no record of another, or only add to what hides it. Of rows and records
+        only the worst of each part is kept.
+        """
+        known = [part for part in parts if part is not None]
+        if len(known) < 2:
+            return known[0] if known else None
+        numbers = [part.numbers for part in known if part.numbers is not None]
+        persons, place = np.unique(np.concatenate(numbers), return_inverse=True)
+
+        def united(name: str) -> NDArray[np.int64]:
+            values = np.concatenate([getattr(part, name) for part in known])
+            return np.bincount(place, values, len(persons)).astype(np.int64)
+
+        shares = np.zeros(len(persons))
+        np.fmax.at(shares, place, np.concatenate([part.class_share for part in known]))
+        return Persons(
+            united("records_of_person"),
+            np.array([part.persons_of_row.min() for part in known]),
+            united("rows_of_person"),
+            np.array([part.matched_persons_of_row.min() for part in known]),
+            united("matching_rows_of_person"),
+            np.array([np.nanmax(part.covering_share) for part in known]),
+            shares,
+            persons,
+        )
 
     @property
     def count(self) -> int:
@@ -105,14 +153,15 @@ def persons_of(
     columns
         The quasi-identifiers of the release.
     table
-        The original; it has `owners`.
+        The original; it has a person column.
     graph, matches
         Which rows cover which records, and which of them are matches.
     key
         For each released row, the record it was made from, if that is known.
     """
+    if table.owners is None:
+        return _of_one_record_each(table, graph, matches)
     owners = table.owners
-    assert owners is not None
     count = int(owners.max()) + 1
     persons_of_row, rows_of_person = graph.count_persons(owners)
     if matches.components > 1:
@@ -128,6 +177,15 @@ def persons_of(
         covering_share=_covering_shares(columns, table, graph, owners, key),
         class_share=_class_shares(graph, owners, key, count),
     )
+
+
+def _of_one_record_each(table: Table, graph: Graph, matches: Matches) -> Persons:
+    """Return the same where every record is another person's."""
+    rows, records = graph.degrees()
+    alone = np.ones(len(table), dtype=np.int64)
+    matched = matches.matches_of_row, matches.matches_of_record
+    shares = 1.0 / np.maximum(rows, 1)
+    return Persons(alone, records, rows, *matched, covering_share=shares, class_share=np.zeros(len(table)))
 
 
 def _covering_shares(
@@ -183,6 +241,7 @@ def _class_shares(
 ) -> NDArray[np.float64]:
     """Return for each person the largest share of a class of equal rows that is hers."""
     sizes = np.bincount(graph.row_type)
+    types: NDArray[np.integer[Any]]
     if key is not None:
         types, whose = graph.row_type, owners[key]
     else:

@@ -83,8 +83,8 @@ class ReleasedTable:
 
     @cached_property
     def persons(self) -> Persons | None:
-        """How well persons with several records are hidden; None if no person has several."""
-        if self.table.owners is None:
+        """How well persons are hidden; None if no column says whose record each is."""
+        if self.table.schema.person is None:
             return None
         return persons_of(self.columns, self.table, self.graph, self.matches, self.key)
 

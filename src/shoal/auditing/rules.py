@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shoal.auditing.classes import Diversity
-from shoal.auditing.persons import uncounted
+from shoal.auditing.persons import Persons, uncounted
 from shoal.auditing.released import ReleasedTable
 from shoal.errors import InputError, Reason, listing
 from shoal.kernels import ROUNDING
@@ -183,12 +183,12 @@ def dissimilarity(model: Dissimilarity, release: ReleasedTable) -> Iterator[str]
         )
 
 
-def few_persons(model: Model, release: ReleasedTable) -> Iterator[str]:
-    """Yield for whom the guarantee does not hold if persons are counted, where they have several records."""
-    if release.persons is not None:
+def few_persons(model: Model, persons: Persons | None) -> Iterator[str]:
+    """Yield for whom the guarantee does not hold if persons are counted; None if they are not."""
+    if persons is not None:
         matching = not isinstance(model, CoverageModel)
         classes = model.crowd_kind == "classes"
-        yield from uncounted(release.persons, model.crowd, classes=classes, matching=matching)
+        yield from uncounted(persons, model.crowd, classes=classes, matching=matching)
 
 
 def small_classes(release: ReleasedTable, k: int) -> Iterator[str]:

@@ -18,6 +18,8 @@ from shoal.cli.audit import audit
 from shoal.cli.compare import compare
 from shoal.cli.demo import demo
 from shoal.cli.output import fail, warn
+from shoal.cli.query import query
+from shoal.cli.read import read
 from shoal.cli.scan import scan
 from shoal.cli.ui import ui
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
@@ -32,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, scan, advise, anonymize, audit, compare, ui):
+for command in (demo, scan, advise, anonymize, audit, compare, query, read, ui):
     app.command()(command)
 
 

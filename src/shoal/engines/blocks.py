@@ -26,7 +26,7 @@ from shoal.methods import method_for, require_options
 from shoal.models import Model
 from shoal.release import Certificate, Format, index_notes
 from shoal.schema import Role, Schema
-from shoal.table import Table
+from shoal.table import Table, require_most_per_person
 
 BLOCK_ROWS = 50_000
 """The default number of records in a block, approximately."""
@@ -53,6 +53,8 @@ class Call:
         As for `anonymize`.
     block_rows
         The intended number of records in a block.
+    most_per_person
+        The maximum number of records that are kept of each person.
     """
 
     schema: Schema
@@ -61,6 +63,7 @@ class Call:
     options: Mapping[str, Any]
     seed: int | None
     block_rows: int
+    most_per_person: int | None = None
 
     @property
     def least(self) -> int:
@@ -71,6 +74,15 @@ class Call:
     def kept(self) -> Schema:
         """The schema without identifiers, which are never written to temporary files."""
         return Schema(tuple(column for column in self.schema if column.role is not Role.IDENTIFIER))
+
+    @property
+    def apart(self) -> bool:
+        """Whether rows of one block must not cover records of another.
+
+        With persons, such rows might carry records of the same person and leave too few others.
+        """
+        by_rows = self.model.crowd_kind == "rows"
+        return self.model.blocks_must_not_overlap(self.schema) or (by_rows and self.schema.person is not None)
 
     def tree(self, sample: pl.DataFrame, agreed: Reference, rows: int) -> CutTree:
         """Return the tree that assigns records to blocks.
@@ -90,7 +102,7 @@ class Call:
             rows,
             block_rows=self.block_rows,
             least=self.least,
-            apart=self.model.blocks_must_not_overlap(self.schema),
+            apart=self.apart,
         )
 
 
@@ -102,6 +114,7 @@ def call_for(
     options: Mapping[str, Any],
     seed: int | None,
     block_rows: int,
+    most_per_person: int | None = None,
 ) -> Call:
     """Return a checked request, with a schema of all columns and blocks that are large enough.
 
@@ -111,7 +124,7 @@ def call_for(
         The names of all columns of the table.
     schema
         The schema of some or all of them.
-    model, method, options, seed, block_rows
+    model, method, options, seed, block_rows, most_per_person
         As of `Call`.
 
     Raises
@@ -122,19 +135,16 @@ def call_for(
     """
     require_options(*method_for(model, method), options)
     completed = schema.completed(columns)
-    if completed.person is not None:
-        raise InputError(
-            "persons may have records in several blocks, and blocks do not count them together yet; use the "
-            "engine memory, or make the table one of a record for each person",
-            reason=Reason.PARAMETER,
-            column=completed.person.name,
-        )
     model.blocks_must_not_overlap(completed)  # raises an error if the table must not be cut
     seed = checked_seed(seed)
+    if most_per_person is not None:
+        require_most_per_person(most_per_person, completed)
     if block_rows < 1:
         message = f"block_rows = {block_rows} is below 1"
         raise InputError(message, reason=Reason.PARAMETER, parameter="block_rows")
-    return Call(completed, model, method, options, seed, max(block_rows, 3 * least_rows(model)))
+    return Call(
+        completed, model, method, options, seed, max(block_rows, 3 * least_rows(model)), most_per_person
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,11 +228,14 @@ def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.Da
     typed = task.form == "parquet"
     release = anonymize_table(table, call.model, method=call.method, seed=seed, typed=typed, **call.options)
     written = release.written(task.form).cast(release_schema(frame.schema, task.reference, task.form))
+    audit = release.audit
+    if audit.persons is not None and call.schema.person is not None:
+        audit = replace(audit, persons=audit.persons.known_as(frame[call.schema.person.name].to_numpy()))
     facts = BlockFacts(
         written.height,
         release.circumstances["method"],
         release.loss,
-        Audit.merge([release.audit]),
+        Audit.merge([audit]),
         list(release.circumstances.get("notes", ())),
         digest_of(written),
         round(time.perf_counter() - started, 3),
@@ -325,6 +338,7 @@ def joined_certificate(
     seconds: float,
     engine: Mapping[str, Any],
     files: Mapping[str, str],
+    over_limit: int = 0,
 ) -> Certificate:
     """Return the certificate of all blocks together.
 
@@ -346,6 +360,8 @@ def joined_certificate(
         The name of the engine and its number of jobs.
     files
         The SHA-256 digest of each file of the release.
+    over_limit
+        The number of records left out because their person has more than are kept.
 
     Raises
     ------
@@ -365,6 +381,7 @@ def joined_certificate(
         Loss.merge([each.loss for each in facts], rows),
         audit if classes is None else replace(audit, classes=classes),
         left_out=summary.left_out,
+        over_limit=over_limit,
         engine={**engine, **_division(facts)},
         files=files,
     )

@@ -6,6 +6,7 @@ import pickle
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -26,10 +27,12 @@ from shoal.engines.cutting import CutTree
 from shoal.engines.disk_blocks import PART, DiskBlocks
 from shoal.engines.domains import Reference, Reservoir, Summary, reference, summarize
 from shoal.engines.joining import Check, join
+from shoal.engines.person_numbers import numbered
 from shoal.engines.workspace import PLAN, emptied, write_whole
 from shoal.files.streams import StreamedTable
 from shoal.methods import Progress
 from shoal.release import Certificate, Format, into, sha256, write_documents
+from shoal.table import some_of_each
 
 BUFFERED = 500_000
 """The number of rows that are kept in memory before they are written to their blocks."""
@@ -51,6 +54,8 @@ class Division:
         The tree that assigns records to blocks.
     counts
         The number of records in each block.
+    over_limit
+        The number of records left out because their person has more than are kept.
     """
 
     summary: Summary
@@ -58,6 +63,7 @@ class Division:
     task: Task
     tree: CutTree
     counts: tuple[int, ...]
+    over_limit: int
 
 
 class DiskRun:
@@ -113,8 +119,9 @@ class DiskRun:
             seconds=time.perf_counter() - started,
             engine={"name": "blocks", "jobs": self.jobs},
             files={file.name: sha256(file)},
+            over_limit=plan.over_limit,
         )
-        write_documents(certificate.report(), into(staging))
+        write_documents(certificate.report(), certificate.codebook(), into(staging))
         return certificate
 
     def _plan(self) -> Division:
@@ -130,7 +137,8 @@ class DiskRun:
         counts = self._divided(agreed, tree, summary.rows)
         task = Task(self.call, agreed, self.form)
         self.blocks.prepare(task, tree.units(counts, self.call.least))
-        plan = Division(summary, columns, task, tree, counts)
+        over_limit = 0 if self._of_each is None else int((~self._of_each).sum())
+        plan = Division(summary, columns, task, tree, counts, over_limit)
         write_whole(file, pickle.dumps(plan))
         return plan
 
@@ -149,9 +157,37 @@ class DiskRun:
         return summary, reservoir.sample, columns
 
     def _batches(self) -> Iterator[pl.DataFrame]:
-        """Yield the table without its identifiers."""
+        """Yield the table without its identifiers, and with numbers that stand for its persons."""
+        seen = 0
+        for batch in self._all_batches():
+            kept = batch if self._of_each is None else batch.filter(self._of_each[seen : seen + batch.height])
+            seen += batch.height
+            if kept.height:
+                yield kept
+
+    def _all_batches(self) -> Iterator[pl.DataFrame]:
+        person = self.schema.person
         for batch in self.source.batches():
-            yield batch.select(self.schema.names)
+            kept = batch.select(self.schema.names)
+            yield kept if person is None else numbered(kept, person, self._persons_key)
+
+    @cached_property
+    def _of_each(self) -> NDArray[np.bool_] | None:
+        """Which records are kept if there is a limit on those of each person."""
+        most, person = self.call.most_per_person, self.schema.person
+        if most is None or person is None:
+            return None
+        self.progress("counting persons", 0.0)
+        cells = pl.concat([batch[person.name] for batch in self._all_batches()])
+        kept = cells.is_null().to_numpy()  # no person: the policy for missing values decides
+        known = np.flatnonzero(~kept)
+        kept = kept.copy()
+        kept[known] = some_of_each(cells.drop_nulls().to_numpy(), most, self.randomness)
+        return kept
+
+    @cached_property
+    def _persons_key(self) -> bytes:
+        return self.randomness.words(4).tobytes()
 
     def _divided(self, agreed: Reference, tree: CutTree, rows: int) -> tuple[int, ...]:
         """Write each record to its block, and return the number of records in each block."""

@@ -52,6 +52,7 @@ def anonymize_file(
     format: Format = "csv",  # noqa: A002 - the word of the command line
     method: str | None = None,
     seed: int | None = None,
+    most_per_person: int | None = None,
     block_rows: int = BLOCK_ROWS,
     jobs: int | None = None,
     work: str | os.PathLike[str] | None = None,
@@ -68,7 +69,7 @@ def anonymize_file(
     path
         A file, several files with the same columns, or a folder of them, in any format that `read_table`
         reads; or a table that is already open.
-    schema, model, method, seed, progress, **options
+    schema, model, method, seed, most_per_person, progress, **options
         As for `anonymize`.
     output
         Folder for the release; it appears when everything is done.
@@ -120,7 +121,7 @@ def anonymize_file(
     source = (
         path if isinstance(path, StreamedTable) else open_source(path, delimiter=delimiter, encoding=encoding)
     )
-    call = call_for(source.head.columns, schema, model, method, options, seed, block_rows)
+    call = call_for(source.head.columns, schema, model, method, options, seed, block_rows, most_per_person)
     output = Path(output)
     folder = Path(os.path.realpath(work)) if work is not None else default_folder(output)
     with (
@@ -143,6 +144,6 @@ def _fingerprint(call: Call, source: StreamedTable, form: Format) -> str:
         call.schema.to_toml(),
         [call.model.name, call.model.parameters],
         [method_for(call.model, call.method)[0], dict(call.options)],
-        [call.seed, form, call.block_rows],
+        [call.seed, form, call.block_rows, call.most_per_person],
     ]
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()

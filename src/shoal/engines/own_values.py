@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.auditing import Audit
 from shoal.auditing.carried import Carried, identifying
+from shoal.auditing.rules import few_persons
 from shoal.schema import Role, Schema
 
 SIZE = 1 << 14
@@ -109,9 +110,12 @@ def judged(audits: Sequence[Audit], own: Mapping[str, OwnValues], schema: Schema
         gives_away = _anywhere(audits, name, lambda each: each.gives_away)
         if share is not None or repeats or gives_away:
             found.append(Carried(name, share, repeats, gives_away))
-    unchecked = ("whether carried columns repeat identifiers",) if schema.having(Role.IDENTIFIER) else ()
+    hidden = any(not column.role.released for column in schema)
+    unchecked = ("whether carried columns repeat identifiers",) if hidden else ()
+    alone = () if audit.promise is None else tuple(few_persons(audit.promise, audit.persons))
     return replace(
         audit,
+        findings=(*audit.findings, *alone),
         carried=tuple(found),
         warnings=tuple(each.warning for each in found),
         not_checked=unchecked,

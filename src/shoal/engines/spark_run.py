@@ -34,6 +34,7 @@ from shoal.engines.cutting import CutTree
 from shoal.engines.domains import Reference, Summary, reference, summarize
 from shoal.engines.joining import Check, classes_found, require_whole
 from shoal.engines.own_values import OwnValues, carried_names, merged, seen_in
+from shoal.engines.person_numbers import numbered
 from shoal.engines.spark_files import digests, write_text
 from shoal.engines.spark_frames import (
     arrow_batch,
@@ -48,7 +49,7 @@ from shoal.engines.spark_jobs import run_job
 from shoal.errors import InputError, Reason, ShoalError
 from shoal.methods import Progress
 from shoal.release import Certificate, write_documents
-from shoal.schema import Schema
+from shoal.schema import Column, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter
@@ -85,6 +86,24 @@ class SparkRun:
         self.names = [name for name in table.columns if name in self.schema.names]
         places = [table.columns.index(name) for name in self.names]
         self.table = plain_columns(plain_columns(table).select(*(f"c{place}" for place in places)))
+        if self.schema.person is not None:
+            self.table = self._numbered(self.schema.person)
+
+    def _numbered(self, person: Column) -> DataFrame:
+        """Return the table with numbers that stand for its persons."""
+        from pyspark.sql.types import LongType, StructField, StructType
+
+        names, key = self.names, Randomness(self.call.seed).words(4).tobytes()
+        place = names.index(person.name)
+        fields = list(self.table.schema.fields)
+        fields[place] = StructField(fields[place].name, LongType())
+
+        def number(batches: Iterator[Any]) -> Iterator[Any]:
+            for frame in frames_of(batches):
+                numbers = numbered(named(frame, names), person, key)[person.name]
+                yield from arrow_table(frame.with_columns(numbers.alias(f"c{place}"))).to_batches()
+
+        return self.table.mapInArrow(number, StructType(fields))
 
     def finished(self, staging: str) -> Certificate:
         """Write the files of the release, and return its certificate."""
@@ -111,7 +130,9 @@ class SparkRun:
             files={f"{RELEASE}/{name}": files[name] for name in files},
         )
         write_documents(
-            certificate.report(), lambda name, text: write_text(self.session, f"{staging}/{name}", text)
+            certificate.report(),
+            certificate.codebook(),
+            lambda name, text: write_text(self.session, f"{staging}/{name}", text),
         )
         return certificate
 

@@ -27,7 +27,8 @@ def spread_graph(table: Table, k: int) -> NDArray[np.int32]:
     n = len(table)
     ring = np.arange(n) if table.owners is None else np.argsort(table.owners, kind="stable")
     place = (np.arange(n)[:, None] + np.arange(k) * (n // k)) % n
-    return ring[place].astype(np.int32)
+    graph: NDArray[np.int32] = ring[place].astype(np.int32)
+    return graph
 
 
 def person_classes(

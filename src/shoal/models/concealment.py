@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.models.families import DiverseModel
-from shoal.models.model import parameter
+from shoal.models.model import CellKind, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,7 @@ class Concealment(DiverseModel):
 
     name: ClassVar[str] = "concealment"
     place: ClassVar[int] = 2
+    cells: ClassVar[CellKind] = "own"
     title: ClassVar[str] = "Hide from an attacker who knows every record"
     explanation: ClassVar[str] = (
         "At least k rows remain for each record, even to an attacker who knows who is in the table and "
@@ -68,7 +69,7 @@ class Concealment(DiverseModel):
         """Return what the guarantee does not say, as sentences for the report."""
         del concealment
         return (
-            "Each row carries the values of the record it was made for. That an attacker cannot tell which "
-            "record that is rests on random choices of the method; they do not make all matches of a record "
-            "equally likely.",
+            "Which record a row carries is drawn at random, such that an attacker who has the code is right "
+            "about a row with a probability of at most the least chance. That can be far above 1/k: the "
+            "number of matches does not bound it.",
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from shoal.errors import InputError, Reason
 from shoal.models.diversity import NO_DIVERSITY, RequiredDiversity
-from shoal.models.model import Model, parameter, uncuttable
+from shoal.models.model import CellKind, Model, parameter, uncuttable
 
 if TYPE_CHECKING:
     from shoal.schema import Schema
@@ -135,6 +135,8 @@ class CoverageModel(DiverseModel):
     guarantee: ClassVar[str]
     weakness: ClassVar[str]
     for_comparison: ClassVar[bool] = True
+
+    cells: ClassVar[CellKind] = "own"
 
     withhold: float = parameter(
         "Share of the records to leave out of the release, chosen at random.",

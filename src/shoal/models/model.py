@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 CrowdKind = Literal["classes", "rows"]
 """Whether people hide in classes of identical rows, or among rows that may differ."""
 
+CellKind = Literal["closure", "own", "suppression"]
+"""What cells are made of; see `Model`."""
+
 Widget = Literal["number", "tick", "choice", "columns"]
 """How a parameter is entered on a page."""
 
@@ -148,6 +151,10 @@ class Model(ABC):
         Whether it is the default model of such tables.
     place
         Its place in lists of models; smaller numbers come first.
+    cells
+        What its cells are: the ``closure`` of a crowd, so that every member of a set and both ends of an
+        interval occur in the crowd; the closure of an ``own`` record with others; or an exact value or
+        nothing, by ``suppression``.
     """
 
     name: ClassVar[str]
@@ -159,6 +166,7 @@ class Model(ABC):
     for_comparison: ClassVar[bool] = False
     usual: ClassVar[bool] = False
     place: ClassVar[int] = 9
+    cells: ClassVar[CellKind] = "closure"
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

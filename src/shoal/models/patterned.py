@@ -13,7 +13,7 @@ import numpy as np
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.files.reading import read_toml
 from shoal.models.families import CrowdModel
-from shoal.models.model import CrowdKind, parameter
+from shoal.models.model import CellKind, CrowdKind, parameter
 from shoal.models.patterns import MOST_COLUMNS, Mask, Pattern, names_of, require_known
 
 
@@ -52,6 +52,7 @@ class Patterned(CrowdModel):
     name: ClassVar[str] = "patterned"
 
     crowd_kind: ClassVar[CrowdKind] = "classes"
+    cells: ClassVar[CellKind] = "suppression"
     title: ClassVar[str] = "Exact or suppressed"
     explanation: ClassVar[str] = (
         "Rows are identical in classes of at least k, and each cell is either exact or suppressed. For "

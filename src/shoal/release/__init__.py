@@ -2,6 +2,7 @@
 
 from shoal.release.blocked import BlockedRelease
 from shoal.release.certificate import Certificate, index_notes
+from shoal.release.codebook import codebook_of
 from shoal.release.release import Release, publish
 from shoal.release.rendering import published
 from shoal.release.saving import (
@@ -20,6 +21,7 @@ __all__ = [
     "Certificate",
     "Format",
     "Release",
+    "codebook_of",
     "index_notes",
     "into",
     "publish",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.auditing import Audit
 from shoal.measures import Loss
 from shoal.models import Model
+from shoal.release.codebook import codebook_of
 from shoal.schema import Role, Schema, is_index
 
 if TYPE_CHECKING:
@@ -94,6 +95,10 @@ class Certificate:
             "audit": self.audit.as_dict(),
             **({"files": files} if files else {}),
         }
+
+    def codebook(self) -> dict[str, Any]:
+        """Return what readers need to compute with the release, as plain data."""
+        return codebook_of(self.model, self.schema, self.circumstances)
 
     def report(self, detail: Detail | None = None) -> Report:
         """Return the report on the release.

@@ -237,8 +237,9 @@ class Release(Generic[FrameT]):
         file = folder / f"release.{form}"
         frame = self.written(form)
         write_csv(frame, file) if form == "csv" else write_parquet(frame, file)
-        report = replace(self.certified, files={file.name: sha256(file)}).report(self._detail)
-        write_documents(report, into(folder))
+        certificate = replace(self.certified, files={file.name: sha256(file)})
+        report = certificate.report(self._detail)
+        write_documents(report, certificate.codebook(), into(folder))
         if keep_key:
             write_key(folder / "key.csv", self.key)
         return report

@@ -6,9 +6,9 @@ import csv
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,7 @@ RELEASE_FILES = (
     "release.csv",
     "release.parquet",
     "certificate.json",
+    "codebook.json",
     "report.html",
     "report.json",
     "key.csv",
@@ -49,19 +50,21 @@ def sha256(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def write_documents(report: Report, write: Callable[[str, str], object]) -> None:
-    """Write the documents beside the released table: the report as a page and as data, and the certificate.
+def write_documents(report: Report, codebook: Mapping[str, Any], write: Callable[[str, str], object]) -> None:
+    """Write the documents beside the released table: report (page and data), certificate and codebook.
 
     Parameters
     ----------
     report
         The report, with the certificate.
+    codebook
+        What readers need to compute with the release.
     write
         Called with the name of each file and its text.
     """
     write("report.html", report.html())
     data = report.as_dict()
-    for name, content in (("certificate", data["certificate"]), ("report", data)):
+    for name, content in (("certificate", data["certificate"]), ("report", data), ("codebook", codebook)):
         write(f"{name}.json", json.dumps(content, indent=2) + "\n")
 
 

@@ -21,6 +21,8 @@ OFTEN_UNIQUE = 0.5
 """A column looks identifying if more than this share of the records have a unique value."""
 NEARLY_ALL = 0.95
 """Whole numbers that are unique in more than this share of the records are taken for record numbers."""
+FEWEST_PERSONS = 10
+"""A column with fewer different values is not suggested as the one that says whose record each is."""
 FEW = 12
 """At most this many different numbers are taken for codes where the name of the column suggests codes."""
 
@@ -63,7 +65,7 @@ def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
     table = _read(frame)
     facts = {name: _facts(table[name]) for name in table.columns}
     found = [_suggestion(name, facts[name], last=name == table.columns[-1]) for name in table.columns]
-    found = _with_persons(found, facts)
+    found = _with_persons(found, facts, table)
     quasi = [each.name for each in found if each.role is Role.QUASI]
     partners = {Role.OTHER: quasi, Role.SENSITIVE: []}  # the roles that are released as they are
     return tuple(
@@ -74,21 +76,31 @@ def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
     )
 
 
-def _with_persons(found: list[Suggestion], facts: Mapping[str, _Facts]) -> list[Suggestion]:
+def _with_persons(
+    found: list[Suggestion], facts: Mapping[str, _Facts], table: pl.DataFrame
+) -> list[Suggestion]:
     """Return suggestions in which an identifier that repeats says whose record each is.
 
-    That is the one with most values, if none of the identifiers has a value of its own for each record.
+    That is the number of a person with most values, if no identifier has a value of its own for each record.
     """
     identifiers = [each for each in found if each.role is Role.IDENTIFIER and each.distinct]
     if not all(repeats(each.distinct, facts[each.name].records - each.missing) for each in identifiers):
         return found
-    person = max(identifiers, key=lambda each: each.distinct, default=None)
-    if person is None or person.missing:
+    numbers = [
+        each
+        for each in identifiers
+        if not each.missing
+        and each.distinct >= FEWEST_PERSONS
+        and (hint := _named(each.name, last=False)) is not None
+        and hint.meaning in _NUMBERS_OF_PERSONS
+    ]
+    person = max(numbers, key=lambda each: each.distinct, default=None)
+    if person is None:
         return found
-    mean = facts[person.name].records / person.distinct
+    often = table[person.name].value_counts()["count"]
     why = (
-        f"{person.reason}, and its values repeat: {person.distinct:,} persons with {mean:.1f} records each "
-        "on average"
+        f"{person.reason}, and its values repeat: {person.distinct:,} persons with {often.min():,} to "
+        f"{often.max():,} records, {often.median():g} in the median"
     )
     return [replace(each, role=Role.PERSON, reason=why) if each is person else each for each in found]
 
@@ -137,6 +149,7 @@ class _Hint(NamedTuple):
 
 
 _I, _Q, _S, _O = Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.OTHER
+_NUMBERS_OF_PERSONS = ("a number that identifies a person", "an identifier")
 _ANY = float("inf")
 # The role of a column whose name has one of these words (or its plural in -s), or two in a row (first-name).
 # The last match in a name counts: a "patient age" is an age.
@@ -145,7 +158,7 @@ _RULES = (
     _Hint(_I, "a person's name", 0, """surname firstname lastname fullname username first-name last-name
         full-name given-name family-name maiden-name user-name vorname nachname geburtsname prenom
         apellido"""),
-    _Hint(_I, "a number that identifies a person", 0, """ssn social-security passport license mrn
+    _Hint(_I, _NUMBERS_OF_PERSONS[0], 0, """ssn social-security passport license mrn
         medical-record record-number case-number insurance-number account iban credit-card card-number
         patient-id person-id user-id customer-id client-id subject-id member-id record-id employee-id
         student-id case-id tax-id dni nif nie nir ausweis steuernummer versichertennummer patientennummer
@@ -193,7 +206,7 @@ _RULES = (
 )
 # Only if no other rule matches ("drug name" is about a drug); labels only for the last column.
 _WEAK_RULES = (
-    _Hint(_I, "an identifier", 0, "id identifier kennung identifiant identificador patient paciente"),
+    _Hint(_I, _NUMBERS_OF_PERSONS[1], 0, "id identifier kennung identifiant identificador patient paciente"),
     _Hint(_I, "a name", 0, "name nom nombre"),
 )
 _LABEL_RULES = (_Hint(_S, "a class label", FEW, "class label target klasse classe clase"),)

@@ -1,0 +1,179 @@
+"""Releases as ordinary frames: with drawn values, or with typed columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.kinds.encoding import same_flavour, to_polars
+from shoal.reading.cells import Cells
+from shoal.reading.item_cells import ItemCells
+from shoal.reading.mixture import Mixture
+from shoal.reading.ordered_cells import OrderedCells
+from shoal.reading.set_cells import SetCells
+
+Form = Literal["low-high", "middle", "members", "long"]
+Flavour = Literal["polars", "pandas", "pyarrow"]
+DRAWN = "values of quasi-identifiers are drawn from an anonymized release; they are not those of records"
+"""What the metadata of drawn tables says, where a flavour has metadata."""
+
+
+def drawn_frame(
+    frame: nw.DataFrame[Any],
+    mixture: Mixture,
+    members: NDArray[np.float32],
+    columns: Mapping[str, Cells[Any]],
+    items: Mapping[str, ItemCells],
+    generator: np.random.Generator,
+) -> pl.DataFrame:
+    """Return the release with one value in each cell.
+
+    Parameters
+    ----------
+    frame
+        The release.
+    mixture, members
+        The joint distribution, and the probability of each class for each row.
+    columns, items
+        The columns that were read.
+    generator
+        The source of random numbers.
+    """
+    before = np.cumsum(members, axis=1, dtype=np.float64)
+    before /= before[:, -1:]
+    classes = (generator.random(len(before))[:, None] > before).sum(axis=1)
+    rows_of = [np.flatnonzero(classes == each) for each in range(members.shape[1])]
+    drawn: dict[str, pl.Series] = {}
+    for place, column in enumerate(mixture.columns):
+        if column.notes.quasi:
+            drawn[column.notes.name] = _drawn_column(mixture, place, rows_of, generator)
+    for name, each in items.items():
+        drawn[name] = each.drawn(generator)
+    aside = {extra for name, each in items.items() for extra in each.notes.kind.released_columns(name)[1:]}
+    names = [name for name in frame.columns if name not in aside]
+    del columns
+    return pl.DataFrame(
+        [drawn[name] if name in drawn else to_polars(frame[name]).rename(name) for name in names]
+    )
+
+
+def _drawn_column(
+    mixture: Mixture, place: int, rows_of: list[NDArray[np.int64]], generator: np.random.Generator
+) -> pl.Series:
+    column = mixture.columns[place]
+    free = mixture.free_share(place)
+    values: NDArray[Any] | None = None
+    for each, rows in enumerate(rows_of):
+        if not len(rows):
+            continue
+        weights = mixture.likely[place][:, [each]] ** mixture.power
+        found = column.drawn(weights, rows, free[column.cell[rows]], generator)
+        if values is None:
+            values = np.empty(len(column.cell), dtype=found.dtype)
+        values[rows] = found
+    assert values is not None
+    series: pl.Series = column.decoded(values)
+    return series
+
+
+def in_form(frame: nw.DataFrame[Any], columns: Mapping[str, Cells[Any]], form: str) -> pl.DataFrame:
+    """Return the release with typed columns; see `Reader.frame`.
+
+    Raises
+    ------
+    InputError
+        If there is no such form.
+    """
+    forms = get_args(Form)
+    if form not in forms:
+        raise InputError(
+            f"form {form!r} is unknown{did_you_mean(str(form), forms)}; there is {listing(forms)}",
+            reason=Reason.PARAMETER,
+            parameter="form",
+        )
+    found: list[pl.Series] = []
+    for name in frame.columns:
+        column = columns.get(name)
+        if column is None or not column.notes.quasi:
+            found.append(to_polars(frame[name]).rename(name))
+        elif isinstance(column, OrderedCells):
+            found.extend(_ends(column, middle=form == "middle"))
+        else:
+            found.append(to_polars(frame[name]).rename(name))
+            if form == "members" and isinstance(column, SetCells):
+                found.extend(_memberships(column))
+    return pl.DataFrame(found)
+
+
+def _ends(column: OrderedCells, *, middle: bool) -> list[pl.Series]:
+    name = column.notes.name
+    low, high = column.low[column.cell], column.high[column.cell]
+    if middle and column.notes.kind.numeric:
+        return [pl.Series(name, low / 2 + high / 2, dtype=pl.Float64).fill_nan(None)]
+    if middle:
+        return [column.decoded(np.floor(low / 2 + high / 2))]
+    return [column.decoded(low).rename(f"{name}_low"), column.decoded(high).rename(f"{name}_high")]
+
+
+def _memberships(column: SetCells) -> list[pl.Series]:
+    name = column.notes.name
+    matrix = column.members.tocsc()
+    return [
+        pl.Series(f"{name}={label}", (matrix[:, [code]].toarray().ravel() > 0)[column.cell])
+        for code, label in enumerate(column.labels)
+    ]
+
+
+def of_flavour(
+    frame: pl.DataFrame, like: nw.DataFrame[Any], flavour: Flavour | None, *, drawn: bool = False
+) -> Any:
+    """Return a frame in the flavour that is asked for, or else in that of another frame.
+
+    Parameters
+    ----------
+    frame
+        The frame.
+    like
+        The other frame.
+    flavour
+        What is asked for.
+    drawn
+        Whether the metadata is to say that values are drawn.
+
+    Raises
+    ------
+    InputError
+        If there is no such flavour.
+    """
+    wanted = flavour
+    if wanted is None:
+        if not any(
+            (
+                like.implementation.is_polars(),
+                like.implementation.is_pandas(),
+                like.implementation.is_pyarrow(),
+            )
+        ):
+            return same_flavour(frame.get_columns(), like).to_native()
+        wanted = like.implementation.value
+    if wanted not in get_args(Flavour):
+        raise InputError(
+            f"flavour {flavour!r} is unknown; there is {listing(get_args(Flavour))}",
+            reason=Reason.PARAMETER,
+            parameter="flavour",
+        )
+    if wanted == "polars":
+        return frame
+    if wanted == "pyarrow":
+        table = frame.to_arrow()
+        return table.replace_schema_metadata({"shoal": DRAWN}) if drawn else table
+    pandas = nw.from_dict({c.name: c.to_list() for c in frame.get_columns()}, backend="pandas").to_native()
+    if drawn:
+        pandas.attrs["shoal"] = DRAWN
+    return pandas

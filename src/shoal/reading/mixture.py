@@ -1,0 +1,203 @@
+"""The joint distribution of the records behind a release: latent classes, fitted to tight cells.
+
+In a row that was made for k records, m values of a column are required: each is the value of at least one of
+these. The other k - m records have values that are drawn from the distribution of the column in the row's
+latent class. So a value v of a cell S has the weight (required(v) + (k - m) p(v) / p(S)) / k. From these
+weights, p is estimated again until it settles. `docs/estimator.md` derives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from shoal.reading.cells import ALL, Cells, Floats, Index
+
+FLATTENING = 0.7
+"""The power of a probability that values of free records follow.
+
+Frequent values fill whole rows, which then show a single value. So where a cell has several values, frequent
+ones are rarer than in the column as a whole.
+"""
+CLASS_FLATTENING = 0.6
+"""The same for equivalence classes."""
+OWN_FLATTENING = 0.5
+"""The same for rows made for a record of their own: these have several values above all if it is rare."""
+CLASSES = 30
+ROWS_PER_CLASS = 100
+"""There are at most so many latent classes, and as many rows for each."""
+ITERATIONS = 25
+SAMPLE = 50_000
+"""The classes are fitted to at most this many rows."""
+PRIOR = 0.5
+"""The number of imaginary rows in each class that are distributed as the column is."""
+CHUNK = 20_000
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Latent classes of the records of a release.
+
+    Parameters
+    ----------
+    columns
+        The columns that the classes are fitted to.
+    likely
+        For each column, the probability of each atom in each class.
+    shares
+        The probability of each class.
+    power
+        The power of probabilities that values of free records follow.
+    """
+
+    columns: tuple[Cells[Any], ...]
+    likely: tuple[Floats, ...]
+    shares: Floats
+    power: float
+
+    def weight(self, place: int, asked: Any, index: Index = ALL, shift: float = 0.0) -> Floats:
+        """Return for each cell of a column, and each class, the probability that a question is met.
+
+        Parameters
+        ----------
+        place
+            The number of the column.
+        asked
+            The question, as the column understands it.
+        index
+            The cells.
+        shift
+            What to add to the power, to see how much the answer depends on it.
+        """
+        column, weights = self.columns[place], self.likely[place] ** (self.power + shift)
+        free = column.free()[index][:, None]
+        required = column.required(None, index)[:, None]
+        met = column.required(asked, index)[:, None]
+        whole = column.mass(weights, None, index)
+        part = column.mass(weights, asked, index)
+        return np.asarray((met + free * part / np.maximum(whole, _TINY)) / np.maximum(required + free, 1))
+
+    def free_share(self, place: int) -> Floats:
+        """Return for each cell of a column the probability that its value is none of the required ones."""
+        column = self.columns[place]
+        free = column.free()
+        return free / np.maximum(column.required() + free, 1)
+
+    def memberships(self) -> NDArray[np.float32]:
+        """Return the probability of each class for each row."""
+        logs = [
+            _log_likelihood(column, p, self.power).astype(np.float32)
+            for column, p in zip(self.columns, self.likely, strict=True)
+        ]
+        rows = len(self.columns[0].cell)
+        found = np.empty((rows, len(self.shares)), dtype=np.float32)
+        shares = np.log(np.maximum(self.shares, _TINY)).astype(np.float32)
+        for start in range(0, rows, CHUNK):
+            part = slice(start, start + CHUNK)
+            total = np.tile(shares, (len(found[part]), 1))
+            for column, log in zip(self.columns, logs, strict=True):
+                total += log[column.cell[part]]
+            total -= total.max(axis=1, keepdims=True)
+            np.exp(total, out=total)
+            found[part] = total / total.sum(axis=1, keepdims=True)
+        return found
+
+
+def fitted(
+    columns: Sequence[Cells[Any]],
+    *,
+    classes: int | None = None,
+    power: float = FLATTENING,
+    iterations: int = ITERATIONS,
+    seed: int = 0,
+) -> Mixture:
+    """Return the latent classes that explain the cells of a release best.
+
+    Parameters
+    ----------
+    columns
+        The columns.
+    classes
+        The number of classes; by default as many as there are rows for, up to `CLASSES`. With one, columns
+        are taken to be independent.
+    power
+        See `FLATTENING`.
+    iterations
+        The number of steps.
+    seed
+        Of the first guess, and of the sample of rows in a large release.
+    """
+    generator = np.random.default_rng(seed)
+    count = len(columns[0].cell)
+    if classes is None:
+        classes = int(np.clip(count // ROWS_PER_CLASS, 1, CLASSES))
+    seen = list(columns)
+    if count > SAMPLE:
+        rows = np.sort(generator.choice(count, SAMPLE, replace=False))
+        seen = [column.limited(rows) for column in columns]
+    incidences = [_incidence(column) for column in seen]
+    overall = tuple(_column_alone(c, i, power) for c, i in zip(seen, incidences, strict=True))
+    if classes == 1:
+        return Mixture(tuple(columns), tuple(p[:, None] for p in overall), np.ones(1), power)
+    likely = []
+    for probabilities in overall:
+        noise = generator.gamma(5.0, 1.0, (len(probabilities), classes))
+        first = np.maximum(probabilities, 1e-9)[:, None] * noise
+        likely.append(first / first.sum(axis=0))
+    mixture = Mixture(tuple(seen), tuple(likely), np.full(classes, 1 / classes), power)
+    for _ in range(iterations):
+        members = mixture.memberships()
+        likely = []
+        for column, incidence, p, alone in zip(seen, incidences, mixture.likely, overall, strict=True):
+            updated = _expected(column, incidence @ members, p, power) + PRIOR * alone[:, None]
+            likely.append(updated / updated.sum(axis=0))
+        mixture = Mixture(tuple(seen), tuple(likely), members.mean(axis=0, dtype=np.float64), power)
+    return replace(mixture, columns=tuple(columns))
+
+
+def even(columns: Sequence[Cells[Any]]) -> Mixture:
+    """Return the distribution in which all values of a cell are equally likely."""
+    return Mixture(tuple(columns), tuple(column.even()[:, None] for column in columns), np.ones(1), 1.0)
+
+
+def _incidence(column: Cells[Any]) -> sparse.csr_matrix:
+    """Return which rows show which cell, as a matrix."""
+    rows = len(column.cell)
+    places = (column.cell, np.arange(rows))
+    return sparse.csr_matrix((np.ones(rows, dtype=np.float32), places), shape=(len(column), rows))
+
+
+def _column_alone(column: Cells[Any], incidence: sparse.csr_matrix, power: float) -> Floats:
+    """Return the distribution of a column by itself."""
+    often = np.asarray(incidence.sum(axis=1), dtype=np.float64).reshape(-1, 1)
+    likely = column.even()[:, None] + 1e-9
+    for _ in range(3 if power < 1 else 2 * ITERATIONS):
+        expected = _expected(column, often, likely, power)
+        likely = expected / np.maximum(expected.sum(), _TINY)
+    return likely[:, 0]
+
+
+def _expected(column: Cells[Any], often: Floats, likely: Floats, power: float) -> Floats:
+    """Return the expected number of rows with each atom, if cells occur in each class so often."""
+    weights = likely**power
+    free = column.free()[:, None]
+    total = np.maximum(column.required()[:, None] + free, 1)
+    per_record = often / total
+    scaled = per_record * free / np.maximum(column.mass(weights), _TINY)
+    return column.spread_required(per_record) + weights * column.spread(scaled)
+
+
+def _log_likelihood(column: Cells[Any], likely: Floats, power: float) -> Floats:
+    """Return the mean logarithm of the probability of a cell's records in each class."""
+    logs = np.log(np.maximum(likely, 1e-30))
+    weights = likely**power
+    free = column.free()[:, None]
+    total = np.maximum(column.required()[:, None] + free, 1)
+    by_weight = column.mass(weights * logs) / np.maximum(column.mass(weights), _TINY)
+    return (column.required_mass(logs) + free * by_weight) / total

@@ -1,0 +1,428 @@
+"""The reader of a release: counts, means, tables, drawn tables and typed columns, from the release alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import product
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
+from shoal.reading.answers import MODEL_ERROR, OWN_ERROR, Answer, Count, count_of, error_of
+from shoal.reading.cells import Cells, Floats
+from shoal.reading.codebook import Codebook, Tightness
+from shoal.reading.columns import read_columns
+from shoal.reading.frames import Flavour, Form, drawn_frame, in_form, of_flavour
+from shoal.reading.mixture import CLASS_FLATTENING, FLATTENING, OWN_FLATTENING, Mixture, even, fitted
+from shoal.reading.ordered_cells import OrderedCells, Ranges
+from shoal.reading.set_cells import Labels
+
+Estimator = Literal["tight", "columns", "marginal", "even"]
+ESTIMATORS: tuple[Estimator, ...] = ("tight", "columns", "marginal", "even")
+"""How values are estimated; see `open_release`."""
+
+MOST_LABELS = 200
+"""Columns with more labels do not take part in the joint estimate."""
+SHIFT = 0.3
+"""Answers are also computed with other powers of probabilities, which differ by this; see `FLATTENING`."""
+WHOLE = 20_000
+"""Up to this many different cells, all are weighed at once."""
+
+
+class Reader:
+    """A release to compute with; made by `open_release`.
+
+    Parameters
+    ----------
+    frame
+        The released table.
+    codebook
+        What is known about it.
+    estimator, seed
+        See `open_release`.
+    """
+
+    def __init__(
+        self, frame: nw.DataFrame[Any], codebook: Codebook, estimator: Estimator = "tight", seed: int = 0
+    ) -> None:
+        if estimator not in ESTIMATORS:
+            raise InputError(
+                f"estimator {estimator!r} is unknown{did_you_mean(str(estimator), ESTIMATORS)}; there is "
+                f"{listing(ESTIMATORS)}",
+                reason=Reason.PARAMETER,
+                parameter="estimator",
+            )
+        if len(frame) == 0:
+            raise InputError("the release has no rows", reason=Reason.NO_ROWS)
+        self.codebook, self.estimator, self.seed = codebook, estimator, seed
+        self._frame = frame
+        self._columns, self._items = read_columns(frame, codebook, self._tightness)
+        if not self._columns and not self._items:
+            raise InputError(
+                "the release has no column that the codebook describes", reason=Reason.UNKNOWN_COLUMN
+            )
+
+    def __repr__(self) -> str:
+        return f"Reader({len(self)} rows, {len(self.columns)} columns, estimator={self.estimator!r})"
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._frame)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that questions can be about."""
+        return [*self._columns, *self._items]
+
+    @property
+    def _tightness(self) -> Tightness:
+        return self.codebook.tightness if self.estimator in ("tight", "columns") else Tightness()
+
+    @cached_property
+    def _mixture(self) -> Mixture:
+        columns = [_coarse(column) for column in self._columns.values() if _takes_part(column)]
+        if self.estimator == "even" or not columns:
+            return even(columns)
+        if self.estimator == "marginal":
+            return fitted(columns, classes=1, power=1.0)
+        power = FLATTENING
+        if self.codebook.tightness.own:
+            power = OWN_FLATTENING
+        elif self.codebook.tightness.around == "classes":
+            power = CLASS_FLATTENING
+        classes = 1 if self.estimator == "columns" else None
+        return fitted(columns, classes=classes, power=power, seed=self.seed)
+
+    @cached_property
+    def _members(self) -> NDArray[np.float32]:
+        if not self._mixture.columns:
+            return np.ones((len(self), 1), dtype=np.float32)
+        return self._mixture.memberships()
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {column.notes.name: place for place, column in enumerate(self._mixture.columns)}
+
+    def fit(self) -> Reader:
+        """Estimate the joint distribution now instead of with the first question; return the reader."""
+        _ = self._members
+        return self
+
+    def count(self, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Count:
+        """Return how many rows meet conditions.
+
+        Parameters
+        ----------
+        conditions
+            Conditions by column, for names that are no Python words.
+        **named
+            The same by keyword. A tuple is a closed range, a list a set of values, None a missing value,
+            anything else one value. In a column of items, a row meets the condition if it has at least one
+            of the values.
+
+        Returns
+        -------
+        Count
+            The estimate, its standard error, and how many rows meet the conditions for certain and possibly.
+
+        Raises
+        ------
+        InputError
+            If there is no such column, or a condition makes no sense for it.
+        """
+        asked = self._asked({**(conditions or {}), **named})
+        certain, possible = self._bounds(asked)
+        rows = np.flatnonzero(possible & ~certain)
+        weights, spread = self._weights(asked, rows), 0.0
+        if self._tightness.around != "nothing":
+            low, high = (float(self._weights(asked, rows, shift).sum()) for shift in (-SHIFT, SHIFT))
+            spread = high - low
+        share = OWN_ERROR if self.codebook.tightness.own else MODEL_ERROR
+        return count_of(weights, int(certain.sum()), int(possible.sum()), spread, share)
+
+    def mean(self, column: str, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Answer:
+        """Return the mean of a column of numbers over the rows that meet conditions.
+
+        Parameters
+        ----------
+        column
+            The column; missing values are left out.
+        conditions, **named
+            See `count`.
+
+        Raises
+        ------
+        InputError
+            If the column has no numbers, or no row can meet the conditions.
+        """
+        numbers = self._columns.get(column)
+        if numbers is None:
+            raise unknown_column(column, self.columns, "the release")
+        if not isinstance(numbers, OrderedCells) or not numbers.notes.kind.numeric:
+            raise InputError(
+                f"column {column!r} is {numbers.notes.kind.value}; a mean needs numbers",
+                reason=Reason.BAD_VALUE,
+                column=column,
+            )
+        asked = self._asked({**(conditions or {}), **named})
+        certain, possible = self._bounds(asked)
+        rows = np.flatnonzero(possible)
+        values, spread = self._expected_values(numbers, rows, asked)
+        weights = self._weights(asked, rows)
+        weights = np.where(certain[rows], 1.0, weights) * ~np.isnan(values)
+        values, total = np.nan_to_num(values), float(weights.sum())
+        if total <= 0:
+            raise InputError("no row can meet the conditions", reason=Reason.NO_ROWS)
+        mean = float((weights * values).sum()) / total
+        # Rows that may not belong, and values that are not exact, both make the mean uncertain.
+        selection = error_of(weights, values - mean) / total
+        inexact = error_of(np.full(len(rows), 0.5), 2 * weights * spread) / total
+        return Answer(mean, float(np.hypot(selection, inexact)), int(certain.sum()), int(possible.sum()))
+
+    def table(
+        self,
+        by: str | Sequence[str] | Mapping[str, Sequence[Any]],
+        conditions: Mapping[str, Any] | None = None,
+        /,
+        *,
+        mean: str | None = None,
+        flavour: Flavour | None = None,
+        **named: Any,
+    ) -> Any:
+        """Return how many rows there are in each group, or the mean of a column in each.
+
+        Parameters
+        ----------
+        by
+            A column or several, or a mapping of columns to lists of conditions, one for each group. Without
+            such a list, the groups are the values, or stretches of a long scale. They add up to all rows.
+        conditions, **named
+            See `count`.
+        mean
+            The column whose mean is asked for.
+        flavour
+            ``polars``, ``pandas`` or ``pyarrow``; by default that of the release.
+
+        Returns
+        -------
+        frame
+            A column for each of `by`, then ``estimate``, ``error``, the interval from ``low`` to ``high``,
+            ``certain`` and ``possible``.
+        """
+        if isinstance(by, str):
+            by = [by]
+        groups = {name: self._groups(name, by[name] if isinstance(by, Mapping) else None) for name in by}
+        others = {**(conditions or {}), **named}
+        _refuse_both(others, groups)
+        rows = []
+        for combination in product(*groups.values()):
+            asked = dict(zip(groups, (condition for _, condition in combination), strict=True))
+            labels = [None if label is None else str(label) for label, _ in combination]
+            found = self._group_answer(mean, {**others, **asked})
+            rows.append({**dict(zip(groups, labels, strict=True)), **found})
+        return of_flavour(pl.DataFrame(rows, infer_schema_length=None), self._frame, flavour)
+
+    def _group_answer(self, mean: str | None, conditions: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer for one group; without an estimate if no row can be in it."""
+        count = self.count(conditions)
+        answer: Answer = count
+        if mean is not None:
+            if count.possible == 0:
+                nothing = dict.fromkeys(("estimate", "error", "low", "high"))
+                return {**nothing, "certain": 0, "possible": 0}
+            answer = self.mean(mean, conditions)
+        low, high = answer.interval
+        data = answer.as_dict()
+        return {"estimate": data["estimate"], "error": data["error"], "low": low, "high": high} | data
+
+    def draw(self, m: int = 1, seed: int | None = None, *, flavour: Flavour | None = None) -> list[Any]:
+        """Return m ordinary tables with one value in each cell, drawn from the joint estimate.
+
+        They are functions of the release alone, so that its guarantee stands for them, too. Compute a result
+        from each and combine the results by Rubin's rules.
+
+        Parameters
+        ----------
+        m
+            The number of tables.
+        seed
+            Makes the tables repeatable.
+        flavour
+            ``polars``, ``pandas`` or ``pyarrow``; by default that of the release.
+
+        Raises
+        ------
+        InputError
+            If m is not a positive whole number.
+        """
+        if not isinstance(m, int) or isinstance(m, bool) or m < 1:
+            raise InputError(
+                f"m = {m!r} is not possible; it must be a whole number of at least 1",
+                reason=Reason.PARAMETER,
+                parameter="m",
+            )
+        generator = np.random.default_rng(seed)
+        drawn = [
+            drawn_frame(self._frame, self._mixture, self._members, self._columns, self._items, generator)
+            for _ in range(m)
+        ]
+        return [of_flavour(each, self._frame, flavour, drawn=True) for each in drawn]
+
+    def frame(
+        self,
+        form: Form = "low-high",
+        *,
+        copies: int = 10,
+        seed: int | None = None,
+        flavour: Flavour | None = None,
+    ) -> Any:
+        """Return the release with typed columns.
+
+        Parameters
+        ----------
+        form
+            ``low-high``: two columns, ``age_low`` and ``age_high``, for each quasi-identifier with an order;
+            ``middle``: the middle of each interval instead; ``members``: for each other quasi-identifier
+            also a column of truth values for each value, ``education=Masters``; ``long``: each row several
+            times, with drawn values, its number in ``row`` and its ``weight``.
+        copies
+            For ``long``, how many times.
+        seed
+            For ``long``, makes the draws repeatable.
+        flavour
+            ``polars``, ``pandas`` or ``pyarrow``; by default that of the release.
+        """
+        if form == "long":
+            parts = [
+                each.with_row_index("row").with_columns(weight=pl.lit(1 / copies))
+                for each in self.draw(copies, seed, flavour="polars")
+            ]
+            return of_flavour(pl.concat(parts).sort("row", maintain_order=True), self._frame, flavour)
+        return of_flavour(in_form(self._frame, self._columns, form), self._frame, flavour)
+
+    def _asked(self, conditions: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """Return conditions as the columns understand them."""
+        asked = []
+        for name, condition in conditions.items():
+            if name in self._items:
+                asked.append((name, self._items[name].question(condition)))
+            elif name in self._columns:
+                column = self._columns[name]
+                ready = isinstance(condition, Ranges | Labels)
+                asked.append((name, condition if ready else column.question(condition)))
+            else:
+                raise unknown_column(name, self.columns, "the release")
+        return asked
+
+    def _bounds(self, asked: Sequence[tuple[str, Any]]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which rows meet a question for certain, and which may."""
+        certain = np.ones(len(self), dtype=np.bool_)
+        possible = np.ones(len(self), dtype=np.bool_)
+        for name, question in asked:
+            column: Any = self._items[name] if name in self._items else self._columns[name]
+            certain &= column.certain(question)[column.cell]
+            possible &= column.possible(question)[column.cell]
+        return certain, possible
+
+    def _weights(
+        self, asked: Sequence[tuple[str, Any]], rows: NDArray[np.int64], shift: float = 0.0
+    ) -> Floats:
+        """Return the probability that each of some rows meets a question, which all of them may."""
+        if not len(rows):
+            return np.empty(0)
+        joint: Floats | None = None
+        apart = np.ones(len(rows))
+        for name, question in asked:
+            if name in self._items:
+                items = self._items[name]
+                apart *= items.probability(question)[items.cell[rows]]
+                continue
+            column = self._columns[name]
+            cells = column.cell[rows]
+            if not column.notes.quasi:
+                apart *= column.certain(question)[cells]
+                continue
+            part = self._class_weights(name, question, cells, shift)
+            joint = part if joint is None else joint * part
+        if joint is None:
+            return apart
+        return np.asarray(apart * np.clip((joint * self._members[rows]).sum(axis=1), 0.0, 1.0))
+
+    def _class_weights(self, name: str, question: Any, cells: NDArray[np.int32], shift: float) -> Floats:
+        """Return the probability that the cells of some rows meet a question, for each class."""
+        column, place = self._columns[name], self._places[name]
+        if len(column) <= WHOLE:
+            return self._mixture.weight(place, question, shift=shift)[cells]
+        needed, where = np.unique(cells, return_inverse=True)
+        return self._mixture.weight(place, question, needed.astype(np.int64), shift)[where.ravel()]
+
+    def _expected_values(
+        self, column: Any, rows: NDArray[np.int64], asked: Sequence[tuple[str, Any]]
+    ) -> tuple[Floats, Floats]:
+        """Return the expected number in the cells of some rows, and its standard deviation."""
+        within = next((question for name, question in asked if name == column.notes.name), None)
+        low, high = column.low[column.cell[rows]], column.high[column.cell[rows]]
+        if within is not None and within.ends:
+            low = np.clip(low, within.ends[0][0], within.ends[-1][1])
+            high = np.clip(high, within.ends[0][0], within.ends[-1][1])
+        exact = column.exact[column.cell[rows]]
+        place = self._places.get(column.notes.name)
+        if place is None or not column.notes.quasi or exact.all():
+            return low, np.zeros(len(rows))
+        edges = column.edges
+        middles = np.append((edges[:-1] + edges[1:]) / 2, 0.0)[:, None]
+        weights = self._mixture.likely[place] ** self._mixture.power
+        cells, where = np.unique(column.cell[rows], return_inverse=True)
+        mass = np.maximum(column.mass(weights, within, cells), 1e-300)
+        first = column.mass(weights * middles, within, cells) / mass
+        second = column.mass(weights * middles**2, within, cells) / mass
+        members = self._members[rows]
+        inner = (first[where.ravel()] * members).sum(axis=1)
+        square = (second[where.ravel()] * members).sum(axis=1)
+        free = self._mixture.free_share(place)[column.cell[rows]]
+        mean = np.where(exact, low, free * inner + (1 - free) * (low + high) / 2)
+        around = free * square + (1 - free) * (low**2 + high**2) / 2
+        return mean, np.where(exact, 0.0, np.sqrt(np.maximum(around - mean**2, 0.0)))
+
+    def _groups(self, name: str, given: Sequence[Any] | None) -> list[tuple[Any, Any]]:
+        if name in self._items:
+            items = self._items[name]
+            return [(item, item) for item in (items.names if given is None else given)]
+        if name not in self._columns:
+            raise unknown_column(name, self.columns, "the release")
+        if given is None:
+            return self._columns[name].default_groups()
+        return [(_group_label(each), each) for each in given]
+
+
+def _takes_part(column: Cells[Any]) -> bool:
+    return column.notes.quasi or column.atoms <= MOST_LABELS + 1
+
+
+def _coarse(column: Cells[Any]) -> Cells[Any]:
+    """Return a column as the joint estimate takes it: values that are not generalized need few cells."""
+    return column.coarsened() if isinstance(column, OrderedCells) and not column.notes.quasi else column
+
+
+def _refuse_both(conditions: Mapping[str, Any], groups: Mapping[str, Any]) -> None:
+    """Refuse a column that is both in a condition and grouped by."""
+    shared = sorted(set(conditions) & set(groups))
+    if shared:
+        raise InputError(
+            f"column {shared[0]!r} is both in `by` and in a condition; give the groups that you want in `by`",
+            reason=Reason.PARAMETER,
+            column=shared[0],
+        )
+
+
+def _group_label(condition: Any) -> str:
+    if isinstance(condition, tuple):
+        return f"{condition[0]}..{condition[1]}"
+    if isinstance(condition, list | set | frozenset):
+        return "|".join(map(str, condition))
+    return str(condition)

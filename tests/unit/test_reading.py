@@ -1,0 +1,276 @@
+"""Readers of releases: answers, drawn tables, typed frames, codebooks, and questions as texts."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.reading.questions import read_question
+from shoal.samples import hospital
+
+
+@pytest.fixture(scope="module")
+def patients() -> Any:
+    return hospital(1500, seed=4)
+
+
+@pytest.fixture(scope="module")
+def schema(patients: Any) -> shoal.Schema:
+    return shoal.Schema.infer(
+        patients, quasi=["age", "sex", "zip"], sensitive=["diagnosis"], drop=["patient", "name"]
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(patients: Any, schema: shoal.Schema, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    release = shoal.anonymize(patients, schema, shoal.Freeform(k=5), seed=1)
+    return release.save(tmp_path_factory.mktemp("release") / "out")
+
+
+def test_an_answer_says_what_is_certain_possible_and_likely(folder: Path, patients: Any) -> None:
+    reader = shoal.open_release(folder)
+    answer = reader.count(age=(30, 39), sex=["female"])
+    cells = pl.DataFrame(patients)
+    truth = cells.filter(pl.col("age").is_between(30, 39) & (pl.col("sex") == "female")).height
+    assert answer.certain <= truth <= answer.possible
+    low, high = answer.interval
+    assert low <= answer.estimate <= high
+    assert answer.estimate == pytest.approx(truth, rel=0.1)
+
+
+@pytest.mark.parametrize("model", [shoal.Freeform(k=20), shoal.KAnonymity(k=20)], ids=repr)
+def test_the_joint_estimate_is_closer_than_an_even_spread(patients: Any, model: Any) -> None:
+    schema = shoal.Schema.infer(
+        patients, quasi=["age", "sex", "occupation", "marital"], drop=["patient", "name", "zip"]
+    )
+    release = shoal.anonymize(patients, schema, model, seed=1)
+    cells = pl.DataFrame(patients).select(occupation=pl.col("occupation").fill_null(""), sex="sex")
+    questions = [
+        {"occupation": each, "sex": sex}
+        for each in cells["occupation"].unique().sort()
+        for sex in ("female", "male")
+    ]
+    truth = np.array([cells.filter(**question).height for question in questions])
+    errors, bias = {}, {}
+    for estimator in ("tight", "columns", "marginal", "even"):
+        reader = shoal.open_release(release.written("csv"), schema, model, estimator=estimator)
+        answers = np.array([reader.count(question).estimate for question in questions])
+        errors[estimator] = float(np.abs(answers - truth).sum())
+        bias[estimator] = float(np.polyfit(truth, answers, 1)[0])
+    assert errors["tight"] < 0.7 * errors["even"]
+    assert errors["tight"] < errors["marginal"]
+    assert bias["tight"] == pytest.approx(1, abs=0.1)
+
+
+def test_means_and_tables(folder: Path, patients: Any) -> None:
+    reader = shoal.open_release(folder)
+    cells = pl.DataFrame(patients)
+    ages = [int(age) for age in cells["age"] if age is not None]
+    mean = reader.mean("age")
+    assert mean.estimate == pytest.approx(float(np.mean(ages)), abs=1)
+    groups = reader.table("sex")
+    assert groups["estimate"].sum() == pytest.approx(len(cells))
+    both = reader.table({"sex": ["female", "male"], "age": [(0, 39), (40, 120)]}, mean="age")
+    assert both.height == 4
+    means = both["estimate"].to_list()
+    assert max(means[0], means[2]) < 40 <= min(means[1], means[3])
+    with pytest.raises(shoal.InputError, match="needs numbers"):
+        reader.mean("sex")
+    with pytest.raises(shoal.InputError, match="both in `by` and in a condition"):
+        reader.table("sex", sex="female")
+
+
+@pytest.mark.parametrize("flavour", ["polars", "pandas", "pyarrow"])
+def test_drawn_tables_are_ordinary_and_say_that_they_are_drawn(folder: Path, flavour: Any) -> None:
+    first, second = shoal.open_release(folder).draw(2, seed=1, flavour=flavour)
+    assert type(first).__module__.split(".")[0] == flavour
+    names = list(first.columns) if flavour != "pyarrow" else first.column_names
+    assert names == ["age", "sex", "zip", *names[3:]]
+    if flavour == "pandas":
+        assert "drawn" in first.attrs["shoal"]
+        assert not first.equals(second)
+    if flavour == "pyarrow":
+        assert b"drawn" in first.schema.metadata[b"shoal"]
+    if flavour == "polars":
+        assert first["age"].dtype == pl.Int64
+
+
+def test_frames_have_typed_columns(folder: Path) -> None:
+    reader = shoal.open_release(folder)
+    ends = reader.frame("low-high")
+    known = ends.filter(pl.col("age_low").is_not_null())
+    assert (known["age_low"] <= known["age_high"]).all()
+    assert reader.frame("middle")["age"].dtype == pl.Float64
+    members = reader.frame("members")
+    assert members["sex=female"].dtype == pl.Boolean
+    long = reader.frame("long", copies=4, seed=1)
+    assert long.height == 4 * len(reader)
+    assert long["weight"].sum() == pytest.approx(len(reader))
+    with pytest.raises(shoal.InputError, match="form 'wide' is unknown"):
+        reader.frame("wide")  # type: ignore[arg-type]
+
+
+def test_text_and_parquet_are_read_alike(patients: Any, schema: shoal.Schema, tmp_path: Path) -> None:
+    release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5), seed=1)
+    readers = [
+        shoal.open_release(release.save(tmp_path / form, format=form))  # type: ignore[arg-type]
+        for form in ("csv", "parquet")
+    ]
+    for question in ({"age": (20, 29)}, {"sex": "male", "zip": "02134"}, {"age": None}):
+        try:
+            answers = [reader.count(question) for reader in readers]
+        except shoal.InputError:
+            continue
+        assert answers[0].certain == answers[1].certain
+        assert answers[0].possible == answers[1].possible
+
+
+def test_items_are_read_as_base_and_uncertain_items() -> None:
+    generator = np.random.default_rng(1)
+    sets = [sorted({f"i{each}" for each in generator.integers(0, 8, size=4)}) for _ in range(120)]
+    frame = pl.DataFrame({"basket": sets})
+    schema = shoal.Schema.infer(frame, quasi=["basket"], kinds={"basket": "items"})
+    release = shoal.anonymize(frame, schema, shoal.SetAnonymity(k=4), seed=1)
+    for form in ("csv", "parquet"):
+        reader = shoal.open_release(release.written(form), schema, release.model)  # type: ignore[arg-type]
+        for item in ("i0", "i3", ["i1", "i2"]):
+            wanted = {item} if isinstance(item, str) else set(item)
+            truth = sum(bool(wanted & set(each)) for each in sets)
+            answer = reader.count(basket=item)
+            assert answer.certain <= truth <= answer.possible
+            assert answer.certain <= answer.estimate <= answer.possible
+        assert reader.draw(1, seed=1)[0].columns == ["basket"]
+
+
+def test_a_release_is_read_where_nothing_else_exists(folder: Path, tmp_path: Path) -> None:
+    """No method, no audit, no model and no original is needed, nor imported."""
+    code = (
+        "import sys\n"
+        "from shoal.reading import open_release\n"
+        "print(open_release('out').count(age=(30, 39)).estimate > 0)\n"
+        "wrong = [m for m in sys.modules if m.startswith(('shoal.methods', 'shoal.auditing', 'shoal.schema',"
+        " 'shoal.models', 'shoal.engines', 'shoal.table'))]\n"
+        "print(wrong)\n"
+    )
+    for name in ("release.csv", "codebook.json"):
+        (tmp_path / "out").mkdir(exist_ok=True)
+        (tmp_path / "out" / name).write_bytes((folder / name).read_bytes())
+    room = (
+        "import importlib.machinery, importlib.util, sys, types\n"
+        "found = importlib.util.find_spec('shoal')\n"
+        "bare = types.ModuleType('shoal')\n"
+        "bare.__path__ = list(found.submodule_search_locations)\n"
+        "sys.modules['shoal'] = bare\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", room + code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split("\n")[:2] == ["True", "[]"], done.stderr
+
+
+def test_a_codebook_has_no_value_that_was_not_declared(patients: Any, tmp_path: Path) -> None:
+    hierarchy = {"zip": shoal.Prefixes((3,)), "age": shoal.Intervals((10, 20))}
+    for hierarchies, model in (({}, shoal.Freeform(k=5)), (hierarchy, shoal.KAnonymity(k=5))):
+        schema = shoal.Schema.infer(
+            patients,
+            quasi=["age", "sex", "zip"],
+            sensitive=["diagnosis"],
+            drop=["patient", "name"],
+            hierarchies=hierarchies,
+        )
+        release = shoal.anonymize(patients, schema, model, seed=1)
+        release.save(tmp_path / "out", overwrite=True)
+        text = (tmp_path / "out" / "codebook.json").read_text()
+        words = {str(each) for each in _leaves(json.loads(text))}
+        cells = pl.DataFrame(patients)
+        for name in cells.columns:
+            values = {str(value) for value in cells[name].to_list() if value is not None}
+            assert not (values & words) - {"1", "3", "5", "10", "20", "other"}, name
+
+
+def _leaves(data: Any) -> list[Any]:
+    if isinstance(data, dict):
+        return [leaf for each in data.values() for leaf in _leaves(each)]
+    if isinstance(data, list):
+        return [leaf for each in data for leaf in _leaves(each)]
+    return [data]
+
+
+def test_what_was_declared_is_in_the_codebook_and_read_back(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "age": [20, 30, 40, 50] * 3,
+            "born": [datetime.date(2000, 1, day) for day in range(1, 13)],
+            "stage": ["i", "ii", "iii"] * 4,
+            "place": ["Boston", "Salem", "Reno"] * 4,
+        }
+    )
+    levels = [("Boston", "MA", "*"), ("Salem", "MA", "*"), ("Reno", "NV", "*"), ("Elko", "NV", "*")]
+    schema = shoal.Schema.infer(
+        frame,
+        quasi=frame.columns,
+        kinds={"stage": "ordinal"},
+        domains={
+            "age": (0, 120),
+            "born": (datetime.date(1999, 1, 1), datetime.date(2001, 1, 1)),
+            "stage": ["i", "ii", "iii", "iv"],
+        },
+        hierarchies={"place": shoal.Hierarchy.from_levels(levels)},
+    )
+    release = shoal.anonymize(frame, schema, shoal.KAnonymity(k=3), seed=1)
+    folder = release.save(tmp_path / "out")
+    book = json.loads((folder / "codebook.json").read_text())
+    columns = {column["name"]: column for column in book["columns"]}
+    assert columns["age"]["domain"] == [0, 120]
+    assert columns["born"]["domain"] == ["1999-01-01", "2001-01-01"]
+    assert columns["place"]["hierarchy"]["levels"][3][0] == "Elko"
+    assert book["tight"] == {"around": "classes"}
+    reader = shoal.open_release(folder)
+    assert reader.count(place="MA").possible >= 8
+    assert reader.count(stage=("i", "iii")).estimate == pytest.approx(12)
+    assert reader.count(born=(datetime.date(2000, 1, 1), datetime.date(2000, 1, 12))).certain == 12
+
+
+def test_questions_are_read_as_people_write_them() -> None:
+    columns = ["age", "sex", "marital status", "age group"]
+    assert read_question("age 30..39, sex=Female", columns) == {"age": ("30", "39"), "sex": "Female"}
+    assert read_question("age group=a|b,marital status=", columns) == {
+        "age group": ["a", "b"],
+        "marital status": None,
+    }
+    assert read_question(r"sex=a\,b", columns) == {"sex": "a,b"}
+    assert read_question("", columns) == {}
+    with pytest.raises(shoal.InputError, match="did you mean 'age'"):
+        read_question("agee 3", columns)
+    with pytest.raises(shoal.InputError, match="two conditions"):
+        read_question("age 3, age 4", columns)
+
+
+def test_what_cannot_be_answered_is_said(folder: Path, tmp_path: Path) -> None:
+    reader = shoal.open_release(folder)
+    with pytest.raises(shoal.InputError, match="did you mean 'female'"):
+        reader.count(sex="Female")
+    with pytest.raises(shoal.InputError, match="is not in the release"):
+        reader.count(height=3)
+    with pytest.raises(shoal.InputError, match="not a numeric value"):
+        reader.count(age="old")
+    with pytest.raises(shoal.InputError, match="estimator 'best' is unknown"):
+        shoal.open_release(folder, estimator="best")  # type: ignore[arg-type]
+    with pytest.raises(shoal.InputError, match="nothing describes"):
+        shoal.open_release(pl.DataFrame({"age": ["1"]}))
+    with pytest.raises(shoal.InputError, match="there is no release"):
+        shoal.open_release(tmp_path)
+
+
+def test_answers_depend_on_the_seed_alone(folder: Path) -> None:
+    answers = [shoal.open_release(folder, seed=3).count(age=(30, 50), sex="male") for _ in range(2)]
+    assert answers[0] == answers[1]
