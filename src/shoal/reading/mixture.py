@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from shoal.reading.cells import ALL, ReadCells, Floats, Index
+from shoal.reading.cells import ALL, Floats, Index, ReadCells
 
 FLATTENING = 0.7
 """The power of a probability that values of free records follow.

@@ -20,7 +20,7 @@ from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.hierarchy_rules import Intervals
 from shoal.kinds.kind import Kind
 from shoal.kinds.released_numbers import read_number
-from shoal.reading.cells import ALL, ReadCells, Floats, Index
+from shoal.reading.cells import ALL, Floats, Index, ReadCells
 from shoal.reading.codebook import ColumnNotes
 
 MOST_BINS = 256

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.reading.answers import Answer, Count, count_of, error_of, model_error
-from shoal.reading.cells import ReadCells, Floats
+from shoal.reading.cells import Floats, ReadCells
 from shoal.reading.codebook import Codebook, Tightness
 from shoal.reading.columns import read_columns
 from shoal.reading.frames import Flavour, Form, drawn_frame, in_form, of_flavour
 from shoal.reading.mixture import CLASS_FLATTENING, FLATTENING, OWN_FLATTENING, Mixture, even, fitted
-from shoal.reading.ordered_cells import OrderedCells, AskedRanges
+from shoal.reading.ordered_cells import AskedRanges, OrderedCells
 from shoal.reading.set_cells import AskedLabels
 
 Estimator = Literal["tight", "columns", "marginal", "even"]

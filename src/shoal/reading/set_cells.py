@@ -17,7 +17,7 @@ from shoal.kinds import notation
 from shoal.kinds.hierarchy import MISSING, Hierarchy
 from shoal.kinds.hierarchy_rules import Prefixes
 from shoal.kinds.released_numbers import read_number
-from shoal.reading.cells import ALL, ReadCells, Floats, Index
+from shoal.reading.cells import ALL, Floats, Index, ReadCells
 from shoal.reading.codebook import ColumnNotes
 
 
