@@ -73,7 +73,9 @@ def work(data: str, method: str, k: int) -> dict[str, Any]:
     """Anonymize a data set, and answer questions of several workloads with every estimator."""
     frame, schema = loaded(data)
     model: Model = METHODS[method](k=k)
-    options = {"effort": "fast"} if k >= QUICK_FROM and method not in ("mondrian", "agglomerative") else {}
+    options: dict[str, Any] = (
+        {"effort": "fast"} if k >= QUICK_FROM and method not in ("mondrian", "agglomerative") else {}
+    )
     release = anonymize(frame, schema, model, method=method, seed=1, **options)
     table = Table.encode(frame, schema)
     figures: dict[str, Any] = {"gcp": release.loss.gcp}

@@ -62,9 +62,9 @@ def test_drawn_and_typed_tables_are_written(demo: Path) -> None:
 
 
 def test_mistakes_are_explained(demo: Path) -> None:
-    done = shoal("query", RELEASE, "sex=Female", folder=demo)
+    done = shoal("query", RELEASE, "sexx=female", folder=demo)
     assert done.returncode == 2
-    assert "did you mean 'female'" in done.stderr
+    assert "did you mean 'sex'" in done.stderr
     done = shoal("read", RELEASE, "-o", "nothing", folder=demo)
     assert done.returncode == 2
     assert "either --draw or --as" in done.stderr

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 RANDOM_ERROR = 0.85
 """The share of the variance of independent rows that remains: rows are drawn without replacement."""
-MODEL_ERROR = 0.08
-"""The share of the uncertain part of an answer by which an estimator is typically off.
+MODEL_ERROR = 0.07
+"""The share of the uncertain part of an answer by which an estimator is typically off, in a large release.
 
 What rows contribute to an answer is not independent: an error in a distribution affects all of them. Both
 shares were chosen so that intervals contain the truth as often as they say, on the data of the benchmark.
 """
-OWN_ERROR = 0.2
+OWN_ERROR = 0.3
 """The same for rows that were made for a record of their own, about which less is known."""
+SMALL = 12_000
+"""In a release of this many rows, the variance of that error is twice as large."""
 CONFIDENCE = 1.96
 """The number of standard errors on either side of an interval with 95% confidence."""
 
@@ -87,6 +89,19 @@ def count_of(
     """
     error = float(np.hypot(error_of(weights, share=share), spread))
     return Count(certain + float(weights.sum()), error, certain, possible)
+
+
+def model_error(rows: int, *, own: bool) -> float:
+    """Return the share of the uncertain part of an answer by which an estimator is off.
+
+    Parameters
+    ----------
+    rows
+        The number of rows, from which distributions are estimated.
+    own
+        Whether rows were made for a record of their own.
+    """
+    return float((OWN_ERROR if own else MODEL_ERROR) * np.sqrt(1 + SMALL / max(rows, 1)))
 
 
 def error_of(

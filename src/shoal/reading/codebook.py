@@ -159,7 +159,7 @@ class Codebook:
                 each.separator,
             )
             for each in schema
-            if each.role.value != "identifier"
+            if each.role.released
         )
         return cls(columns, _tightness_of(model), {} if model is None else {"name": model.name})
 

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
-from shoal.reading.answers import MODEL_ERROR, OWN_ERROR, Answer, Count, count_of, error_of
+from shoal.reading.answers import Answer, Count, count_of, error_of, model_error
 from shoal.reading.cells import Cells, Floats
 from shoal.reading.codebook import Codebook, Tightness
 from shoal.reading.columns import read_columns
@@ -142,7 +142,7 @@ class Reader:
         if self._tightness.around != "nothing":
             low, high = (float(self._weights(asked, rows, shift).sum()) for shift in (-SHIFT, SHIFT))
             spread = high - low
-        share = OWN_ERROR if self.codebook.tightness.own else MODEL_ERROR
+        share = model_error(len(self), own=self.codebook.tightness.own)
         return count_of(weights, int(certain.sum()), int(possible.sum()), spread, share)
 
     def mean(self, column: str, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Answer:

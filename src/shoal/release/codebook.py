@@ -35,7 +35,7 @@ def codebook_of(model: Model, schema: Schema, circumstances: Mapping[str, Any]) 
     circumstances
         How the release was made; only the name of the method is used.
     """
-    columns = [column for column in schema if column.role is not Role.IDENTIFIER]
+    columns = [column for column in schema if column.role.released]
     return {
         "codebook": VERSION,
         "model": {"name": model.name, **_plain(model.parameters)},

@@ -51,7 +51,7 @@ def sha256(file: Path) -> str:
 
 
 def write_documents(report: Report, codebook: Mapping[str, Any], write: Callable[[str, str], object]) -> None:
-    """Write the documents beside the released table: report (page and data), certificate and codebook.
+    """Write the documents beside the released table: report, certificate and codebook.
 
     Parameters
     ----------
