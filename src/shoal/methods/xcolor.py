@@ -187,7 +187,9 @@ class _ColoringTask:
         recoding = Recoding.of_classes(self.table, coloring.class_of)
         leaving = _leaving(recoding.types, coloring.class_of, self.closeness, self.values, model.delta)
         if len(leaving):
-            raise InfeasibleError(_same_looking(len(leaving)))
+            raise InfeasibleError(
+                _same_looking(len(leaving), "the algorithm as printed does not tell them apart")
+            )
         return recoding
 
     def mended(self, start: str, least: int) -> Coloring | None:
@@ -360,11 +362,10 @@ def _few_rows(rows: int, model: Dissimilarity) -> str:
     )
 
 
-def _same_looking(classes: int) -> str:
+def _same_looking(classes: int, why: str = "no exchange makes them differ") -> str:
     return (
         f"{classes} classes are identical to others in all quasi-identifiers and break the guarantee "
-        "together with them, and no exchange makes them differ; choose a smaller delta or epsilon, or more "
-        "quasi-identifiers"
+        f"together with them, and {why}; choose a smaller delta or epsilon, or more quasi-identifiers"
     )
 
 
