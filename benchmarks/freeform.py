@@ -89,7 +89,7 @@ HOW: dict[str, dict[str, str]] = {
     **({"ring": {"method": "ring"}} if "ring" in METHODS[Freeform] else {}),
     "mondrian": {},
 }
-"""What is compared, and the choices it stands for; `fast`, `balanced` and `best` are of the default method."""
+"""What is compared, and its choices; `fast`, `balanced` and `best` are of the default method."""
 
 
 def work(source: str, k: int, how: str, rows: int | None = None) -> dict[str, Any]:
