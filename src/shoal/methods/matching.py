@@ -22,9 +22,11 @@ TOGETHER = 10
 later rounds, and after some rounds this costs more than it saves. Larger rows have two candidates:
 their nearest record, and the one SortGreedy gives them."""
 
-
 BALANCED = Exchanges((0.6, 0.35, 0.15), (0.6, 0.6, 0.4, 0.4, 0.2, 0.1), 3, 5, looks=32, doubling=True)
 """The effort ``balanced``: rows that double need fewer exchanges than rows that grow by single records."""
+
+DOUBLING_UP_TO = 32
+"""With a larger k, rows that double lose more than rows that grow by single records (decision 042)."""
 
 
 @keeps(Freeform, default=True, persons=True)
@@ -45,13 +47,14 @@ def matching(
         As for every method.
     effort
         ``fast`` has no rounds: it is that of `ring`, which loses a few percent more than ``balanced`` in a
-        small part of the time. With ``balanced``, rows double where this is possible; with ``best``, they
-        take in single records. With both, rows exchange records between rounds and at the end, while this
-        reduces the loss.
+        small part of the time. With ``balanced`` and a k up to 32, rows double where this is possible;
+        otherwise, and with ``best``, they take in single records. With both efforts, rows exchange records
+        between rounds and at the end, while this reduces the loss.
     """
     if effort == "fast":
         return ring(table, model, circumstances, effort=effort)
-    chosen = BALANCED if effort == "balanced" else EXCHANGES[effort]
+    doubling = effort == "balanced" and model.k <= DOUBLING_UP_TO
+    chosen = BALANCED if doubling else EXCHANGES[effort]
     return grown(table, model, circumstances, chosen, cheapest_together)
 
 
