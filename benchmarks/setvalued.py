@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from benchmarks.harness import data_folder, line_chart, markdown_table, remembered, timed, write_page
 from benchmarks.walks import PATIENCE, decomposed
 from shoal import Schema, SetAnonymity, SetDiversity, anonymize
+from shoal.base.ragged import Subsets
 from shoal.base.randomness import Randomness
 from shoal.measures.items import QUERIES, items_loss
-from shoal.methods.baselines.sets import broken, literal
+from shoal.methods.baselines.sets import broken, gray_ring, literal
+from shoal.methods.baselines.walks import closed_walk_assignments
 from shoal.methods.items import as_items
 from shoal.methods.setdiversity import Diverse
-from shoal.methods.setgraphs import ring
+from shoal.methods.setgraphs import error_rate, pure_ring, ring
 from shoal.recoding import Recoding
 from shoal.table import Table
 
@@ -168,7 +170,7 @@ def utility(name: str, methods: dict[str, str], parameters: Sequence[int], along
 def main() -> None:
     """Measure and write the results page."""
     charts: dict[str, Any] = {}
-    sections = [*_losses(charts), *_published_labels(), *_times(), *_walks()]
+    sections = [*_losses(charts), *_published_labels(), *_times(), *_walks(), *_as_printed()]
     write_page("setvalued", "\n\n".join(sections), charts)
 
 
@@ -276,6 +278,56 @@ def _walks() -> list[str]:
         "then.",
         _walks_table([("Pumsb", k, 1) for k in KS] + [("Chess", 16, times) for times in ENLARGED]),
     ]
+
+
+def _as_printed() -> list[str]:
+    return [
+        "## The order and the walk by themselves",
+        "Error rates of rings along the Gray order, along the Gray-TSP order by itself (`--order gray-tsp`; "
+        "a local search stands for the genetic algorithm of the paper), and along the better of the two in "
+        "each segment, which is what `ring` does.",
+        _orders_table([(name, k) for name in QUALITY for k in KS] + [("Retail", 10)]),
+        "Steps for each record and assignment, to decompose the ring into all its assignments: Shoal's "
+        "closed walk, the closed walk as printed (`--walk paper`), and backtracking.",
+        _steps_table([("Pumsb", k) for k in KS[:3]] + [("Chess", 16)]),
+    ]
+
+
+def _items(data: str) -> Subsets:
+    frame = data_set(data)
+    return as_items(Table.encode(frame, Schema.infer(frame, quasi=["items"])))
+
+
+def _orders_table(cells: Sequence[tuple[str, int]]) -> str:
+    rows = []
+    for data, k in cells:
+        sets = _items(data)
+        errors = [error_rate(sets, graph(sets, k)) for graph in (gray_ring, pure_ring, ring)]
+        rows.append((data, k, *(f"{error:.4f}" for error in errors)))
+    return markdown_table(("data", "k", "Gray", "Gray-TSP", "Ring"), rows)
+
+
+class _Counted(Randomness):
+    """A source of random choices that counts them; the printed walk makes one in each step."""
+
+    drawn = 0
+
+    def below(self, bound: int) -> int:
+        """Return a uniform whole number from 0 to bound - 1."""
+        self.drawn += 1
+        return super().below(bound)
+
+
+def _steps_table(cells: Sequence[tuple[str, int]]) -> str:
+    rows = []
+    for data, k in cells:
+        graph = ring(_items(data), k)
+        counted = _Counted(1)
+        closed_walk_assignments(graph, counted)
+        closed, back = decomposed(graph, backtracking=False), decomposed(graph, backtracking=True)
+        printed = counted.drawn / graph.size
+        rows.append((data, k, f"{closed['steps']:.1f}", f"{printed:.1f}", f"{back['steps']:.1f}"))
+    return markdown_table(("data", "k", "closed steps", "printed steps", "backtracking steps"), rows)
 
 
 def _share(figures: dict[str, Any]) -> str:

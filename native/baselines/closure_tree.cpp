@@ -150,9 +150,8 @@ std::vector<double> ClosureTree::costs_of(const Closure& closure) const {
   return costs;
 }
 
-// A lower bound for the distance of all clusters below a node.
-std::int64_t ClosureTree::bound(std::int32_t node, const Closure& asking, std::int32_t size,
-                                const std::vector<double>& own) const {
+ClosureTree::Below ClosureTree::below(std::int32_t node, const Closure& asking,
+                                      const std::vector<double>& own) const {
   const Summary& summary = summaries_[at(node)];
   const Cell* cells = unions_.data() + at(node) * costs_.each().size();
   const std::uint64_t* marks = marks_.data() + at(node) * costs_.each().size();
@@ -164,8 +163,15 @@ std::int64_t ClosureTree::bound(std::int32_t node, const Closure& asking, std::i
     growth += weight * costs_.each()[a].least_growth(asking.cells[a], own[a], cells[a], unlike);
     surplus += weight * costs_.each()[a].least_surplus(asking.cells[a], cells[a]);
   }
-  const double apart = std::max(growth - summary.dearest, surplus - asking.cost);
-  const double distance = apart / log_of(std::int64_t{size} + (apart < 0.0 ? summary.least : summary.most));
+  return {growth, surplus, summary.least, summary.most, summary.oldest};
+}
+
+// A lower bound for the distance of all clusters below a node.
+std::int64_t ClosureTree::bound(std::int32_t node, const Closure& asking, std::int32_t size,
+                                const std::vector<double>& own) const {
+  const auto [growth, surplus, least, most, oldest] = below(node, asking, own);
+  const double apart = std::max(growth - summaries_[at(node)].dearest, surplus - asking.cost);
+  const double distance = apart / log_of(std::int64_t{size} + (apart < 0.0 ? least : most));
   return static_cast<std::int64_t>(std::floor(distance * kSteps + 0.5 - kDoubt));
 }
 

@@ -85,6 +85,35 @@ class ClosureTree {
     std::int64_t visited = 0;
   };
 
+  // What is known of the clusters below a node when the cluster at a place is to be united with one of them.
+  struct Below {
+    double growth;   // the cost of both together is at least this much above the cost of the one that asks,
+    double surplus;  // and at least this much above the cost of the other one
+    std::int32_t least, most;  // sizes
+    std::int64_t oldest;       // lowest age
+  };
+
+  // Visits the other clusters, the nearest nodes first: `reach` turns what is known into a bound that can be
+  // compared; `is_hopeless` says whether a bound is too high; `look` gets the place of each cluster.
+  template <class Reach, class IsHopeless, class Look>
+  void visit(std::int32_t place, std::vector<WaitingNode<std::pair<std::int64_t, std::int64_t>>>& stack,
+             const Reach& reach, const IsHopeless& is_hopeless, const Look& look) const {
+    const std::vector<double> own = costs_of(closures_[at(place)]);
+    const auto bound = [&](std::int32_t node) {
+      return summaries_[at(node)].most > 0 ? reach(below(node, closures_[at(place)], own))
+                                           : std::pair<std::int64_t, std::int64_t>{};
+    };
+    const auto skips = [&](std::int32_t node, const auto& reached) {
+      return summaries_[at(node)].most == 0 || is_hopeless(reached);
+    };
+    const auto each = [&](std::int32_t leaf, const auto&) {
+      const TreeNode& node = boxes_.nodes()[at(leaf)];
+      for (std::int32_t other = node.begin; other < node.end; ++other)
+        if (sizes_[at(other)] > 0 && other != place) look(other);
+    };
+    visit_nearer_first(boxes_.nodes(), stack, 0, bound, skips, each);
+  }
+
   // The cluster closest to that at a place, among those of another group, if there are groups. Thread-safe.
   Nearest nearest(std::int32_t place, std::span<const std::int32_t> group, Search& search) const;
 
@@ -100,6 +129,7 @@ class ClosureTree {
                       const Nearest& best) const;
   double log_of(std::int64_t size) const;
   std::vector<double> costs_of(const Closure& closure) const;
+  Below below(std::int32_t node, const Closure& asking, const std::vector<double>& own) const;
   std::int64_t bound(std::int32_t node, const Closure& asking, std::int32_t size,
                      const std::vector<double>& own) const;
   std::uint64_t mark(std::size_t attribute, Cell cell) const;

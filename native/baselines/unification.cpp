@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/numbers.hpp"
@@ -77,45 +78,110 @@ std::vector<UnitedClass> classes_of(std::span<const std::int32_t> codes,
   return classes;
 }
 
+// Classes in a tree by their closures, and which of them is the best to unite another one with.
+class Partners {
+ public:
+  Partners(std::span<const std::int32_t> codes, std::span<const std::int32_t> class_of,
+           const std::vector<UnitedClass>& classes, const ClosureCosts& costs, double diversity,
+           double weight)
+      : classes_(classes), costs_(costs), records_(static_cast<double>(class_of.size())),
+        diversity_(diversity), weight_(weight), first_(first_codes(codes, class_of)),
+        tree_(first_, static_cast<std::int32_t>(classes.size()), costs), place_of_(classes.size()) {
+    for (std::int32_t place = 0; place < tree_.places(); ++place) {
+      const std::int32_t number = tree_.record(place);
+      place_of_[at(number)] = place;
+      tree_.put(place, classes[at(number)].closure, static_cast<std::int32_t>(classes[at(number)].size),
+                number);
+    }
+  }
+
+  // The class that is best to unite a class with, the lowest number among equals; -1 if there is no other.
+  std::int32_t best(std::size_t number) {
+    const UnitedClass& lacking = classes_[number];
+    const auto size = static_cast<double>(lacking.size);
+    std::int64_t most_frequent = 1;  // no union has fewer records with this label
+    for (const Tally& tally : lacking.tallies)
+      for (const auto& [label, count] : tally) most_frequent = std::max(most_frequent, count);
+    constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+    std::pair<std::int64_t, std::int64_t> found{kNone, kNone};  // cost and number
+    const auto reach = [&](const ClosureTree::Below& below) {
+      const double other = below.surplus < 0.0 ? below.most : below.least;
+      const double loss = size * below.growth + other * below.surplus;
+      const double gap = std::max(
+          diversity_ - (size + static_cast<double>(below.most)) / static_cast<double>(most_frequent), 0.0);
+      // Rounding may make the cost of a union a step lower than its bound.
+      return std::pair(in_steps(weight_ * (loss / records_) + (1.0 - weight_) * gap) - 2, below.oldest);
+    };
+    const auto is_hopeless = [&](const auto& reached) { return reached > found; };
+    const auto look = [&](std::int32_t place) {
+      const std::int32_t other = tree_.record(place);
+      found = std::min(found, std::pair(cost(lacking, classes_[at(other)]), std::int64_t{other}));
+    };
+    tree_.visit(place_of_[number], stack_, reach, is_hopeless, look);
+    return found.second == kNone ? -1 : static_cast<std::int32_t>(found.second);
+  }
+
+  // After two classes were united: the first has the records of both.
+  void unite(std::size_t kept, std::size_t gone) {
+    tree_.put(place_of_[kept], classes_[kept].closure, static_cast<std::int32_t>(classes_[kept].size),
+              static_cast<std::int64_t>(kept));
+    tree_.take_away(place_of_[gone]);
+  }
+
+ private:
+  // The codes of one record of each class, row-major.
+  std::vector<std::int32_t> first_codes(std::span<const std::int32_t> codes,
+                                        std::span<const std::int32_t> class_of) const {
+    const std::size_t d = costs_.attributes().size();
+    std::vector<std::int32_t> first(classes_.size() * d);
+    for (std::size_t record = class_of.size(); record-- > 0;)
+      std::copy_n(codes.begin() + static_cast<std::ptrdiff_t>(record * d), d,
+                  first.begin() + static_cast<std::ptrdiff_t>(at(class_of[record]) * d));
+    return first;
+  }
+
+  std::int64_t cost(const UnitedClass& lacking, const UnitedClass& other) const {
+    const auto a = static_cast<double>(lacking.size), b = static_cast<double>(other.size);
+    const double loss = (a + b) * costs_.joint_cost(lacking.closure, other.closure) -
+                        (a * lacking.closure.cost + b * other.closure.cost);
+    const double gap = std::max(diversity_ - joint_diversity(lacking, other), 0.0);
+    return in_steps(weight_ * (loss / records_) + (1.0 - weight_) * gap);
+  }
+
+  const std::vector<UnitedClass>& classes_;
+  const ClosureCosts& costs_;
+  double records_, diversity_, weight_;
+  std::vector<std::int32_t> first_;
+  ClosureTree tree_;
+  std::vector<std::int32_t> place_of_;
+  std::vector<WaitingNode<std::pair<std::int64_t, std::int64_t>>> stack_;
+};
+
 }  // namespace
 
 std::vector<std::int32_t> unify(std::span<const std::int32_t> codes, std::span<const std::int32_t> class_of,
                                 const ClosureCosts& costs, std::span<const Sensitive> sensitive,
                                 double diversity, double weight) {
   std::vector<UnitedClass> classes = classes_of(codes, class_of, costs, sensitive);
-  const auto records = static_cast<double>(class_of.size());
-  std::vector<std::size_t> number(classes.size());  // in which class each is now
-  std::vector<double> diversities;
+  Partners partners(codes, class_of, classes, costs, diversity, weight);
+  std::vector<std::size_t> number(classes.size());         // in which class each is now
+  std::set<std::pair<double, std::size_t>> least_diverse;  // all classes, by their diversity
   for (std::size_t i = 0; i < classes.size(); ++i) {
     number[i] = i;
-    diversities.push_back(diversity_of(classes[i]));
+    least_diverse.emplace(diversity_of(classes[i]), i);
   }
-  while (true) {
-    const auto least = at(std::min_element(diversities.begin(), diversities.end()) - diversities.begin());
-    if (diversities[least] * (1.0 + kRounding / 2.0) >= diversity) break;
-    const UnitedClass& lacking = classes[least];
-    std::size_t best = classes.size();
-    std::int64_t cheapest = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t i = 0; i < classes.size(); ++i) {
-      if (i == least || classes[i].size == 0) continue;
-      const auto a = static_cast<double>(lacking.size), b = static_cast<double>(classes[i].size);
-      const double loss = (a + b) * costs.joint_cost(lacking.closure, classes[i].closure) -
-                          (a * lacking.closure.cost + b * classes[i].closure.cost);
-      const double gap = std::max(diversity - joint_diversity(lacking, classes[i]), 0.0);
-      const std::int64_t cost = in_steps(weight * (loss / records) + (1.0 - weight) * gap);
-      if (cost < cheapest) {
-        cheapest = cost;
-        best = i;
-      }
-    }
-    if (best == classes.size()) break;  // all records are one class
-    const std::size_t kept = std::min(least, best), gone = std::max(least, best);
+  while (least_diverse.begin()->first * (1.0 + kRounding / 2.0) < diversity) {
+    const std::size_t least = least_diverse.begin()->second;
+    const std::int32_t best = partners.best(least);
+    if (best < 0) break;  // all records are one class
+    const std::size_t kept = std::min(least, at(best)), gone = std::max(least, at(best));
+    for (const std::size_t each : {kept, gone}) least_diverse.erase({diversity_of(classes[each]), each});
     costs.unite(classes[kept].closure, classes[gone].closure);
     classes[kept].size += classes[gone].size;
     for (std::size_t column = 0; column < sensitive.size(); ++column)
       classes[kept].tallies[column] = sum(classes[kept].tallies[column], classes[gone].tallies[column]);
-    diversities[kept] = diversity_of(classes[kept]);
-    diversities[gone] = kUnlimited;
+    partners.unite(kept, gone);
+    least_diverse.emplace(diversity_of(classes[kept]), kept);
     classes[gone] = {};
     number[gone] = kept;
   }

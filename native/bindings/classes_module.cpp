@@ -140,6 +140,10 @@ class ColoringPy {
     nb::gil_scoped_release release;
     return coloring_->mend(static_cast<Coloring::Goal>(goal), few, cycles, most);
   }
+  std::int64_t mend_as_printed(std::int64_t most) {
+    nb::gil_scoped_release release;
+    return coloring_->mend_as_printed(most);
+  }
   std::int64_t sweep(std::size_t few, bool cycles) {
     nb::gil_scoped_release release;
     return coloring_->sweep(few, cycles);
@@ -224,6 +228,7 @@ void bind_classes(nb::module_& module) {
            "codes"_a, "attributes"_a, "class_of"_a, "closeness"_a, "values"_a, "allowed"_a,
            nb::keep_alive<1, 5>())
       .def("mend", &ColoringPy::mend, "goal"_a, "few"_a, "cycles"_a, "most"_a)
+      .def("mend_as_printed", &ColoringPy::mend_as_printed, "most"_a)
       .def("sweep", &ColoringPy::sweep, "few"_a, "cycles"_a)
       .def("part", &ColoringPy::part, "classes"_a, "few"_a)
       .def("potential", &ColoringPy::potential)

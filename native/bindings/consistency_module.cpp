@@ -7,6 +7,7 @@
 #include "attacks/components.hpp"
 #include "attacks/consistency.hpp"
 #include "attacks/exact_links.hpp"
+#include "attacks/least_chance.hpp"
 #include "attacks/matching_chains.hpp"
 #include "attacks/maximum_matching.hpp"
 #include "attacks/person_counts.hpp"
@@ -113,6 +114,37 @@ auto exact_links_py(const NeighbourhoodsSpec& graph, const PartsSpec& components
                     give(std::move(links.expected)));
 }
 
+// The numerator and the denominator of each component's least chance.
+auto least_chances_py(const NeighbourhoodsSpec& graph, const PartsSpec& components) {
+  const auto found = without_lock([&] {
+    return least_chances(neighbourhoods(graph), {view(components.first), view(components.second)});
+  });
+  std::vector<std::int64_t> numerators, denominators;
+  for (const Fraction& each : found) {
+    numerators.push_back(each.numerator);
+    denominators.push_back(each.denominator);
+  }
+  return std::pair(give(std::move(numerators)), give(std::move(denominators)));
+}
+
+auto evenest_links_py(const NeighbourhoodsSpec& graph, const PartsSpec& components) {
+  auto links = without_lock([&] {
+    return evenest_links(neighbourhoods(graph), {view(components.first), view(components.second)});
+  });
+  return std::tuple(give(std::move(links.records)), give(std::move(links.boxes)),
+                    give(std::move(links.expected)));
+}
+
+auto draw_assignment_py(const NeighbourhoodsSpec& graph, const PartsSpec& components,
+                        const Array<std::uint64_t>& key) {
+  auto drawn = without_lock([&] {
+    RandomWords random(view(key));
+    return draw_assignment(neighbourhoods(graph), {view(components.first), view(components.second)}, random);
+  });
+  return std::tuple(give(std::move(drawn.records)), give(std::move(drawn.boxes)),
+                    give(std::move(drawn.copies)));
+}
+
 class MatchingChainsPy {
  public:
   MatchingChainsPy(const NeighbourhoodsSpec& graph, const PartsSpec& components, std::size_t chains,
@@ -162,6 +194,9 @@ auto sets_among_worlds_py(const ListsSpec& sets, const ListsSpec& base, const Li
 
 void bind_consistency(nb::module_& module) {
   module.def("exact_links", &exact_links_py, "graph"_a, "components"_a);
+  module.def("least_chances", &least_chances_py, "graph"_a, "components"_a);
+  module.def("evenest_links", &evenest_links_py, "graph"_a, "components"_a);
+  module.def("draw_assignment", &draw_assignment_py, "graph"_a, "components"_a, "key"_a);
   nb::class_<MatchingChainsPy>(module, "MatchingChains")
       .def(nb::init<const NeighbourhoodsSpec&, const PartsSpec&, std::size_t, const Array<std::uint64_t>&>(),
            "graph"_a, "components"_a, "chains"_a, "key"_a)

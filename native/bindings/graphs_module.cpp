@@ -17,6 +17,7 @@
 #include "matching/greedy_matching.hpp"
 #include "matching/refinement.hpp"
 #include "matching/ring.hpp"
+#include "matching/row_matching.hpp"
 #include "matching/sparse_assignment.hpp"
 #include "matching/stable_matching.hpp"
 #include "trees/box_tree.hpp"
@@ -58,6 +59,15 @@ class BoxTreePy {
   void set_members(const Matrix& members) {
     nb::gil_scoped_release release;
     tree_->set_members(view(members));
+  }
+
+  auto match_rows() const {
+    std::vector<std::int32_t> taken;
+    {
+      nb::gil_scoped_release release;
+      taken = shoal::match_rows(*tree_);
+    }
+    return give(std::move(taken));
   }
 
   void set_limits(const Array<double>& limits) {
@@ -239,9 +249,9 @@ class RefinementPy {
                         static_cast<std::int32_t>(graph.shape(1)), view(owners_));
   }
 
-  std::int64_t exchange(double foresight) {
+  std::int64_t exchange(double foresight, std::int32_t looks) {
     nb::gil_scoped_release release;
-    return refinement_->exchange(foresight, random_);
+    return refinement_->exchange(foresight, looks, random_);
   }
   std::int64_t reassign(std::int32_t times, double temperature) {
     nb::gil_scoped_release release;
@@ -331,6 +341,7 @@ void bind_graphs(nb::module_& module) {
       .def("match_cheapest_first", &BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
            "settled_records"_a, "settled_boxes"_a)
       .def("match_cheapest_together", &BoxTreePy::match_cheapest_together, "candidates"_a)
+      .def("match_rows", &BoxTreePy::match_rows)
       .def("match_in_order", &BoxTreePy::match_in_order, "records"_a, "costless"_a);
   nb::class_<DiversificationPy>(module, "Diversification")
       .def(nb::init<Matrix, std::vector<AttributeSpec>, const Matrix&, const std::vector<SensitiveSpec>&,
@@ -349,7 +360,7 @@ void bind_graphs(nb::module_& module) {
       .def(nb::init<Matrix, std::vector<AttributeSpec>, const Matrix&, const Array<std::uint64_t>&,
                     Array<std::int32_t>>(),
            "codes"_a, "attributes"_a, "graph"_a, "key"_a, "owners"_a)
-      .def("exchange", &RefinementPy::exchange, "foresight"_a)
+      .def("exchange", &RefinementPy::exchange, "foresight"_a, "looks"_a)
       .def("reassign", &RefinementPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &RefinementPy::cost)
       .def("members", &RefinementPy::members);

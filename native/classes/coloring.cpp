@@ -270,6 +270,51 @@ std::int64_t Coloring::mend(Goal goal, std::size_t few, bool cycles, std::int64_
   return made;
 }
 
+// The exchange of a record by line 8 of Algorithm 2. The loss of a class does not count its size there.
+Coloring::Change Coloring::printed_exchange(std::int32_t record) const {
+  const std::int32_t from = class_of(record);
+  const std::int32_t* codes = classes_.codes(record);
+  Change best{kNever};
+  double least = kNever;
+  for (std::int32_t to = 0; to < static_cast<std::int32_t>(classes_.count()); ++to) {
+    const std::int32_t near_there = to == from ? 0 : neighbours_in(to, record);
+    if (to == from || near_there > allowed_[at(to)]) continue;  // not movable
+    for (const std::int32_t other : classes_.members(to)) {
+      if (pairs(record, other, near_there) >= 0) continue;
+      const double loss = classes_.growth(from, codes, classes_.codes(other)) +
+                          classes_.growth(to, classes_.codes(other), codes);
+      if (std::tie(loss, other) >= std::tie(least, best.records[1])) continue;
+      least = loss;
+      best = {growth(from, record, other) + growth(to, other, record), {record, other, -1}};
+    }
+  }
+  return best;
+}
+
+std::int64_t Coloring::mend_as_printed(std::int64_t most) {
+  using Entry = std::tuple<double, std::int32_t, std::int64_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting;
+  const auto push = [&](std::int32_t record) {
+    const std::int32_t number = class_of(record);
+    if (violates(record))
+      waiting.emplace(classes_.growth(number, classes_.codes(record), nullptr), record, changed_[at(number)]);
+  };
+  for (std::size_t record = 0; record < values_.size(); ++record) push(static_cast<std::int32_t>(record));
+  std::int64_t made = 0;
+  while (made < most && !waiting.empty()) {
+    const auto [loss, record, stamp] = waiting.top();
+    waiting.pop();
+    if (changed_[at(class_of(record))] != stamp) continue;  // an old entry; there is a new one
+    const Change change = printed_exchange(record);
+    if (!change.found()) break;
+    make(change);
+    ++made;
+    for (const std::int32_t moved : {change.records[0], change.records[1]})
+      for (const std::int32_t member : classes_.members(class_of(moved))) push(member);
+  }
+  return made;
+}
+
 std::int64_t Coloring::sweep(std::size_t few, bool cycles) {
   std::int64_t made = 0, begun = now_;
   const auto finder = [&] {

@@ -40,6 +40,13 @@ class Coloring {
   // exchanges.
   std::int64_t mend(Goal goal, std::size_t few, bool cycles, std::int64_t most);
 
+  // Algorithm 2 of the paper on XColor as printed, lines 5 to 11: of all records with too many neighbours,
+  // the one without which its class loses least changes places with that of all exchangeable records
+  // (Definition 15) with which both classes together lose least; among equals the first. Ends if nothing is
+  // left to do, after `most` exchanges, or if no record is exchangeable. Returns the number of exchanges. O(n
+  // k) each.
+  std::int64_t mend_as_printed(std::int64_t most);
+
   // Goes once through all records and makes the exchanges that lower the cost. On all cores.
   std::int64_t sweep(std::size_t few, bool cycles);
 
@@ -75,6 +82,7 @@ class Coloring {
 
   Change best_exchange(std::int32_t record, Goal goal, Scope scope, Candidates& own) const;
   void try_pairs(std::int32_t record, std::int32_t to, Goal goal, Change& best) const;
+  Change printed_exchange(std::int32_t record) const;
   void try_cycles(std::int32_t record, std::int32_t to, Goal goal, std::size_t few, Candidates& own,
                   Change& best) const;
   bool accepts(Goal goal, const Change& change) const;

@@ -35,6 +35,8 @@ Neighbourhood::Neighbourhood(std::span<const std::int32_t> codes, const std::vec
     member = static_cast<std::int32_t>(std::lower_bound(records_.begin(), records_.end(), member) -
                                        records_.begin());
   const std::size_t d = attributes.size();
+  for (const Attribute& attribute : attributes)
+    units_.push_back(attribute.kind == Kind::set ? attribute.weight * attribute.set_cost(2) : 0.0);
   codes_.reserve(records_.size() * d);
   for (const std::int32_t record : records_)
     codes_.insert(codes_.end(), codes.begin() + static_cast<std::ptrdiff_t>(at(record) * d),
@@ -77,20 +79,14 @@ std::int64_t Neighbourhood::count(std::int32_t row, std::size_t attribute, std::
                        [&](std::int32_t record) { return codes(record)[attribute] == code; });
 }
 
-double Neighbourhood::change(std::int32_t row, std::size_t slot, std::int32_t record) const {
-  return change(row, codes(member(row, slot)), codes(record));
-}
-
 double Neighbourhood::interval_cost(const Attribute& attribute, const Interval& interval) const {
   const auto& [low, high] = interval;
   const double outer = attribute.interval_cost(low[0], high[0]);
   return low[1] < high[1] ? outer + foresight_ * attribute.interval_cost(low[1], high[1]) : outer;
 }
 
-double Neighbourhood::interval_change(const Attribute& attribute, const Interval& now, std::int32_t leaving,
-                                      const std::int32_t* coming) const {
-  Interval then = now;
-  auto& [low, high] = then;
+Neighbourhood::Interval Neighbourhood::without(Interval interval, std::int32_t leaving) {
+  auto& [low, high] = interval;
   if (leaving == low[0])
     low = {low[1], low[2], low[2]};
   else if (leaving == low[1])
@@ -99,46 +95,65 @@ double Neighbourhood::interval_change(const Attribute& attribute, const Interval
     high = {high[1], high[2], high[2]};
   else if (leaving == high[1])
     high[1] = high[2];
-  if (coming) {
-    low[1] = std::min(low[1], std::max(low[0], *coming));
-    low[0] = std::min(low[0], *coming);
-    high[1] = std::max(high[1], std::min(high[0], *coming));
-    high[0] = std::max(high[0], *coming);
-  }
-  return attribute.weight * (interval_cost(attribute, then) - interval_cost(attribute, now));
+  return interval;
+}
+
+Neighbourhood::Interval Neighbourhood::with(Interval interval, std::int32_t coming) {
+  auto& [low, high] = interval;
+  low[1] = std::min(low[1], std::max(low[0], coming));
+  low[0] = std::min(low[0], coming);
+  high[1] = std::max(high[1], std::min(high[0], coming));
+  high[0] = std::max(high[0], coming);
+  return interval;
 }
 
 // A code of one member counts whole, that of two members a share more.
-double Neighbourhood::set_change(std::int32_t row, std::size_t a, std::int32_t leaving,
-                                 const std::int32_t* coming) const {
-  const auto& attribute = attributes_[a];
-  const Bits& now = spans_[at(row) * attributes_.size() + a].bits;
-  const auto members = [&](std::int32_t code) -> std::int64_t {  // 3 for more
-    if (attribute.size > kBits) return count(row, a, code);
-    return now.once & bit(code) ? 1 : now.twice & bit(code) ? 2 : now.any & bit(code) ? 3 : 0;
-  };
-  double values = 0.0;
-  const std::int64_t before = members(leaving);
-  if (before <= 2) values -= before == 1 ? 1.0 : foresight_;
-  if (coming) {
-    const std::int64_t there = members(*coming);
-    if (there <= 1) values += there == 0 ? 1.0 : foresight_;
-  }
-  return attribute.weight * attribute.set_cost(2) * values;
-}
-
-// Without a coming record, what the row loses less when one leaves.
-double Neighbourhood::change(std::int32_t row, const std::int32_t* leaving,
-                             const std::int32_t* coming) const {
+double Neighbourhood::saved(std::int32_t row, const std::int32_t* leaving) const {
   const std::size_t d = attributes_.size();
   const Span* spans = spans_.data() + at(row) * d;
   double sum = 0.0;
   for (std::size_t a = 0; a < d; ++a) {
-    const std::int32_t* in = coming ? coming + a : nullptr;
-    if (in && *in == leaving[a]) continue;
-    sum += attributes_[a].kind == Kind::set
-               ? set_change(row, a, leaving[a], in)
-               : interval_change(attributes_[a], spans[a].interval, leaving[a], in);
+    const Attribute& attribute = attributes_[a];
+    if (attribute.kind != Kind::set) {
+      const Interval& now = spans[a].interval;
+      const Interval rest = without(now, leaving[a]);
+      sum += attribute.weight * (interval_cost(attribute, now) - interval_cost(attribute, rest));
+    } else if (attribute.size <= kBits) {
+      const auto& [any, once, twice] = spans[a].bits;
+      const std::uint64_t code = bit(leaving[a]);
+      sum += once & code ? units_[a] : twice & code ? foresight_ * units_[a] : 0.0;
+    } else {
+      const std::int64_t members = count(row, a, leaving[a]);
+      if (members <= 2) sum += members == 1 ? units_[a] : foresight_ * units_[a];
+    }
+  }
+  return sum;
+}
+
+double Neighbourhood::extra(std::int32_t row, std::size_t slot, std::int32_t record, double enough) const {
+  if (degree_ == 1) return 0.0;
+  const std::size_t d = attributes_.size();
+  const Span* spans = spans_.data() + at(row) * d;
+  const std::int32_t *leaving = codes(member(row, slot)), *coming = codes(record);
+  double sum = 0.0;
+  for (std::size_t a = 0; a < d && sum < enough; ++a) {
+    const Attribute& attribute = attributes_[a];
+    const bool same = leaving[a] == coming[a];
+    if (attribute.kind != Kind::set) {
+      const Interval& now = spans[a].interval;
+      if (now.low[2] <= coming[a] && coming[a] <= now.high[2]) continue;  // whoever leaves
+      const Interval rest = without(now, leaving[a]);
+      sum += attribute.weight *
+             (interval_cost(attribute, with(rest, coming[a])) - interval_cost(attribute, rest));
+    } else if (attribute.size <= kBits) {
+      const auto& [any, once, twice] = spans[a].bits;
+      const std::uint64_t code = bit(coming[a]);
+      const bool alone = same ? once & code : !(any & code), second = (same ? twice : once) & code;
+      sum += alone ? units_[a] : second ? foresight_ * units_[a] : 0.0;
+    } else {
+      const std::int64_t others = count(row, a, coming[a]) - (same ? 1 : 0);
+      if (others <= 1) sum += others == 0 ? units_[a] : foresight_ * units_[a];
+    }
   }
   return sum;
 }
@@ -198,7 +213,7 @@ void Neighbourhood::renew(std::int32_t row) {
   }
   costs_[at(row)] = sum;
   for (std::size_t slot = 0; slot < degree_; ++slot)
-    savings_[at(row) * degree_ + slot] = degree_ > 1 ? -change(row, codes(first[slot]), nullptr) : 0.0;
+    savings_[at(row) * degree_ + slot] = degree_ > 1 ? saved(row, codes(first[slot])) : 0.0;
 }
 
 std::int32_t Neighbourhood::near(std::int32_t row, QuickRandom& random) const {

@@ -15,8 +15,8 @@ namespace shoal {
 // Rows and records are numbered anew, from 0, and their data is contiguous.
 //
 // Example: a row with the ages 20, 25 and 60 of 0..100 costs 0.4. Its three lowest and three highest codes
-// are known, so saving(row, slot of 60) is 0.35 without another look at the members, and change(row, slot of
-// 60, record of 30) is -0.3.
+// are known, so saving(row, slot of 60) is 0.35 without another look at the members, and extra(row, slot of
+// 60, record of 30) is 0.05.
 class Neighbourhood {
  public:
   // `rows` are the numbers of its rows in `members`, which is row-major, rows x degree. With foresight, the
@@ -46,8 +46,9 @@ class Neighbourhood {
 
   // What the row would save without that member, with foresight.
   double saving(std::int32_t row, std::size_t slot) const { return savings_[at(row) * degree_ + slot]; }
-  // The extra cost, with foresight, for the row to have another record in place of that member.
-  double change(std::int32_t row, std::size_t slot, std::int32_t record) const;
+  // What it would cost the row, without that member and with foresight, to take in the record; to have it in
+  // place of the member costs that minus the saving. Once it is `enough` or more, it need not be exact.
+  double extra(std::int32_t row, std::size_t slot, std::int32_t record, double enough) const;
 
   // Records change places: each leaves its place before another is put there. Afterwards `renew` updates
   // the figures of a row.
@@ -79,15 +80,14 @@ class Neighbourhood {
   }
   std::int64_t count(std::int32_t row, std::size_t attribute, std::int32_t code) const;
   double interval_cost(const Attribute& attribute, const Interval& interval) const;
-  double interval_change(const Attribute& attribute, const Interval& now, std::int32_t leaving,
-                         const std::int32_t* coming) const;
-  double set_change(std::int32_t row, std::size_t attribute, std::int32_t leaving,
-                    const std::int32_t* coming) const;
-  double change(std::int32_t row, const std::int32_t* leaving, const std::int32_t* coming) const;
+  static Interval without(Interval interval, std::int32_t leaving);
+  static Interval with(Interval interval, std::int32_t coming);
+  double saved(std::int32_t row, const std::int32_t* leaving) const;
 
   const std::vector<Attribute>& attributes_;
   std::size_t degree_;
   double foresight_;
+  std::vector<double> units_;          // per attribute: what one more value of a set costs
   std::vector<std::int32_t> records_;  // their outer numbers
   std::vector<std::int32_t> codes_, members_, places_of_, owner_of_;
   std::vector<std::size_t> starts_;

@@ -16,14 +16,14 @@ namespace shoal {
 namespace {
 
 constexpr std::size_t kPart = 4096;  // rows
-constexpr int kExchanges = 64;       // other rows tried for the exchange of one record
 constexpr int kLooks = 48;           // other rows searched for records that a row might take
 constexpr std::size_t kOffers = 12;  // the best of them
 
 // Every row in turn gives away its members, the most expensive first.
 class Exchanges {
  public:
-  Exchanges(Neighbourhood& here, QuickRandom& random) : here_(here), random_(random) {}
+  Exchanges(Neighbourhood& here, QuickRandom& random, std::int32_t looks)
+      : here_(here), random_(random), looks_(looks) {}
 
   std::int64_t run() {
     std::int64_t made = 0;
@@ -47,19 +47,20 @@ class Exchanges {
   bool give_away(std::int32_t row, std::size_t slot) {
     const std::int32_t given = here_.member(row, slot);
     const auto degree = static_cast<std::int32_t>(here_.degree());
+    const double saved = here_.saving(row, slot);
     double best = -kWorthwhileAlone;
     std::int32_t chosen = -1;
-    for (int look = 0; look < kExchanges; ++look) {
+    for (std::int32_t look = 0; look < looks_; ++look) {
       const std::int32_t record =
           here_.member(here_.near(row, random_), random_.below(static_cast<std::uint32_t>(degree)));
-      const double mine = here_.change(row, slot, record);
+      const double mine = here_.extra(row, slot, record, saved) - saved;
       if (mine >= 0.0 || here_.has_beside(row, slot, record)) continue;  // a distant record hardly helps
       for (const std::int32_t place : here_.places_of(record)) {
         const std::int32_t other = place / degree;
         const auto other_slot = at(place % degree);
-        if (mine - here_.saving(other, other_slot) >= best)
-          continue;  // even if it takes the other for nothing
-        const double both = mine + here_.change(other, other_slot, given);
+        const double least = mine - here_.saving(other, other_slot);
+        if (least >= best) continue;  // even if it takes the other for nothing
+        const double both = least + here_.extra(other, other_slot, given, best - least);
         if (both >= best || here_.has_beside(other, other_slot, given)) continue;
         best = both;
         chosen = place;
@@ -80,6 +81,7 @@ class Exchanges {
 
   Neighbourhood& here_;
   QuickRandom& random_;
+  std::int32_t looks_;  // other rows tried for the exchange of one record
 };
 
 // Every row gives away one member, and all of them are assigned anew.
@@ -118,6 +120,7 @@ class Reassignment {
   // The cheapest records that the row might take, among those that near rows give away; its own first.
   void offer(std::int32_t row) {
     const std::size_t begin = edges_.size(), slot = given_[at(row)];
+    const double saved = here_.saving(row, slot);
     edges_.push_back({row, 0.0});
     seen_[at(row)] = row;
     for (int look = 0; look < kLooks; ++look) {
@@ -125,8 +128,9 @@ class Reassignment {
       if (seen_[at(other)] == row) continue;
       seen_[at(other)] = row;
       const std::int32_t record = here_.member(other, given_[at(other)]);
-      const double cost = here_.change(row, slot, record);
       const bool full = edges_.size() - begin > kOffers;
+      const double enough = full ? edges_.back().cost + saved : kUnlimited;
+      const double cost = here_.extra(row, slot, record, enough) - saved;
       if (full && cost >= edges_.back().cost) continue;
       if (here_.has_beside(row, slot, record)) continue;
       if (!full) edges_.emplace_back();
@@ -179,9 +183,10 @@ double Refinement::cost() const {
   return std::accumulate(costs_.begin(), costs_.end(), 0.0);
 }
 
-std::int64_t Refinement::exchange(double foresight, RandomWords& random) {
-  return refine_parts(foresight, random,
-                      [](Neighbourhood& here, QuickRandom& quick) { return Exchanges(here, quick).run(); });
+std::int64_t Refinement::exchange(double foresight, std::int32_t looks, RandomWords& random) {
+  return refine_parts(foresight, random, [&](Neighbourhood& here, QuickRandom& quick) {
+    return Exchanges(here, quick, looks).run();
+  });
 }
 
 std::int64_t Refinement::reassign(std::int32_t times, double temperature, RandomWords& random) {

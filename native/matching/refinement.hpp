@@ -26,10 +26,10 @@ class Refinement {
              std::vector<std::int32_t> members, std::int32_t degree,
              std::span<const std::int32_t> owners = {});
 
-  // Lets every row exchange each of its records in turn with the row where this saves most, if any. Returns
-  // the number of exchanges; each lowers the cost with that foresight (see Neighbourhood), so without
-  // foresight each lowers the cost.
-  std::int64_t exchange(double foresight, RandomWords& random);
+  // Lets every row exchange each of its records in turn with the row where this saves most, if any, among
+  // the rows around `looks` near records. Returns the number of exchanges; each lowers the cost with that
+  // foresight (see Neighbourhood), so without foresight each lowers the cost.
+  std::int64_t exchange(double foresight, std::int32_t looks, RandomWords& random);
 
   // Lets every row give away one record and take one of those that near rows gave away, all at once and at
   // the least total cost; repeated `times` times. At a temperature above zero, costs get random noise of

@@ -111,6 +111,9 @@ class BoxTree {
   }
   std::vector<std::int32_t> all_members() const;  // of box 0, then of box 1, ...
   bool has_owners() const { return !owner_of_.empty(); }
+  // The owner of a record; if every record has its own, its number.
+  std::int32_t owner(std::int32_t record) const { return owner_of_.empty() ? record : owner_of_[at(record)]; }
+  const Attribute& attribute(std::size_t a) const { return attributes_[a]; }
   // Whether a box has a record, or another one of the same owner.
   bool has_member(std::int32_t box, std::int32_t record) const;
 

@@ -54,7 +54,7 @@ def test_sort_greedy_on_adult(sort_greedy: Release) -> None:
 @pytest.mark.parametrize(
     ("choices", "at_most"),
     [
-        ({"method": "matching", "effort": "fast"}, 0.92),
+        ({"effort": "fast"}, 0.92),
         ({"method": "sort_greedy"}, 0.93),
         ({}, 0.89),
         pytest.param({"effort": "best"}, 0.86, marks=pytest.mark.slow),

@@ -66,8 +66,8 @@ def test_the_optimum_of_the_example() -> None:
 @pytest.mark.parametrize(
     ("method", "effort", "expected"),
     [
-        ("matching", "fast", 0.357217),  # the optimum; SortGreedy's first choices cost it a fifth more
-        ("matching", "balanced", 0.357217),
+        ("matching", "fast", 0.485422),  # rings, which need more than eight records
+        ("matching", "balanced", 0.357217),  # the optimum
         ("matching", "best", 0.357217),
         ("sort_greedy", "fast", 0.434915),
         ("sort_greedy", "balanced", 0.359336),

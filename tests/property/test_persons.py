@@ -232,3 +232,14 @@ def test_the_auditor_refuses_a_release_that_hides_visits_behind_each_other() -> 
     again = shoal.audit(frame, release.table, schema_of(frame), Freeform(k=5))
     assert again.holds
     assert again.as_dict()["persons"]["records_not_seen"] > 0
+
+
+def test_the_report_counts_persons_and_records_apart() -> None:
+    frame = visits("one to three", 60, 3, alike=True, seed=4)
+    release = shoal.anonymize(frame, schema_of(frame), Freeform(k=3))
+    panel = release.report.as_dict()["persons"]
+    assert panel["persons"] == frame["person"].n_unique()
+    assert panel["highest_chance"] <= 1 / 3 + 1e-9
+    assert "Records per person" in release.report.html()
+    dropped = Schema.infer(frame, quasi=QUASI, drop=["person"])
+    assert "persons" not in shoal.anonymize(frame, dropped, Freeform(k=3)).report.as_dict()

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from strategies import tables
 
-from benchmarks.literal_sort_greedy import extra_costs, literal_sort_greedy
 from shoal import Freeform, Schema, read_table
 from shoal.measures.gcp import gcp
 from shoal.measures.geometry import geometry
+from shoal.methods.baselines.printed_growth import extra_costs, grow_as_printed, lightest_first
 from shoal.methods.greedy import choosing_in, greedy, lexicographic_order
 from shoal.methods.growth import Growth, grow
-from shoal.methods.matching import CANDIDATES, TOGETHER, cheapest_together, matching
+from shoal.methods.matching import CANDIDATES, TOGETHER, cheapest_together
 from shoal.methods.method import Circumstances
 from shoal.methods.sort_greedy import cheapest_first, sort_greedy
 from shoal.recoding import Recoding
@@ -40,13 +40,15 @@ ROUNDING = 1e-9
 
 
 def grown(method: str, table: Table, k: int) -> Growth:
-    """Return how rows grow, which must be what the method returns."""
+    """Return how rows grow, which must be what the method returns with the effort `fast`."""
     round_, function = {
         "greedy": (choosing_in(lexicographic_order(table.codes)), greedy),
         "sort_greedy": (cheapest_first, sort_greedy),
-        "matching": (cheapest_together, matching),
+        "matching": (cheapest_together, None),  # no effort of it consists of rounds alone
     }[method]
     growth = grow(table, k, Circumstances(), round_)
+    if function is None:
+        return growth
     graph = function(table, Freeform(k=k), Circumstances(), effort="fast").graph
     assert graph is not None
     assert (graph == growth.graph).all()
@@ -194,13 +196,17 @@ def test_all_pairs_are_priced_as_recodings_are(drawn: tuple[Any, Schema], data: 
     assert np.allclose(extra_costs(geometry(table), table.codes, rows), expected, atol=ROUNDING)
 
 
+def printed(table: Table, k: int) -> NDArray[np.int32]:
+    return grow_as_printed(table, k, lightest_first, Circumstances())
+
+
 @given(st.integers(3, 40), st.integers(1, 4), st.integers(0, 2**32))
 def test_without_ties_the_printed_algorithm_gives_the_same(n: int, columns: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame({f"c{i}": rng.random(n) for i in range(columns)})
     table = Table.encode(frame, Schema.infer(frame, quasi=frame.columns))
     ours = grown("sort_greedy", table, 2)
-    same = (literal_sort_greedy(table, 2) == ours.graph).all()
+    same = (printed(table, 2) == ours.graph).all()
     event("dead end" if any(ours.dead_ends) else "no dead end")
     assert same or any(ours.dead_ends)
 
@@ -208,9 +214,7 @@ def test_without_ties_the_printed_algorithm_gives_the_same(n: int, columns: int,
 def test_with_ties_the_printed_algorithm_loses_about_the_same(adult: Table) -> None:
     frame = adult.frame.to_native()[:600]
     table = Table.encode(frame, Schema.infer(frame, quasi=QUASI))
-    literal, ours = literal_sort_greedy(table, 5), grown("sort_greedy", table, 5).graph
+    literal, ours = printed(table, 5), grown("sort_greedy", table, 5).graph
     assert gcp(Recoding.of_graph(table, literal)) == pytest.approx(
         gcp(Recoding.of_graph(table, ours)), rel=0.03
     )
-    with pytest.raises(ValueError, match="at least 1199 records"):
-        literal_sort_greedy(table, 600)

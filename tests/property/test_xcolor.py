@@ -271,6 +271,40 @@ def test_advice_is_right(pays: list[int], k: int, epsilon: float) -> None:
         assert not advice.guarantees(k, min(1.0, point.guaranteed + 0.01)) or point.guaranteed == 1
 
 
+def test_the_largest_guaranteed_delta_in_all_small_cases() -> None:
+    """It is guaranteed, and no larger one is; classes may have up to 2k - 1 records."""
+    for n in range(2, 60):
+        for k in range(2, min(n, 16) + 1):
+            smallest = n // (n // k)
+            for degree in range(n):
+                advice = Advice(n, n, 0.0, degree, 1)
+                found = advice.guaranteed(k)
+                if found is None:
+                    assert not advice.guarantees(k, 0.0), (n, k, degree)
+                    continue
+                assert advice.guarantees(k, found), (n, k, degree)
+                larger = found + 1 / (smallest - 1)
+                assert larger > 1 or not advice.guarantees(k, larger), (n, k, degree)
+
+
+def test_a_single_class_allows_as_many_neighbours_as_the_table_has() -> None:
+    """With 19 records and k = 10 there is one class of 19, so that nothing needs an exchange."""
+    assert Advice(19, 19, 0.0, 8, 1).guaranteed(10) == 1 - 8 / 18
+
+
+def test_hopeless_tables_are_refused_before_any_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With sex alone there are three different rows, and so at most three classes for a reader."""
+    monkeypatch.setattr(Coloring, "mend", None)
+    generator = np.random.default_rng(1)
+    n = 20_000
+    frame = pl.DataFrame(
+        {"sex": generator.choice(["m", "f"], n), "pay": np.round(generator.lognormal(10, 0.7, n))}
+    )
+    schema = Schema.infer(frame, quasi=["sex"], sensitive=["pay"])
+    with pytest.raises(InfeasibleError, match="at most 3 different rows"):
+        anonymize(frame, schema, Dissimilarity(k=10, epsilon=2000, delta=0.9))
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"epsilon": -1.0}, {"epsilon": "far"}, {"epsilon": 0.0, "k": [1]}, {"epsilon": 0.0, "k": []}],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import polars as pl
 import pytest
@@ -290,3 +292,31 @@ def test_a_population_tells_how_often_a_stranger_is_picked_right() -> None:
     assert found.risks.population == 9
     assert found.risks.journalist.highest == pytest.approx(1 / 4)
     assert found.risks.prosecutor.highest == pytest.approx(1 / 2)
+
+
+def test_the_least_chance_is_in_the_audit() -> None:
+    table = pl.DataFrame({"age": [20, 21, 30]})
+    schema = Schema.infer(table, quasi=["age"])
+    released = pl.DataFrame({"age": ["20..21", "20..30", "20..30"]})
+    found = audit(table, released, schema)
+    assert found.chance is not None
+    assert found.chance.least == Fraction(1, 2)
+    assert found.as_dict()["chance"] == {"least": 0.5, "fraction": "1/2"}
+    assert dict(found.facts())["least chance"].startswith("0.5: ")
+
+
+def test_the_audit_says_if_the_least_chance_was_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.auditing.chance.MOST_EDGES", 2)
+    table = pl.DataFrame({"age": [20, 21, 30]})
+    schema = Schema.infer(table, quasi=["age"])
+    released = pl.DataFrame({"age": ["20..21", "20..30", "20..30"]})
+    found = audit(table, released, schema)
+    assert found.chance is not None
+    assert found.chance.least is None
+    assert "more than 2 pairs" in found.as_dict()["chance"]["not_computed"]
+
+
+def test_a_release_of_another_table_has_no_least_chance() -> None:
+    table = pl.DataFrame({"age": [20, 21, 30]})
+    schema = Schema.infer(table, quasi=["age"])
+    assert audit(table, pl.DataFrame({"age": ["20..21"] * 3}), schema).chance is None

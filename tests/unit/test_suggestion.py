@@ -308,3 +308,16 @@ def test_warnings_refuse_a_schema_of_another_table() -> None:
     with pytest.raises(InputError) as caught:
         warnings(pl.DataFrame({"a": [1]}), Schema.infer(pl.DataFrame({"b": [1]}), quasi=["b"]))
     assert caught.value.reason is Reason.UNKNOWN_COLUMN
+
+
+def test_a_number_of_persons_that_repeats_says_whose_record_each_is() -> None:
+    numbers = [f"p{number // 4}" for number in range(RECORDS)]
+    found = of_values(numbers, "patient_id", color=["red"] * RECORDS)
+    assert found.role is Role.PERSON
+    assert f"{RECORDS // 4} persons with 4 to 4 records, 4 in the median" in found.reason
+    # Where another identifier is unique, each record is a person's only one.
+    unique = [f"m{number}@example.org" for number in range(RECORDS)]
+    assert of_values(numbers, "patient_id", mail=unique).role is I
+    # Few values, or a way to reach a person, are no numbers of persons.
+    assert of_values(["a", "b"] * (RECORDS // 2), "patient_id").role is I
+    assert of_values([f"p{number // 4}@example.org" for number in range(RECORDS)], "mail").role is I

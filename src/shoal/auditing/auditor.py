@@ -11,6 +11,7 @@ from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 
 from shoal.auditing.carried import carried_along
+from shoal.auditing.chance import chance_of
 from shoal.auditing.contribution import contributions_of
 from shoal.auditing.outcome import Audit
 from shoal.auditing.posterior import Posterior, labels_of, posterior
@@ -105,7 +106,8 @@ def audit_table(
     key
         For each released row, the record of the table it was made from, if the auditor may know.
     thorough
-        Whether to measure also what no guarantee is about: contributions, uniqueness, other principles.
+        Whether to measure also what no guarantee is about: contributions, uniqueness, other principles, and
+        the least chance also where it takes long or rows are in classes.
     """
     return _audited(
         ReleasedTable(released, table, key),
@@ -149,6 +151,9 @@ def _audited(
         warnings=tuple(each.warning for each in carried),
         persons=release.persons,
     )
+    if thorough or (model is not None and model.crowd_kind == "rows"):
+        chance = chance_of(release.graph, release.matches, quick=not thorough)
+        found = replace(found, chance=chance)
     if thorough:
         found = replace(found, **_details(release, model))
     if posterior_seconds is not None and release.matches.unmatched_rows == 0:

@@ -110,7 +110,7 @@ def links_of(
             "from this table, and there are no probabilities",
             reason=Reason.PARAMETER,
         )
-    complete = _complete(matches)
+    complete = matches.complete_components
     part = _with_spare(graph.within(matches, ~complete), matches)
     small = _small(part, len(complete), most_states)
     sampling = _Sampling(part, np.flatnonzero(~complete & ~small), randomness)
@@ -156,15 +156,6 @@ def _equal_links(graph: Graph, matches: Matches, complete: NDArray[np.bool_]) ->
     return whole, len(graph.boxes) + of_type[whole], np.repeat(records_of[whole, None], 2, axis=1)
 
 
-def _complete(matches: Matches) -> NDArray[np.bool_]:
-    """Return in which components every row covers every record, and no record is left over."""
-    records, rows = matches.records_of_component, matches.rows_of_component
-    fewest = np.full(matches.components, np.iinfo(np.int64).max)
-    np.minimum.at(fewest, matches.component_of_record, matches.matches_of_record)
-    complete: NDArray[np.bool_] = (records == rows) & (fewest == rows)
-    return complete
-
-
 def _with_spare(part: Within, matches: Matches) -> Within:
     """Return the graph with a box, of type -1, for the records that are left over.
 
@@ -205,20 +196,9 @@ def _small(part: Within, components: int, most_states: int) -> NDArray[np.bool_]
     return small
 
 
-def _parts(part: Within, components: NDArray[np.int64]) -> kernels.Parts:
-    """Return the boxes of some components."""
-    order = np.argsort(part.component_of_box, kind="stable")
-    sorted_components = part.component_of_box[order]
-    begins = np.searchsorted(sorted_components, components)
-    sizes = np.searchsorted(sorted_components, components, side="right") - begins
-    starts = np.concatenate(([0], np.cumsum(sizes)))
-    boxes = order[np.repeat(begins - starts[:-1], sizes) + np.arange(starts[-1])]
-    return kernels.Parts(starts.astype(np.int64), boxes.astype(np.int32))
-
-
 def _counted(part: Within, components: NDArray[np.int64]) -> _Found:
     """Return the links in small components, from all their matchings."""
-    record, box, expected = kernels.exact_links(part.neighbourhoods, _parts(part, components))
+    record, box, expected = kernels.exact_links(part.neighbourhoods, part.parts(components))
     return part.records[record], part.boxes[box], np.column_stack((expected, expected))
 
 
@@ -252,7 +232,7 @@ class _Sampling:
         self.seen = _Seen(np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, CHAINS)))
         self.steps = 0
         key = randomness.words(4 * CHAINS * len(components))
-        parts = _parts(part, components)
+        parts = part.parts(components)
         self._chains = kernels.MatchingChains(part.neighbourhoods, parts, CHAINS, key)
 
     def run(self, seconds: float, draws: int) -> None:

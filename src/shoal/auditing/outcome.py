@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shoal.auditing.carried import Carried, worded
+from shoal.auditing.chance import Chance
 from shoal.auditing.classes import Classes, Diversity
 from shoal.auditing.consistency import Consistency
 from shoal.auditing.contribution import Contribution
@@ -79,6 +80,9 @@ class Audit:
         The same in plain words: no part of the guarantee is broken, but its reader should know.
     persons
         How well persons are hidden; None if no column says whose record each is.
+    chance
+        The least chance: with which probability the best guess about some record must be right; None if not
+        requested.
     not_checked
         What was not checked because the release was made block by block; None if it was not.
 
@@ -114,6 +118,7 @@ class Audit:
     carried: tuple[Carried, ...] = ()
     warnings: tuple[str, ...] = ()
     persons: Persons | None = None
+    chance: Chance | None = None
     not_checked: tuple[str, ...] | None = None
 
     @classmethod
@@ -144,6 +149,7 @@ class Audit:
             persons=Persons.merge([each.persons for each in audits]),
             carried=first.carried if len(audits) == 1 else (),
             warnings=first.warnings if len(audits) == 1 else (),
+            chance=first.chance if len(audits) == 1 else None,
             **parts,
         )
 
@@ -198,6 +204,8 @@ class Audit:
             ),
             ("a random guess is right", f"{self.risks.marketer:.1%} of the time on average"),
         ]
+        if self.chance is not None:
+            facts.append(("least chance", self.chance.in_words))
         if self.persons is not None:
             facts += self.persons.facts()
         if self.consistency.strayed is not None:
@@ -275,6 +283,7 @@ class Audit:
             "suppressions": [each.as_dict() for each in self.suppressions],
             "principles": [each.as_dict() for each in self.principles],
             "carried": [each.as_dict() for each in self.carried],
+            **({} if self.chance is None else {"chance": self.chance.as_dict()}),
             **({} if self.persons is None else {"persons": self.persons.as_dict()}),
             **({} if self.not_checked is None else {"not_checked": list(self.not_checked)}),
         }

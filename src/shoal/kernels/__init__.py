@@ -11,7 +11,10 @@ from shoal.kernels.consistency import (
     Parts,
     count_labels,
     differences,
+    draw_assignment,
+    evenest_links,
     exact_links,
+    least_chances,
     sets_among_worlds,
 )
 from shoal.kernels.geometry import (
@@ -65,8 +68,11 @@ __all__ = [
     "cover",
     "cut",
     "differences",
+    "draw_assignment",
+    "evenest_links",
     "exact_links",
     "group_rows",
+    "least_chances",
     "mondrian",
     "sets_among_worlds",
     "spaced",

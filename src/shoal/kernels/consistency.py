@@ -203,6 +203,53 @@ def exact_links(
     return _native.exact_links(graph._arrays, (components.starts, components.boxes))
 
 
+def least_chances(graph: Neighbourhoods, components: Parts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the least chance of each component, as numerators and denominators.
+
+    This is the smallest t for which the records of the component can be assigned to its boxes at random such
+    that no copy of a record gets a copy of a box with a probability above t. Exact.
+
+    Parameters
+    ----------
+    graph
+        The boxes and the records in them.
+    components
+        Those to look at. Boxes must not outnumber records, by their copies; records may be left over.
+    """
+    return _native.least_chances(graph._arrays, (components.starts, components.boxes))
+
+
+def evenest_links(
+    graph: Neighbourhoods, components: Parts
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Return how many copies of a record `draw_assignment` gives a copy of a box, on average.
+
+    Returns
+    -------
+    tuple
+        The record, by its place, and the box of each edge, and the average.
+    """
+    return _native.evenest_links(graph._arrays, (components.starts, components.boxes))
+
+
+def draw_assignment(graph: Neighbourhoods, components: Parts, key: NDArray[np.uint64]) -> Matched:
+    """Draw an assignment of records to boxes that attains the least chance of each component.
+
+    Parameters
+    ----------
+    graph, components
+        As for `least_chances`; each component has as many copies of records as of boxes.
+    key
+        Four random words that all random choices follow from.
+
+    Returns
+    -------
+    Matched
+        Records by their places.
+    """
+    return Matched(*_native.draw_assignment(graph._arrays, (components.starts, components.boxes), key))
+
+
 class MatchingChains:
     """Markov chains over the perfect matchings of some components, each matching equally likely in the end.
 

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from shoal.kernels import _native
 from shoal.kernels.geometry import Geometry, given
 
+LOOKS = 64
+"""The number of near records that a record may be exchanged for."""
+
 
 class Diversification:
     """Rows with the labels of one record each, and changes that make the labels around records more varied.
@@ -169,7 +172,7 @@ class Refinement(Reassignable):
         self._refinement = _native.Refinement(codes, attributes, graph, key, given(owners))
         super().__init__(self._refinement, graph.shape)
 
-    def exchange(self, foresight: float = 0.0) -> int:
+    def exchange(self, foresight: float = 0.0, looks: int = LOOKS) -> int:
         """Let each row try to exchange each of its records with another row; return the number of exchanges.
 
         Parameters
@@ -177,5 +180,7 @@ class Refinement(Reassignable):
         foresight
             Weight, from 0 to 1, of the cost of a row without its outermost records. With 0, each exchange
             lowers the cost; with more, the cost may rise at first and fall further later.
+        looks
+            The number of near records that each record may be exchanged for.
         """
-        return self._refinement.exchange(foresight)
+        return self._refinement.exchange(foresight, looks)

@@ -184,6 +184,17 @@ class Coloring:
         """
         return self._coloring.mend(goal, few, cycles, most)
 
+    def mend_as_printed(self, most: int = 1 << 62) -> int:
+        """Exchange records as Algorithm 2 of the paper on XColor does, looking at all records each time.
+
+        Returns
+        -------
+        int
+            How many exchanges were made, `most` at most; 0 if a record has too many neighbours and the paper
+            knows no exchange for it.
+        """
+        return self._coloring.mend_as_printed(most)
+
     def sweep(self, few: int, *, cycles: bool = False) -> int:
         """Go once through all records and exchange those that make classes cheaper; the excess never grows.
 

@@ -181,6 +181,17 @@ class BoxTree:
         """
         return Matching(*self._tree.match_cheapest_together(candidates))
 
+    def match_rows(self) -> NDArray[np.int32]:
+        """Match the boxes, all with equally many members, with others that they can take in at little cost.
+
+        Returns
+        -------
+        NDArray
+            The box that each box takes in: one with other members, of other persons, and each once. Empty if
+            no such matching was found.
+        """
+        return self._tree.match_rows()
+
     def match_in_order(
         self, records: NDArray[np.integer[Any]], costless: NDArray[np.integer[Any]]
     ) -> Matching:

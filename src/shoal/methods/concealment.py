@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Annotated, Literal
 
@@ -20,6 +20,7 @@ from shoal.methods.method import Circumstances, Effort, Option, keeps
 from shoal.models import KK, Concealment, CoverageModel, DiverseModel, KOne, OneK
 from shoal.models.diversity import NO_DIVERSITY
 from shoal.recoding import Recoding
+from shoal.recoding.chances import random_matching
 from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
 
@@ -69,8 +70,9 @@ def expansion(
     First each row takes in records until it covers k of them (Algorithm 2; not for (1,k)). Then rows grow
     around records that fewer than k of them cover (Algorithm 3; not for (k,1)), then until each record has k
     matches (Algorithm 5; for concealment), then until sensitive values are diverse (Algorithm 7 and Section
-    8.2). The first two steps take about O(k n log n) by GCP and LM, which never fall as rows grow, if the
-    tree skips most records; by EM they take O(k n^2).
+    8.2). Before that last step it is drawn which record each row carries, such that the least chance is
+    attained (see `shoal.recoding.chances`). The first two steps take about O(k n log n) by GCP and LM, which
+    never fall as rows grow, if the tree skips most records; by EM they take O(k n^2).
 
     Parameters
     ----------
@@ -79,9 +81,9 @@ def expansion(
     measure
         Information loss to keep small: ``gcp``, ``lm`` or ``em``.
     randomized
-        Whether rows, and the order in which records have their turns, are drawn at random (Algorithm 6).
-        Otherwise an attacker who knows all records and the method can tell which row was made for which
-        record: for experiments only.
+        Whether rows, the order in which records have their turns (Algorithm 6), and who carries which row
+        are drawn at random. Otherwise each row carries the record it was made for, and an attacker
+        who knows all records and the method can tell which one that is: for experiments only.
     effort
         ``fast`` (the algorithms of the paper), ``balanced`` or ``best``.
     """
@@ -103,9 +105,28 @@ def expansion(
         growth.cover(tighten=not isinstance(model, OneK))
     if isinstance(model, Concealment):
         growth.conceal(model.two_sided)
+    carried = kept
+    if randomized:
+        circumstances.progress("drawing who carries which row", 0.0)
+        carried = _drawn(Recoding.of_rows(table, *rows.members, kept), circumstances)
+        circumstances.progress("drawing who carries which row", 1.0)
     if model.diversity is not None:
-        growth.diversify(model)
-    return Recoding.of_rows(table, *rows.members, kept)
+        growth.diversify(model, kept, carried)
+    return replace(Recoding.of_rows(table, *rows.members, kept), assignment=carried.astype(np.int32))
+
+
+def _drawn(recoding: Recoding, circumstances: Circumstances) -> NDArray[np.int64]:
+    """Draw the record that each row carries, such that the best guess of an attacker is as bad as possible.
+
+    Rows tell for which record they were made: it is often in the middle, or at the edge that others were
+    taken in from. So this record is forgotten, and another one drawn with probabilities that depend on the
+    rows alone; none is above the least chance.
+    """
+    kept = recoding.records
+    cells = np.column_stack([recoding.box] * len(recoding.values))
+    graph = Graph.of(np.ascontiguousarray(recoding.table.codes[kept]), cells, recoding.values)
+    matches = graph.matches(np.arange(len(kept)))
+    return kept[random_matching(graph, matches, circumstances.randomness)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +178,10 @@ class _RowGrowth:
             self.rows.conceal_rows(self._order(), self.k)
         self.circumstances.progress("making rows matches", 1.0)
 
-    def diversify(self, model: DiverseModel) -> None:
+    def diversify(self, model: DiverseModel, kept: NDArray[np.int64], carried: NDArray[np.int64]) -> None:
         """Let rows grow until sensitive values are as diverse as the model asks.
+
+        The rows made for the records `kept` have the sensitive values of the records `carried`.
 
         A row that grows for one record comes to cover others as well, and may make their crowds less
         diverse. So every record has further turns until nothing changes; the paper gives each one turn.
@@ -168,7 +191,9 @@ class _RowGrowth:
             self.rows.join(None)
         self.circumstances.progress("making sensitive values diverse", 0.0)
         asked = model.diversity or NO_DIVERSITY
-        labels = [column.codes for column in self.table.sensitive]
+        labels = [column.codes.copy() for column in self.table.sensitive]
+        for shown, column in zip(labels, self.table.sensitive, strict=True):
+            shown[kept] = column.codes[carried]
         grown = True
         while grown:
             found = self.rows.vary(
@@ -250,7 +275,8 @@ def subsets(
         values = tuple(a.domain.closure(a.codes[sets.ravel()], starts) for a in table.attributes)
         members[record] = sets[loss(Recoding(table, values, box)).argmin()]
     circumstances.progress("trying sets of records", 1.0)
-    return Recoding.of_rows(table, np.arange(0, n * k + 1, k), members.ravel(), kept)
+    recoding = Recoding.of_rows(table, np.arange(0, n * k + 1, k), members.ravel(), kept)
+    return replace(recoding, assignment=_drawn(recoding, circumstances).astype(np.int32))
 
 
 def _kept(

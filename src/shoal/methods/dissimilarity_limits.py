@@ -57,18 +57,19 @@ class Advice:
     frontier: tuple[Point, ...] = ()
 
     def guaranteed(self, k: int) -> float | None:
-        """Return the largest delta that classes of k or k + 1 records are certain to reach; None if none is.
+        """Return the largest delta that classes of k or more records are certain to reach; None if none is.
 
-        Exchanges find such classes (Lemma 2 and Theorem 3, extended to sizes that differ by one).
+        The classes are as small as possible, of about equal size. Exchanges find them (Lemma 2 and Theorem
+        3, extended to sizes that differ by one).
         """
-        for allowed in range(k):
+        smallest = self.records // (self.records // k)
+        for allowed in range(smallest):
             if self._enough(k, allowed):
-                smallest = self.records // (self.records // k)
                 return 1 - allowed / (smallest - 1)
         return None
 
     def guarantees(self, k: int, delta: float) -> bool:
-        """Return whether classes of k or k + 1 records are certain to reach this delta."""
+        """Return whether classes of k or more records are certain to reach this delta."""
         smallest = self.records // (self.records // k)
         return self._enough(k, int(allowed_neighbours(np.array([smallest]), delta)[0]))
 
@@ -99,7 +100,9 @@ class Advice:
         }
 
     def _enough(self, k: int, allowed: int) -> bool:
-        """Return whether a record with more neighbours than allowed can always be exchanged."""
+        """Return whether every record with more neighbours than allowed can be exchanged."""
+        if self.degree <= allowed:
+            return True
         classes = self.records // k
         room = classes * (allowed + 1)
         # If classes differ in size, the proof of Lemma 2 needs slightly more room.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from shoal.kernels import BoxTree, Matching
 from shoal.methods.growth import Round, grown
 from shoal.methods.method import Circumstances, Effort, keeps
+from shoal.methods.refinement import EXCHANGES
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -32,7 +33,9 @@ def greedy(
     effort
         ``fast`` (the paper's algorithm, deterministic), ``balanced`` or ``best``.
     """
-    return grown(table, model, circumstances, effort, choosing_in(lexicographic_order(table.codes)))
+    return grown(
+        table, model, circumstances, EXCHANGES[effort], choosing_in(lexicographic_order(table.codes))
+    )
 
 
 def lexicographic_order(codes: NDArray[np.int32]) -> NDArray[np.int64]:

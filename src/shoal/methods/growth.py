@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -13,9 +14,9 @@ from shoal.measures.geometry import geometry
 from shoal.methods.copies import Copies
 from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
-from shoal.methods.method import Circumstances, Effort
+from shoal.methods.method import Circumstances
 from shoal.methods.persons import spread_graph
-from shoal.methods.refinement import EXCHANGES, Exchanges, Refiner, refined
+from shoal.methods.refinement import Exchanges, Refiner, refined
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -25,6 +26,8 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 Round = Callable[[BoxTree, Pairs], Matching]
 """Matches all records of a tree with its boxes, given records and boxes that are equal to each other."""
+
+GROWING = "letting rows take in records"
 
 STEP = 1.2
 """Rows are refined when they have grown by this factor."""
@@ -50,10 +53,9 @@ class Growth:
 
 
 def grown(
-    table: Table, model: Freeform, circumstances: Circumstances, effort: Effort, match: Round
+    table: Table, model: Freeform, circumstances: Circumstances, chosen: Exchanges | None, match: Round
 ) -> Recoding:
-    """Return a recoding by rows that grow as `match` decides, with this effort."""
-    chosen = EXCHANGES[effort]
+    """Return a recoding by rows that grow as `match` decides, and exchange records as chosen."""
     require_feasible(table, model)
     try:
         if chosen is None:
@@ -76,9 +78,10 @@ def grow(table: Table, k: int, circumstances: Circumstances, match: Round) -> Gr
     copies = Copies(table.codes[tree.order], _in_order(table.owners, tree))
     exchanged = np.zeros((n, k), dtype=np.bool_)
     dead_ends = []
-    for turn, matching in _rounds(tree, k, circumstances, match, copies.pairs):
+    for turn, matching in _rounds(tree, range(1, k), k, circumstances, match, copies.pairs):
         exchanged[tree.order[matching.box_of[matching.exchanged]], turn] = True
         dead_ends.append(matching.dead_ends)
+    circumstances.progress(GROWING, 1.0)
     graph = np.empty((n, k), dtype=np.int32)
     graph[tree.order] = tree.order[tree.members()]
     return Growth(graph, exchanged, tuple(dead_ends))
@@ -108,27 +111,63 @@ def grow_refined(
         # Once rows have exchanged records, it is unknown which of them takes in a copy at no cost.
         return copies.pairs(turn) if turn == 1 else (nothing, nothing)
 
-    refine_at = 2
-    for turn, _ in _rounds(tree, k, circumstances, match, known):
-        if turn + 1 == refine_at < k:
+    sizes = sizes_by_doubling(k) if effort.doubling else sizes_by_steps(k)
+    for size, larger in itertools.pairwise(sizes):
+        if not (2 < larger == 2 * size and _double(tree)):
+            for _ in _rounds(tree, range(size, larger), k, circumstances, match, known):
+                pass
+        if larger < k:
             tree.set_members(refiner.while_growing(tree.members()))
-            refine_at = int(refine_at * STEP) + 1
+    circumstances.progress(GROWING, 1.0)
     return tree.order[refiner.at_last(tree.members())]
 
 
+def sizes_by_steps(k: int) -> list[int]:
+    """Return the numbers of records, from 1 to k, at which rows that take in single records are refined."""
+    sizes = [1]
+    while sizes[-1] < k:
+        sizes.append(min(int(sizes[-1] * STEP) + 1, k))
+    return sizes
+
+
+def sizes_by_doubling(k: int) -> list[int]:
+    """Return numbers of records from 1 to k, each twice the one before, or one more if that is not possible.
+
+    With k = 25: 1, 2, 3, 6, 12, 24, 25.
+    """
+    sizes = [k]
+    while sizes[0] > 1:
+        sizes.insert(0, sizes[0] - 1 if sizes[0] % 2 else sizes[0] // 2)
+    return sizes
+
+
+def _double(tree: BoxTree) -> bool:
+    """Let each box take in the members of another; return whether this was possible."""
+    taken = tree.match_rows()
+    if len(taken) == 0:
+        return False
+    members = tree.members()
+    tree.set_members(np.hstack([members, members[taken]]))
+    return True
+
+
 def _rounds(
-    tree: BoxTree, k: int, circumstances: Circumstances, match: Round, known: Callable[[int], Pairs]
+    tree: BoxTree,
+    turns: range,
+    k: int,
+    circumstances: Circumstances,
+    match: Round,
+    known: Callable[[int], Pairs],
 ) -> Iterator[tuple[int, Matching]]:
-    """Let each box take in one record in each of k - 1 rounds; yield each round and what was matched."""
+    """Let each box take in one record in each of some of k - 1 rounds; yield each and what was matched."""
     records = np.arange(len(tree.order))
-    for turn in range(1, k):
-        circumstances.progress("letting rows take in records", (turn - 1) / (k - 1))
+    for turn in turns:
+        circumstances.progress(GROWING, (turn - 1) / (k - 1))
         matching = match(tree, known(turn))
         if (matching.box_of < 0).any():
             raise _StuckError
         tree.add(matching.box_of, records)
         yield turn, matching
-    circumstances.progress("letting rows take in records", 1.0)
 
 
 def _in_order(owners: NDArray[np.int32] | None, tree: BoxTree) -> NDArray[np.int32] | None:

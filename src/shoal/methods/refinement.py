@@ -37,12 +37,18 @@ class Exchanges:
         Number of reassignments while rows grow: all rows give away one record, and these are reassigned.
     last
         Number of reassignments when rows are complete, with random noise in costs that decreases to 0.
+    looks
+        The number of near records that each record may be exchanged for.
+    doubling
+        Whether rows that grow take in whole rows where this is possible, instead of single records.
     """
 
     growing: tuple[float, ...]
     foresight: tuple[float, ...]
     reassignments: int
     last: int
+    looks: int = 64
+    doubling: bool = False
 
 
 EXCHANGES: dict[str, Exchanges | None] = {
@@ -87,7 +93,7 @@ class Refiner:
         """Return a better graph for rows that will grow further, near rows together."""
         refinement = self._refinement(graph)
         for foresight in self._effort.growing:
-            refinement.exchange(foresight)
+            refinement.exchange(foresight, self._effort.looks)
         if self._effort.reassignments:
             refinement.reassign(self._effort.reassignments)
         return rows_in_order(refinement.graph)
@@ -101,11 +107,14 @@ class Refiner:
         most = len(looking_ahead) + MOST_SWEEPS
         for sweep, foresight in enumerate(looking_ahead):
             progress("exchanging records", sweep / most)
-            refinement.exchange(foresight)
+            refinement.exchange(foresight, self._effort.looks)
         for sweep in range(len(looking_ahead), most):
             progress("exchanging records", sweep / most)
             before = refinement.cost
-            if refinement.exchange() == 0 or before - refinement.cost < WORTHWHILE * before:
+            if (
+                refinement.exchange(0.0, self._effort.looks) == 0
+                or before - refinement.cost < WORTHWHILE * before
+            ):
                 break
         progress("exchanging records", 1.0)
         if refinement.cost < least:

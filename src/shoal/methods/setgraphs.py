@@ -44,6 +44,11 @@ PER_CUT = 5
 """Number of reassignments before the rows are cut into other parts."""
 
 
+def pure_ring(sets: Subsets, k: int) -> NDArray[np.int32]:
+    """Return the graph in which each row covers k neighbours in the Gray-TSP order by itself."""
+    return ring_along(short_order(sets), k)
+
+
 def ring(sets: Subsets, k: int) -> NDArray[np.int32]:
     """Return the graph in which each row covers k neighbours in an order that was improved for it.
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import numpy as np
 
 from shoal.base.ragged import Subsets
 from shoal.methods import setdiversity, setgraphs
+from shoal.methods.baselines.walks import closed_walk_assignment
 from shoal.methods.feasibility import require_rows, require_sensitive
 from shoal.methods.items import as_items
-from shoal.methods.method import Circumstances, Effort, keeps
+from shoal.methods.method import Circumstances, Effort, Option, keeps
 from shoal.models import SetAnonymity, SetDiversity
 from shoal.recoding import Recoding
 from shoal.table import Table
+
+RingOrder = Annotated[
+    Literal["chosen", "gray-tsp"],
+    Option("Order of the ring: in each segment the better of two, or the Gray-TSP order by itself."),
+]
+Walk = Annotated[
+    Literal["default", "paper"],
+    Option("Draw of who gets which row: the default, or the closed walk of the paper as printed."),
+]
 
 
 @keeps(SetAnonymity, name="freeform", default=True)
@@ -35,7 +47,15 @@ def set_freeform(
 
 
 @keeps(SetAnonymity, name="ring")
-def set_ring(table: Table, model: SetAnonymity, circumstances: Circumstances, /) -> Recoding:
+def set_ring(
+    table: Table,
+    model: SetAnonymity,
+    circumstances: Circumstances,
+    /,
+    *,
+    order: RingOrder = "chosen",
+    walk: Walk = "default",
+) -> Recoding:
     """Return rows that cover k neighbours each, on one ring through all records in the improved Gray order.
 
     Xue et al. (2012, Section 4.1). O(n log n) comparisons for the order, O(k n) memory.
@@ -44,8 +64,19 @@ def set_ring(table: Table, model: SetAnonymity, circumstances: Circumstances, /)
     ----------
     table, model, circumstances
         As for every method.
+    order
+        ``chosen``: in each segment the better of the Gray order and the Gray-TSP order, so that there are
+        never more errors than along either. ``gray-tsp``: the order of the paper by itself; a local search
+        stands for its genetic algorithm.
+    walk
+        How to draw which record gets which row. ``default``: as in every freeform release. ``paper``: the
+        closed walk exactly as printed (Algorithm 1), for comparison; slower. With both, each of the k rows
+        of a record is its own with probability 1/k.
     """
-    return Recoding.of_graph(table, setgraphs.ring(records_of(table, model, circumstances), model.k))
+    sets = records_of(table, model, circumstances)
+    graph = setgraphs.ring(sets, model.k) if order == "chosen" else setgraphs.pure_ring(sets, model.k)
+    drawn = closed_walk_assignment(graph, circumstances.randomness) if walk == "paper" else None
+    return Recoding.of_graph(table, graph, assignment=drawn)
 
 
 @keeps(SetDiversity, name="freeform", default=True)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.methods.growth import grown
 from shoal.methods.method import Circumstances, Effort, keeps
+from shoal.methods.refinement import EXCHANGES
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -31,7 +32,7 @@ def sort_greedy(
     effort
         ``fast`` (the paper's algorithm, deterministic), ``balanced`` or ``best``.
     """
-    return grown(table, model, circumstances, effort, cheapest_first)
+    return grown(table, model, circumstances, EXCHANGES[effort], cheapest_first)
 
 
 def cheapest_first(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InfeasibleError
-from shoal.kernels import Closeness, Coloring
+from shoal.kernels import SET, Closeness, Coloring
 from shoal.measures.distances import Distance, distance_over
 from shoal.measures.geometry import geometry
 from shoal.methods.chain import ClassExchanges, cheap_order, improve
@@ -23,9 +23,11 @@ from shoal.recoding import Recoding
 from shoal.table import Table
 
 Start = Annotated[
-    Literal["locality", "degree"],
-    Option("First classes: of similar records, or by degree as in the paper."),
+    Literal["locality", "degree", "paper"],
+    Option("First classes: of similar records, or by degree; or the algorithm of the paper as printed."),
 ]
+EXCHANGES = 256
+"""The number of exchanges of the algorithm as printed between two reports of progress."""
 FEW = 16
 """The number of classes that repairs try first."""
 MOST_ROUNDS = 30
@@ -78,8 +80,10 @@ def xcolor(
     start
         ``locality``: classes of records that are similar in the quasi-identifiers; records change places
         with similar ones, and afterwards exchanges continue as long as they reduce the loss and keep the
-        guarantee. ``degree``: the algorithm of the paper, whose first classes have equal sums of degrees,
-        whatever the quasi-identifiers are; it ends when the guarantee holds.
+        guarantee. ``degree``: the first classes of the paper, which have equal sums of degrees, whatever the
+        quasi-identifiers are, and the same search for exchanges; it ends when the guarantee holds. ``paper``:
+        Algorithms 1 and 2 exactly as printed, for comparison. Each exchange looks at all records, O(nk);
+        it fails where the paper does not say how to continue.
     effort
         ``fast``, ``balanced`` or ``best``: how long to search for less loss, with the start ``locality``.
 
@@ -97,6 +101,10 @@ def xcolor(
     if not guaranteed:
         circumstances.notes.append(_no_guarantee(advice, model))
     task = _ColoringTask(table, model, values, distance, distance.closeness(model.epsilon), circumstances)
+    if start == "paper":
+        return task.as_printed()
+    if not guaranteed:
+        task.require_different_rows(start, advice)
     for least in _least_sizes(advice, model):
         coloring = task.mended(start, least)
         if coloring is None:
@@ -133,6 +141,54 @@ class _ColoringTask:
     closeness: Closeness
     circumstances: Circumstances
     failures: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def require_different_rows(self, start: str, advice: Advice) -> None:
+        """Refuse a table with fewer different rows than classes, if the first classes break the guarantee.
+
+        To a reader, classes with identical rows are one class. Exchanges mix close values within the small
+        classes, but change little in the few large ones that a reader sees; they would take long and fail.
+        """
+        rows = _different_rows(self.table)
+        if rows >= len(self.table) // self.model.k or _holds_as_one_class(advice, self.model):
+            return
+        for class_of in self._starts(start, self.model.k):
+            types = Recoding.of_classes(self.table, class_of).types
+            order = np.argsort(types, kind="stable")
+            visible = np.split(self.values[order], np.flatnonzero(np.diff(types[order])) + 1)
+            if all(_keeps(self.closeness, values, self.model.delta) for values in visible):
+                return
+        raise InfeasibleError(_few_rows(rows, self.model))
+
+    def as_printed(self) -> Recoding:
+        """Return the classes of Algorithms 1 and 2 of the paper.
+
+        Line 1: every class allows the number of neighbours of a class of k, also if it has k + 1 records.
+
+        Raises
+        ------
+        InfeasibleError
+            If a record has too many neighbours and none is exchangeable with it, which Lemma 2 excludes
+            within its bound; or if classes look identical and break the guarantee together, of which the
+            paper says nothing.
+        """
+        model = self.model
+        sizes = equal_sizes(len(self.table), model.k)
+        class_of = balanced_classes(self._degrees(), sizes)
+        allowed = np.repeat(allowed_neighbours(np.array([model.k]), model.delta), len(sizes))
+        coloring = Coloring(
+            self.table.codes, geometry(self.table), class_of, self.closeness, self.values, allowed
+        )
+        first = coloring.excess
+        while coloring.excess and coloring.mend_as_printed(EXCHANGES):
+            self.circumstances.progress("separating close values", max(0.0, 1 - coloring.excess / first))
+        self.circumstances.progress("separating close values", 1.0)
+        if coloring.excess:
+            raise InfeasibleError(_failure(coloring, allowed, model))
+        recoding = Recoding.of_classes(self.table, coloring.class_of)
+        leaving = _leaving(recoding.types, coloring.class_of, self.closeness, self.values, model.delta)
+        if len(leaving):
+            raise InfeasibleError(_same_looking(len(leaving)))
+        return recoding
 
     def mended(self, start: str, least: int) -> Coloring | None:
         """Return classes of at least this size that each keep the guarantee, or None."""
@@ -174,8 +230,11 @@ class _ColoringTask:
             # The order is a ring, so it can also be cut in the middle of the first classes.
             for shift in (0, least // 2):
                 yield near_classes(self.table, self.values, np.roll(order, -shift), sizes)
-        degrees = self.distance.degrees(np.bincount(self.values), self.model.epsilon)
-        yield balanced_classes(degrees[self.values], sizes)
+        yield balanced_classes(self._degrees(), sizes)
+
+    def _degrees(self) -> NDArray[np.int64]:
+        """Return the number of neighbours of each record in the table."""
+        return self.distance.degrees(np.bincount(self.values), self.model.epsilon)[self.values]
 
 
 def _least_sizes(advice: Advice, model: Dissimilarity) -> Iterator[int]:
@@ -184,11 +243,26 @@ def _least_sizes(advice: Advice, model: Dissimilarity) -> Iterator[int]:
     A larger class allows more neighbours.
     """
     yield model.k
-    if advice.degree <= int(allowed_neighbours(np.array([advice.records]), model.delta)[0]):
+    if _holds_as_one_class(advice, model):
         least = model.k
         while 2 * least <= advice.records:
             least += -(-least // 2)
             yield least
+
+
+def _holds_as_one_class(advice: Advice, model: Dissimilarity) -> bool:
+    """Return whether the table as one class keeps the guarantee."""
+    return advice.degree <= int(allowed_neighbours(np.array([advice.records]), model.delta)[0])
+
+
+def _different_rows(table: Table) -> int:
+    """Return an upper limit of the number of different rows that a release can have."""
+    rows = 1
+    for attribute in geometry(table):
+        # A set may hold any values; intervals and nodes of a tree are known by their first and last value.
+        size = attribute.size
+        rows *= 2 ** min(size, 64) - 1 if attribute.kind == SET else size * (size + 1) // 2
+    return rows
 
 
 def equal_sizes(records: int, k: int) -> NDArray[np.int64]:
@@ -277,12 +351,28 @@ def _refine(coloring: Coloring, effort: Sweeps, circumstances: Circumstances) ->
         improve(ClassExchanges(coloring, effort.cycles, True), "exchanging records in cycles", circumstances)
 
 
+def _few_rows(rows: int, model: Dissimilarity) -> str:
+    return (
+        f"no partition was found that keeps delta = {model.delta:g} with k = {model.k} and epsilon = "
+        f"{model.epsilon:g}: with these quasi-identifiers a release has at most {rows} different rows, so "
+        "that classes are identical to others and break the guarantee together with them; choose a smaller "
+        "delta or epsilon, or more quasi-identifiers"
+    )
+
+
 def _same_looking(classes: int) -> str:
     return (
         f"{classes} classes are identical to others in all quasi-identifiers and break the guarantee "
         "together with them, and no exchange makes them differ; choose a smaller delta or epsilon, or more "
         "quasi-identifiers"
     )
+
+
+def _keeps(closeness: Closeness, values: NDArray[np.int32], delta: float) -> bool:
+    """Return whether records with these values keep the guarantee as one class."""
+    present, counts = np.unique(values, return_counts=True)
+    neighbours = closeness.near(present, counts[np.newaxis])[0] - 1
+    return int(neighbours.max()) <= int(allowed_neighbours(np.array([len(values)]), delta)[0])
 
 
 def _leaving(
@@ -299,6 +389,8 @@ def _leaving(
     order = np.flatnonzero(shared)[np.argsort(types[shared], kind="stable")]
     leaving: list[int] = []
     for records in np.split(order, np.flatnonzero(np.diff(types[order])) + 1) if len(order) else ():
+        if _keeps(closeness, values[records], delta):
+            continue
         present, value = np.unique(values[records], return_inverse=True)
         numbers, row = np.unique(class_of[records], return_inverse=True)
         counts = np.zeros((len(numbers), len(present)), dtype=np.int64)

@@ -69,7 +69,7 @@ class Concealment(DiverseModel):
         """Return what the guarantee does not say, as sentences for the report."""
         del concealment
         return (
-            "Each row carries the values of the record it was made for. That an attacker cannot tell which "
-            "record that is rests on random choices of the method; they do not make all matches of a record "
-            "equally likely.",
+            "Which record a row carries is drawn at random, such that an attacker who has the code is right "
+            "about a row with a probability of at most the least chance. That can be far above 1/k: the "
+            "number of matches does not bound it.",
         )

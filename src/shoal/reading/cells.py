@@ -19,7 +19,7 @@ Q = TypeVar("Q")
 
 
 @dataclass(frozen=True, eq=False)
-class Cells(ABC, Generic[Q]):
+class ReadCells(ABC, Generic[Q]):
     """The different cells of a column, and which of them each row shows.
 
     A cell stands for some *atoms*: values, or stretches of a scale. Some of these are *required*: they are

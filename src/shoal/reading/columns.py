@@ -14,7 +14,7 @@ from shoal.kinds.encoding import to_polars
 from shoal.kinds.hierarchy import MISSING, Hierarchy
 from shoal.kinds.hierarchy_rules import Intervals
 from shoal.kinds.kind import Kind
-from shoal.reading.cells import Cells
+from shoal.reading.cells import ReadCells
 from shoal.reading.codebook import Codebook, ColumnNotes, Tightness
 from shoal.reading.item_cells import ItemCells, item_cells
 from shoal.reading.ordered_cells import ordered_cells
@@ -29,7 +29,7 @@ FINE = 16
 
 def read_columns(
     frame: nw.DataFrame[Any], codebook: Codebook, tightness: Tightness
-) -> tuple[dict[str, Cells[Any]], dict[str, ItemCells]]:
+) -> tuple[dict[str, ReadCells[Any]], dict[str, ItemCells]]:
     """Return the columns of a release by name, and apart from them its columns of items.
 
     Parameters
@@ -46,7 +46,7 @@ def read_columns(
     InputError
         If a quasi-identifier is not there, or a cell cannot be read.
     """
-    columns: dict[str, Cells[Any]] = {}
+    columns: dict[str, ReadCells[Any]] = {}
     items: dict[str, ItemCells] = {}
     for notes in _all_notes(frame, codebook):
         if notes.name not in frame.columns:
@@ -75,7 +75,7 @@ def _all_notes(frame: nw.DataFrame[Any], codebook: Codebook) -> list[ColumnNotes
     return [*codebook.columns, *added]
 
 
-def _read_column(frame: nw.DataFrame[Any], notes: ColumnNotes, tightness: Tightness) -> Cells[Any]:
+def _read_column(frame: nw.DataFrame[Any], notes: ColumnNotes, tightness: Tightness) -> ReadCells[Any]:
     texts, cell = distinct_cells(to_polars(frame[notes.name]))
     if not notes.quasi:
         if notes.kind.ordered:
@@ -92,7 +92,7 @@ def _read_column(frame: nw.DataFrame[Any], notes: ColumnNotes, tightness: Tightn
 
 
 def _records(
-    columns: dict[str, Cells[Any]], items: dict[str, ItemCells], tightness: Tightness, rows: int
+    columns: dict[str, ReadCells[Any]], items: dict[str, ItemCells], tightness: Tightness, rows: int
 ) -> NDArray[np.int64]:
     """Return the number of records that each row was made for."""
     if tightness.around != "classes":
@@ -107,7 +107,7 @@ def _records(
     return np.asarray(sizes // steps * steps)
 
 
-def _around(column: Cells[Any], records: NDArray[np.int64], tightness: Tightness) -> Cells[Any]:
+def _around(column: ReadCells[Any], records: NDArray[np.int64], tightness: Tightness) -> ReadCells[Any]:
     if not column.notes.quasi:
         return column
     found = column.around(records)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kinds.encoding import same_flavour, to_polars
-from shoal.reading.cells import Cells
+from shoal.reading.cells import ReadCells
 from shoal.reading.item_cells import ItemCells
 from shoal.reading.mixture import Mixture
 from shoal.reading.ordered_cells import OrderedCells
@@ -28,7 +28,7 @@ def drawn_frame(
     frame: nw.DataFrame[Any],
     mixture: Mixture,
     members: NDArray[np.float32],
-    columns: Mapping[str, Cells[Any]],
+    columns: Mapping[str, ReadCells[Any]],
     items: Mapping[str, ItemCells],
     generator: np.random.Generator,
 ) -> pl.DataFrame:
@@ -82,7 +82,7 @@ def _drawn_column(
     return series
 
 
-def in_form(frame: nw.DataFrame[Any], columns: Mapping[str, Cells[Any]], form: str) -> pl.DataFrame:
+def in_form(frame: nw.DataFrame[Any], columns: Mapping[str, ReadCells[Any]], form: str) -> pl.DataFrame:
     """Return the release with typed columns; see `Reader.frame`.
 
     Raises

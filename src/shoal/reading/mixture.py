@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from shoal.reading.cells import ALL, Cells, Floats, Index
+from shoal.reading.cells import ALL, Floats, Index, ReadCells
 
 FLATTENING = 0.7
 """The power of a probability that values of free records follow.
@@ -56,7 +56,7 @@ class Mixture:
         The power of probabilities that values of free records follow.
     """
 
-    columns: tuple[Cells[Any], ...]
+    columns: tuple[ReadCells[Any], ...]
     likely: tuple[Floats, ...]
     shares: Floats
     power: float
@@ -110,7 +110,7 @@ class Mixture:
 
 
 def fitted(
-    columns: Sequence[Cells[Any]],
+    columns: Sequence[ReadCells[Any]],
     *,
     classes: int | None = None,
     power: float = FLATTENING,
@@ -161,19 +161,19 @@ def fitted(
     return replace(mixture, columns=tuple(columns))
 
 
-def even(columns: Sequence[Cells[Any]]) -> Mixture:
+def even(columns: Sequence[ReadCells[Any]]) -> Mixture:
     """Return the distribution in which all values of a cell are equally likely."""
     return Mixture(tuple(columns), tuple(column.even()[:, None] for column in columns), np.ones(1), 1.0)
 
 
-def _incidence(column: Cells[Any]) -> sparse.csr_matrix:
+def _incidence(column: ReadCells[Any]) -> sparse.csr_matrix:
     """Return which rows show which cell, as a matrix."""
     rows = len(column.cell)
     places = (column.cell, np.arange(rows))
     return sparse.csr_matrix((np.ones(rows, dtype=np.float32), places), shape=(len(column), rows))
 
 
-def _column_alone(column: Cells[Any], incidence: sparse.csr_matrix, power: float) -> Floats:
+def _column_alone(column: ReadCells[Any], incidence: sparse.csr_matrix, power: float) -> Floats:
     """Return the distribution of a column by itself."""
     often = np.asarray(incidence.sum(axis=1), dtype=np.float64).reshape(-1, 1)
     likely = column.even()[:, None] + 1e-9
@@ -183,7 +183,7 @@ def _column_alone(column: Cells[Any], incidence: sparse.csr_matrix, power: float
     return likely[:, 0]
 
 
-def _expected(column: Cells[Any], often: Floats, likely: Floats, power: float) -> Floats:
+def _expected(column: ReadCells[Any], often: Floats, likely: Floats, power: float) -> Floats:
     """Return the expected number of rows with each atom, if cells occur in each class so often."""
     weights = likely**power
     free = column.free()[:, None]
@@ -193,7 +193,7 @@ def _expected(column: Cells[Any], often: Floats, likely: Floats, power: float) -
     return column.spread_required(per_record) + weights * column.spread(scaled)
 
 
-def _log_likelihood(column: Cells[Any], likely: Floats, power: float) -> Floats:
+def _log_likelihood(column: ReadCells[Any], likely: Floats, power: float) -> Floats:
     """Return the mean logarithm of the probability of a cell's records in each class."""
     logs = np.log(np.maximum(likely, 1e-30))
     weights = likely**power

@@ -20,7 +20,7 @@ from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.hierarchy_rules import Intervals
 from shoal.kinds.kind import Kind
 from shoal.kinds.released_numbers import read_number
-from shoal.reading.cells import ALL, Cells, Floats, Index
+from shoal.reading.cells import ALL, Floats, Index, ReadCells
 from shoal.reading.codebook import ColumnNotes
 
 MOST_BINS = 256
@@ -33,7 +33,7 @@ EPOCH = datetime.date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
-class Ranges:
+class AskedRanges:
     """Closed ranges of a scale, ascending and apart, and whether a missing value is asked for."""
 
     ends: tuple[tuple[float, float], ...]
@@ -42,7 +42,7 @@ class Ranges:
 
 
 @dataclass(frozen=True, eq=False)
-class OrderedCells(Cells[Ranges]):
+class OrderedCells(ReadCells[AskedRanges]):
     """Intervals of a scale of numbers, days or ordered categories; a missing value is the last atom.
 
     Parameters
@@ -84,7 +84,7 @@ class OrderedCells(Cells[Ranges]):
         widths = np.diff(self.edges)
         return np.append(widths / widths.sum(), 0.0)
 
-    def question(self, condition: Any) -> Ranges:
+    def question(self, condition: Any) -> AskedRanges:
         members = condition if isinstance(condition, list | set | frozenset) else [condition]
         missing = any(_is_missing(each) for each in members)
         pairs = []
@@ -109,9 +109,9 @@ class OrderedCells(Cells[Ranges]):
             else:
                 apart.append((low, high))
                 named.append((low_text, high_text))
-        return Ranges(tuple(apart), tuple(named), missing)
+        return AskedRanges(tuple(apart), tuple(named), missing)
 
-    def certain(self, asked: Ranges) -> NDArray[np.bool_]:
+    def certain(self, asked: AskedRanges) -> NDArray[np.bool_]:
         inside = self.absent & asked.missing
         for (low, high), texts in zip(asked.ends, asked.texts, strict=True):
             after, before = self.low >= low, self.high <= high
@@ -120,7 +120,7 @@ class OrderedCells(Cells[Ranges]):
             inside = inside | (after & before)
         return inside & ~self.suppressed
 
-    def possible(self, asked: Ranges) -> NDArray[np.bool_]:
+    def possible(self, asked: AskedRanges) -> NDArray[np.bool_]:
         touching = self.suppressed | (self.absent & asked.missing)
         for low, high in asked.ends:
             touching = touching | ((self.low <= high) & (self.high >= low))
@@ -145,7 +145,7 @@ class OrderedCells(Cells[Ranges]):
         """Return where cells begin and end."""
         return self.low[index] - self._half, self.high[index] + self._half
 
-    def _asked_spans(self, asked: Ranges) -> list[tuple[float, float]]:
+    def _asked_spans(self, asked: AskedRanges) -> list[tuple[float, float]]:
         if not self.integral:
             return list(asked.ends)
         return [(float(np.ceil(low)) - 0.5, float(np.floor(high)) + 0.5) for low, high in asked.ends]
@@ -154,7 +154,7 @@ class OrderedCells(Cells[Ranges]):
         """Return places on the scale as numbers of bins, with a fraction inside a bin."""
         return np.interp(places, self.edges, np.arange(len(self.edges)))
 
-    def mass(self, weights: Floats, asked: Ranges | None = None, index: Index = ALL) -> Floats:
+    def mass(self, weights: Floats, asked: AskedRanges | None = None, index: Index = ALL) -> Floats:
         bins = len(self.edges) - 1
         before = np.concatenate([np.zeros((1, weights.shape[1])), np.cumsum(weights[:bins], axis=0)])
         padded = np.concatenate([weights[:bins], np.zeros((1, weights.shape[1]))])
@@ -181,7 +181,7 @@ class OrderedCells(Cells[Ranges]):
         lower = (self.tight & ~self.suppressed) | self.exact
         return lower & ~self.absent, lower & ~self.exact
 
-    def required(self, asked: Ranges | None = None, index: Index = ALL) -> Floats:
+    def required(self, asked: AskedRanges | None = None, index: Index = ALL) -> Floats:
         lower, upper = self._required_ends()
         absent = self.absent & self.exact
         if asked is not None:
@@ -189,7 +189,7 @@ class OrderedCells(Cells[Ranges]):
             absent = absent & asked.missing
         return (lower.astype(np.float64) + upper + absent)[index]
 
-    def _within(self, places: Floats, asked: Ranges) -> NDArray[np.bool_]:
+    def _within(self, places: Floats, asked: AskedRanges) -> NDArray[np.bool_]:
         found = np.zeros(len(places), dtype=np.bool_)
         for low, high in asked.ends:
             found |= (low <= places) & (places <= high)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.reading.answers import Answer, Count, count_of, error_of, model_error
-from shoal.reading.cells import Cells, Floats
+from shoal.reading.cells import Floats, ReadCells
 from shoal.reading.codebook import Codebook, Tightness
 from shoal.reading.columns import read_columns
 from shoal.reading.frames import Flavour, Form, drawn_frame, in_form, of_flavour
 from shoal.reading.mixture import CLASS_FLATTENING, FLATTENING, OWN_FLATTENING, Mixture, even, fitted
-from shoal.reading.ordered_cells import OrderedCells, Ranges
-from shoal.reading.set_cells import Labels
+from shoal.reading.ordered_cells import AskedRanges, OrderedCells
+from shoal.reading.set_cells import AskedLabels
 
 Estimator = Literal["tight", "columns", "marginal", "even"]
 ESTIMATORS: tuple[Estimator, ...] = ("tight", "columns", "marginal", "even")
@@ -313,7 +313,7 @@ class Reader:
                 asked.append((name, self._items[name].question(condition)))
             elif name in self._columns:
                 column = self._columns[name]
-                ready = isinstance(condition, Ranges | Labels)
+                ready = isinstance(condition, AskedRanges | AskedLabels)
                 asked.append((name, condition if ready else column.question(condition)))
             else:
                 raise unknown_column(name, self.columns, "the release")
@@ -400,11 +400,11 @@ class Reader:
         return [(_group_label(each), each) for each in given]
 
 
-def _takes_part(column: Cells[Any]) -> bool:
+def _takes_part(column: ReadCells[Any]) -> bool:
     return column.notes.quasi or column.atoms <= MOST_LABELS + 1
 
 
-def _coarse(column: Cells[Any]) -> Cells[Any]:
+def _coarse(column: ReadCells[Any]) -> ReadCells[Any]:
     """Return a column as the joint estimate takes it: values that are not generalized need few cells."""
     return column.coarsened() if isinstance(column, OrderedCells) and not column.notes.quasi else column
 

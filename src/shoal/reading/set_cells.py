@@ -17,12 +17,12 @@ from shoal.kinds import notation
 from shoal.kinds.hierarchy import MISSING, Hierarchy
 from shoal.kinds.hierarchy_rules import Prefixes
 from shoal.kinds.released_numbers import read_number
-from shoal.reading.cells import ALL, Cells, Floats, Index
+from shoal.reading.cells import ALL, Floats, Index, ReadCells
 from shoal.reading.codebook import ColumnNotes
 
 
 @dataclass(frozen=True)
-class Labels:
+class AskedLabels:
     """The atoms that are asked for, and values that only an open cell can have."""
 
     asked: NDArray[np.bool_]
@@ -30,7 +30,7 @@ class Labels:
 
 
 @dataclass(frozen=True, eq=False)
-class SetCells(Cells[Labels]):
+class SetCells(ReadCells[AskedLabels]):
     """Sets of labels.
 
     Parameters
@@ -66,9 +66,9 @@ class SetCells(Cells[Labels]):
         occurs[-1] = False
         return np.asarray(occurs / max(occurs.sum(), 1))
 
-    def question(self, condition: Any) -> Labels:
+    def question(self, condition: Any) -> AskedLabels:
         if isinstance(condition, tuple):
-            return Labels(self._between(*condition))
+            return AskedLabels(self._between(*condition))
         members = condition if isinstance(condition, list | set | frozenset) else [condition]
         code_of = {label: code for code, label in enumerate(self.labels)}
         asked = np.zeros(self.atoms, dtype=np.bool_)
@@ -89,7 +89,7 @@ class SetCells(Cells[Labels]):
                     reason=Reason.BAD_VALUE,
                     column=self.notes.name,
                 )
-        return Labels(asked, tuple(unlisted))
+        return AskedLabels(asked, tuple(unlisted))
 
     def _label(self, value: Any) -> str:
         if value is None:
@@ -122,24 +122,24 @@ class SetCells(Cells[Labels]):
         inside = [place is not None and first <= place <= last for place in places[2:]]
         return np.array([*inside, False], dtype=np.bool_)
 
-    def certain(self, asked: Labels) -> NDArray[np.bool_]:
+    def certain(self, asked: AskedLabels) -> NDArray[np.bool_]:
         sizes = np.diff(self.members.indptr)
         inside = self.members @ asked.asked.astype(np.float64)
         closed = np.array([each is None for each in self.open], dtype=np.bool_)
         return np.asarray((inside == sizes) & closed & (sizes > 0))
 
-    def possible(self, asked: Labels) -> NDArray[np.bool_]:
+    def possible(self, asked: AskedLabels) -> NDArray[np.bool_]:
         touching = np.asarray(self.members @ asked.asked.astype(np.float64) > 0)
         for label in asked.unlisted:
             touching |= np.array([_can_be(prefix, label) for prefix in self.open], dtype=np.bool_)
         return touching
 
-    def mass(self, weights: Floats, asked: Labels | None = None, index: Index = ALL) -> Floats:
+    def mass(self, weights: Floats, asked: AskedLabels | None = None, index: Index = ALL) -> Floats:
         if asked is not None:
             weights = weights * asked.asked[:, None]
         return np.asarray(self.members[index] @ weights)
 
-    def required(self, asked: Labels | None = None, index: Index = ALL) -> Floats:
+    def required(self, asked: AskedLabels | None = None, index: Index = ALL) -> Floats:
         chosen = np.ones(self.atoms) if asked is None else asked.asked.astype(np.float64)
         chosen[-1] = 0.0
         count = np.asarray(self.members @ chosen)
@@ -189,12 +189,12 @@ class SetCells(Cells[Labels]):
     def default_groups(self) -> list[tuple[Any, Any]]:
         occurs = np.asarray(self.members.sum(axis=0)).ravel() > 0
         groups: list[tuple[Any, Any]] = [
-            (label, Labels(np.arange(self.atoms) == code))
+            (label, AskedLabels(np.arange(self.atoms) == code))
             for code, label in enumerate(self.labels)
             if occurs[code]
         ]
         if occurs[-1]:
-            groups.append((None, Labels(np.arange(self.atoms) == self.atoms - 1)))
+            groups.append((None, AskedLabels(np.arange(self.atoms) == self.atoms - 1)))
         return groups
 
     def _gathered(self, cells: NDArray[np.int64]) -> Self:

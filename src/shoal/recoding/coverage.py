@@ -115,6 +115,15 @@ class Matches(MatchCounts):
         """How many rows each component has."""
         return np.bincount(self.component_of_row, minlength=self.components)
 
+    @property
+    def complete_components(self) -> NDArray[np.bool_]:
+        """In which components every row covers every record, and no record is left over."""
+        records, rows = self.records_of_component, self.rows_of_component
+        fewest = np.full(self.components, np.iinfo(np.int64).max)
+        np.minimum.at(fewest, self.component_of_record, self.matches_of_record)
+        complete: NDArray[np.bool_] = (records == rows) & (fewest == rows)
+        return complete
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -382,6 +391,16 @@ class Within:
     component_of_record: NDArray[np.int32]
     component_of_box: NDArray[np.int32]
     neighbourhoods: kernels.Neighbourhoods
+
+    def parts(self, components: NDArray[np.int64]) -> kernels.Parts:
+        """Return the boxes of some components, given in ascending order."""
+        order = np.argsort(self.component_of_box, kind="stable")
+        sorted_components = self.component_of_box[order]
+        begins = np.searchsorted(sorted_components, components)
+        sizes = np.searchsorted(sorted_components, components, side="right") - begins
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        boxes = order[np.repeat(begins - starts[:-1], sizes) + np.arange(starts[-1])]
+        return kernels.Parts(starts.astype(np.int64), boxes.astype(np.int32))
 
 
 def _members(type_of: NDArray[np.int32], types: NDArray[np.int32]) -> NDArray[np.int64]:

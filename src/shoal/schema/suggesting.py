@@ -65,7 +65,7 @@ def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
     table = _read(frame)
     facts = {name: _facts(table[name]) for name in table.columns}
     found = [_suggestion(name, facts[name], last=name == table.columns[-1]) for name in table.columns]
-    found = _with_persons(found, facts)
+    found = _with_persons(found, facts, table)
     quasi = [each.name for each in found if each.role is Role.QUASI]
     partners = {Role.OTHER: quasi, Role.SENSITIVE: []}  # the roles that are released as they are
     return tuple(
@@ -76,7 +76,9 @@ def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
     )
 
 
-def _with_persons(found: list[Suggestion], facts: Mapping[str, _Facts]) -> list[Suggestion]:
+def _with_persons(
+    found: list[Suggestion], facts: Mapping[str, _Facts], table: pl.DataFrame
+) -> list[Suggestion]:
     """Return suggestions in which an identifier that repeats says whose record each is.
 
     That is the number of a person with most values, if no identifier has a value of its own for each record.
@@ -95,10 +97,10 @@ def _with_persons(found: list[Suggestion], facts: Mapping[str, _Facts]) -> list[
     person = max(numbers, key=lambda each: each.distinct, default=None)
     if person is None:
         return found
-    mean = facts[person.name].records / person.distinct
+    often = table[person.name].value_counts()["count"]
     why = (
-        f"{person.reason}, and its values repeat: {person.distinct:,} persons with {mean:.1f} records each "
-        "on average"
+        f"{person.reason}, and its values repeat: {person.distinct:,} persons with {often.min():,} to "
+        f"{often.max():,} records, {often.median():g} in the median"
     )
     return [replace(each, role=Role.PERSON, reason=why) if each is person else each for each in found]
 

@@ -1,0 +1,77 @@
+"""Claims in the documentation against the figures in the tables of results that they rest on."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claim_tables import Claim, claims, compared, number, tables
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+CLAIMS = claims(RESULTS / "claims.toml")
+CHECKS = [(claim, check) for claim in CLAIMS for check in claim.checks]
+
+
+def words(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def page(check: dict[str, Any]) -> str:
+    return (RESULTS / f"{check['results']}.md").read_text()
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: words(claim.text)[:50])
+def test_each_claim_is_on_its_page(claim: Claim) -> None:
+    assert words(claim.text) in words((ROOT / claim.page).read_text())
+    assert claim.checks
+
+
+@pytest.mark.parametrize(("claim", "check"), CHECKS, ids=lambda each: getattr(each, "text", "")[:50])
+def test_each_claim_is_supported_by_its_figures(claim: Claim, check: dict[str, Any]) -> None:
+    found = compared(check, page(check))
+    assert len(found) >= check.get("figures", 1), f"no figures for: {claim.text}"
+    wrong = [each for each in found if not each.holds]
+    assert not wrong, f"{claim.page} says {claim.text!r}, but {wrong}"
+
+
+@pytest.mark.parametrize(("claim", "check"), CHECKS, ids=lambda each: getattr(each, "text", "")[:50])
+def test_a_figure_that_contradicts_is_noticed(claim: Claim, check: dict[str, Any]) -> None:
+    """Each column in turn is replaced by figures that no claim survives."""
+    condition = next(name for name in ("at_most", "below", "at_least", "above", "equals") if name in check)
+    for column in check["columns"]:
+        rows_changed = 0
+        text = page(check)
+        for table in tables(text):
+            if check.get("section", "") not in table.section or column not in table.columns:
+                continue
+            for place, row in enumerate(table.rows):
+                value = number(row[column])
+                if value is None:
+                    continue
+                far = 1e9 if condition in ("at_most", "below", "equals") else -1e9
+                worse = f"{far * 10**place:.0f}" if far > 0 else f"{far:.0f}"
+                old = "| " + " | ".join(row.values()) + " |"
+                new = "| " + " | ".join({**row, column: worse}.values()) + " |"
+                text = text.replace(old, new, 1)
+                rows_changed += 1
+        assert rows_changed, claim.text
+        assert any(not each.holds for each in compared(check, text)), claim.text
+
+
+def test_reading_tables() -> None:
+    text = "# P\n\n## A\n\n### B\n\n| k | s | s |\n| --- | --- | --- |\n| 2 | 1,000 | 5.5% / 3% |\n"
+    (table,) = tables(text)
+    assert table.section == "A > B"
+    assert table.columns == ["k", "s", "s #2"]
+    assert number(table.rows[0]["s"]) == 1000
+    assert number(table.rows[0]["s #2"]) == 0.055
+    assert number("refused") is None
+
+
+def test_growth_from_row_to_row() -> None:
+    text = "# P\n\n| n | s |\n| --- | --- |\n| 10 | 1 |\n| 20 | 2 |\n| 40 | 8 |\n"
+    found = compared({"columns": ["s"], "growth": "n", "at_most": 1.5}, text)
+    assert [(round(each.found, 9), each.holds) for each in found] == [(1.0, True), (2.0, False)]
