@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
+import numpy as np
 import polars as pl
 from narwhals.stable.v2.typing import IntoDataFrame
 
@@ -97,10 +98,10 @@ def _with_persons(
     person = max(numbers, key=lambda each: each.distinct, default=None)
     if person is None:
         return found
-    often = table[person.name].value_counts()["count"]
+    often = np.sort(table[person.name].value_counts()["count"].to_numpy())
     why = (
-        f"{person.reason}, and its values repeat: {person.distinct:,} persons with {often.min():,} to "
-        f"{often.max():,} records, {often.median():g} in the median"
+        f"{person.reason}, and its values repeat: {person.distinct:,} persons with {often[0]:,} to "
+        f"{often[-1]:,} records, {np.median(often):g} in the median"
     )
     return [replace(each, role=Role.PERSON, reason=why) if each is person else each for each in found]
 
