@@ -236,7 +236,8 @@ def figure_5(data: str) -> tuple[str, dict[str, alt.Chart]]:
 
 def figure_6() -> tuple[str, dict[str, alt.Chart]]:
     """Return time against the number of records."""
-    rows, points = [], []
+    rows: list[tuple[object, ...]] = []
+    points: list[dict[str, Any]] = []
     for size in SIZES:
         found = remembered(
             "proximity",
