@@ -41,7 +41,7 @@ def _sizes(law: str, rng: np.random.Generator) -> int:
 
 
 def dealt(records: int, law: str) -> NDArray[np.int64]:
-    """Return persons for so many records: those of a person stand together."""
+    """Return the person of each record, for a number of records; those of a person stand together."""
     rng = np.random.default_rng(1)
     persons: list[int] = []
     person = 0

@@ -24,7 +24,7 @@ from shoal.reading.written import distinct_cells
 CARRIED_BINS = 32
 """Scales of columns that are not generalized are divided into at most this many bins."""
 FINE = 16
-"""Sizes of classes from twice this number on are rounded, to so many steps for each doubling."""
+"""Sizes of classes from twice this number on are rounded, to this number of steps for each doubling."""
 
 
 def read_columns(

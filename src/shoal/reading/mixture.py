@@ -30,7 +30,7 @@ OWN_FLATTENING = 0.5
 """The same for rows made for a record of their own: these have several values above all if it is rare."""
 CLASSES = 30
 ROWS_PER_CLASS = 100
-"""There are at most so many latent classes, and as many rows for each."""
+"""The maximum number of latent classes, and the minimum number of rows for each."""
 ITERATIONS = 25
 SAMPLE = 50_000
 """The classes are fitted to at most this many rows."""

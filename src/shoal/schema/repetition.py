@@ -15,7 +15,7 @@ REPEATED = 0.95
 
 
 def repeats(distinct: int, present: int) -> bool:
-    """Return whether so many values in so many records say that some records have the same."""
+    """Return whether a number of different values, in a number of records, means that values repeat."""
     return 1 < distinct < REPEATED * present
 
 
