@@ -170,7 +170,9 @@ def test_different_labels_around_every_record_do_not_make_a_frequent_label_rare(
     seen = audit(frame, frame, schema, SetDiversity(l=3))
     assert not seen.holds
     assert "only l = 1.5 instead of 3 in the release as a whole" in seen.verdict
-    with pytest.raises(InfeasibleError, match=r"l = 3 is not achievable: 4 of 6 records have the same label.* l = 1 at most"):
+    with pytest.raises(
+        InfeasibleError, match=r"l = 3 is not achievable: 4 of 6 records have the same label.* l = 1 at most"
+    ):
         anonymize(frame, schema, SetDiversity(l=3))
     assert audit(frame, frame.with_columns(label=pl.Series(list("xxyyzz"))), schema, SetDiversity(l=3)).holds
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from shoal.methods.method import COUNTING_PERSONS
 from shoal.models import Model
 
 QUASI = ["age", "sex", "town"]
+TABLES = int(os.environ.get("SHOAL_TABLES", "2000"))
+"""The number of tables in all; a campaign sets it higher."""
 LAWS = ("one each", "one to three", "geometric", "few with many", "as many as possible")
 ABLE = [
     (model, name)
@@ -107,7 +110,7 @@ def test_every_method_that_counts_persons_hides_them(
 @pytest.mark.parametrize("able", ABLE, ids=lambda able: f"{able[0].name} {able[1]}")
 def test_thousands_of_tables_hide_their_persons(able: tuple[type[Model], str], law: str) -> None:
     model: Any = able[0]
-    for seed in range(10_000 // (len(ABLE) * len(LAWS)) + 1):
+    for seed in range(TABLES // (len(ABLE) * len(LAWS)) + 1):
         k = 2 + seed % 4
         frame = visits(law, 4 * k + seed % 23, k, alike=seed % 2 == 0, seed=seed)
         kept(frame, model(k=k), able[1], seed)
