@@ -49,10 +49,12 @@ MOST = 7
 CHOICES: dict[str, list[Any]] = {
     "effort": ["fast", "balanced", "best"],
     "measure": ["gcp", "lm", "em"],
+    "order": ["chosen", "gray-tsp"],
     "randomized": [True, False],
     "relaxed": [True, False],
     "seconds": [20.0],
     "start": ["locality", "degree"],
+    "walk": ["default", "paper"],
     "whole": [True, False],
 }
 """What options of methods can be."""
@@ -265,8 +267,6 @@ def options_of(data: st.DataObject, kind: type[Model], method: str) -> dict[str,
     chosen = {name: data.draw(st.sampled_from(CHOICES[name])) for name in names if data.draw(st.booleans())}
     if method in ("agglomerative", "forest") and chosen.get("measure") == "gcp":
         del chosen["measure"]
-    if method == "chain" and chosen.get("effort") == "best":
-        del chosen["effort"]
     return chosen
 
 

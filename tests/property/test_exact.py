@@ -21,7 +21,7 @@ from shoal import Freeform, InputError, KAnonymity, Schema, anonymize
 from shoal.errors import Reason
 from shoal.measures.gcp import gcp
 from shoal.measures.geometry import geometry
-from shoal.methods import METHODS, Circumstances
+from shoal.methods import METHODS, Circumstances, is_baseline
 from shoal.table import Table
 
 module = importlib.import_module("shoal.methods.exact")  # the package has the function of the same name
@@ -103,7 +103,12 @@ def test_nothing_is_below_it(drawn: tuple[Any, Schema], data: st.DataObject) -> 
     assert release.audit.holds
     assert release.audit.consistency.rows_per_record >= k
     others = [
-        *(anonymize(frame, schema, Freeform(k=k), method=name) for name in METHODS[Freeform]),
+        # Algorithms exactly as printed may end without a release of so small a table.
+        *(
+            anonymize(frame, schema, Freeform(k=k), method=name)
+            for name, method in METHODS[Freeform].items()
+            if not is_baseline(method)
+        ),
         anonymize(frame, schema, Freeform(k=k), method="sort_greedy", effort="fast"),
         anonymize(frame, schema, KAnonymity(k=k), method="mondrian", relaxed=True),
     ]

@@ -207,7 +207,7 @@ def test_an_item_of_one_person_is_not_told(basket_release: Release, tmp_path: Pa
         (Freeform(k=3, l=1.1), "counted, not weighed"),
         (KOne(k=3), "do not publish such a release"),
         (KK(k=3), "rule out rows"),
-        (Concealment(k=3), "random choices of the method"),
+        (Concealment(k=3), "at most the least chance"),
     ],
     ids=str,
 )

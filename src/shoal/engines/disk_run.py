@@ -162,7 +162,7 @@ class DiskRun:
         for batch in self._all_batches():
             kept = batch if self._of_each is None else batch.filter(self._of_each[seen : seen + batch.height])
             seen += batch.height
-            if kept.height:
+            if kept.height or not batch.height:
                 yield kept
 
     def _all_batches(self) -> Iterator[pl.DataFrame]:
