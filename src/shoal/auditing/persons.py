@@ -36,7 +36,8 @@ class Persons:
         For each record, which share of the rows that cover it carry records of its person; NaN where that
         cannot be seen without the key and could be more than the guarantee allows.
     class_share
-        For each person, the largest share of a class that consists of her rows; NaN where it cannot be seen.
+        For each person, the largest share of a class that consists of her rows. Without the key, only records
+        that a single class covers are counted.
     numbers
         What stands for each person in several tables, ascending; None if that is not known.
     """

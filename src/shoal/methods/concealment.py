@@ -70,7 +70,7 @@ def expansion(
     First each row takes in records until it covers k of them (Algorithm 2; not for (1,k)). Then rows grow
     around records that fewer than k of them cover (Algorithm 3; not for (k,1)), then until each record has k
     matches (Algorithm 5; for concealment), then until sensitive values are diverse (Algorithm 7 and Section
-    8.2). Before that last step it is drawn which record each row carries, such that the least chance is
+    8.2). Before that last step, the record that each row carries is drawn so that the least chance is
     attained (see `shoal.recoding.chances`). The first two steps take about O(k n log n) by GCP and LM, which
     never fall as rows grow, if the tree skips most records; by EM they take O(k n^2).
 
