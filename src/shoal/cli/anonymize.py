@@ -65,12 +65,6 @@ def anonymize(
         if who == "memory":
             release = _in_memory(load, promised, choices, output, file_format or "csv", keep_key, **placed)
         elif who == "spark":
-            if choices.pop("most_per_person") is not None:
-                raise InputError(
-                    "Spark does not limit the records of each person; use --engine blocks, or leave out "
-                    "--most-per-person",
-                    reason=Reason.PARAMETER,
-                )
             choices |= placed | in_blocks
             release = _on_spark(load, promised, choices, output, file_format, master)
         else:
