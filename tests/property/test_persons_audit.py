@@ -1,4 +1,4 @@
-"""The audit of persons with several records: every model, matches, risks and beliefs, against plain counts."""
+"""The audit of persons with several records: models, matches, risks and beliefs, against plain counts."""
 
 from __future__ import annotations
 

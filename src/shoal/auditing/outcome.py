@@ -180,7 +180,9 @@ class Audit:
             return f"Each record matches at least {_rows(self.concealment)}{but}; no guarantee was checked."
         promise = self.promise.sentence()
         if self.persons is not None:
-            promise += f"; k = {self.promise.crowd} counts persons, of whom there are {self.persons.count:,}"
+            letter = "k" if "k" in self.promise.parameters else "l"
+            count = f"{self.persons.count:,}"
+            promise += f"; {letter} = {self.promise.crowd} counts persons, of whom there are {count}"
         if not self.warnings:
             return f"The guarantee holds: {promise}."
         said = worded(self.warnings)

@@ -125,7 +125,8 @@ class PersonPosterior:
         For each person, the probability that the row that is likeliest hers is the row of any record of hers;
         None if all were refused.
     above
-        Number of persons for whom that is surely above the promised probability; None if nothing was promised.
+        Number of persons for whom that is surely above the promised probability; None if nothing was
+        promised.
     """
 
     persons: int

@@ -187,8 +187,8 @@ def few_persons(model: Model, persons: Persons | None) -> Iterator[str]:
     """Yield for whom the guarantee does not hold if persons are counted; None if they are not.
 
     With one record of each person this is no more than the model promises: `OneK` nothing about the records
-    that a row covers, `KOne` nothing about the rows that cover a record, one-sided `Concealment` nothing about
-    the matches of a row. If persons have several records, concealment is about both sides.
+    that a row covers, `KOne` nothing about the rows that cover a record, one-sided `Concealment` nothing
+    about the matches of a row. If persons have several records, concealment is about both sides.
     """
     if persons is None:
         return

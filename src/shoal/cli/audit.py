@@ -117,7 +117,7 @@ def _attacker(found: Audit) -> list[tuple[str, str]]:
             facts.append(
                 (
                     "belief that a row is a person's",
-                    f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%}, for the likeliest row of each",
+                    f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%} for the likeliest row",
                 )
             )
         how = f"counted for {guess.counted:,}, sampled for {guess.sampled:,}, unknown for {guess.refused:,}"
