@@ -30,10 +30,8 @@ METHODS: dict[str, tuple[type[Model], str, dict[str, Any]]] = {
     "concealment, fast": (Concealment, "expansion", {"effort": "fast"}),
     "sets, fast": (SetAnonymity, "freeform", {"effort": "fast"}),
 }
-BALANCED = {("adult: 1 to 3", 5), ("adult: 1 to 3", 10)}
+BALANCED = ("adult: 1 to 3", 10)
 """Where freeform is measured with its default effort, which takes 20 times as long as fast or longer."""
-
-
 BASKETS = 5_000
 """The number of baskets of Retail, the first ones."""
 EXPLAINED = (
@@ -106,7 +104,9 @@ def measured(name: str, k: int) -> list[str]:
     """Return the methods that are measured for a table and a k."""
     if name.startswith("retail"):
         return ["sets, fast"]
-    return [m for m in METHODS if m != "sets, fast" and (m != "freeform" or (name, k) in BALANCED)]
+    if name == "adult: one each" and k != 10:
+        return []  # nothing differs, as tests show
+    return [m for m in METHODS if m != "sets, fast" and (m != "freeform" or (name, k) == BALANCED)]
 
 
 def work(name: str, method: str, k: int) -> dict[str, Any]:

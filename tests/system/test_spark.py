@@ -416,6 +416,26 @@ def test_spark_keeps_some_records_of_each_person(session: Any, tmp_path: Path) -
         shoal.anonymize_spark(table, schema, Freeform(k=3), tmp_path / "no", most_per_person=0)
 
 
+def test_spark_says_what_is_wrong_with_a_person_column(session: Any, tmp_path: Path) -> None:
+    frame = people(120)
+    schema = Schema.infer(frame, quasi=["age", "town"])
+    cases = {
+        "must not have missing values, but 1": [None, *(f"p{row % 40}" for row in range(1, 120))],
+        "no k is achievable": ["p"] * 120,
+    }
+    for words, persons in cases.items():
+        table = session.createDataFrame(frame.with_columns(who=pl.Series(persons)).to_arrow())
+        named = schema.completed(table.columns).changed("who", role="person")
+        with pytest.raises((InputError, InfeasibleError), match=words):
+            shoal.anonymize_spark(table, named, Freeform(k=3), tmp_path / "out", block_rows=120)
+    unique = session.createDataFrame(frame.with_columns(who=pl.Series(range(120))).to_arrow())
+    named = schema.completed(unique.columns).changed("who", role="person")
+    made = shoal.anonymize_spark(unique, named, Freeform(k=3), tmp_path / "out", block_rows=120)
+    assert made.audit.persons is not None
+    assert made.audit.persons.count == 120
+    assert not made.audit.risks.of_persons
+
+
 def test_what_cannot_be_done_says_so(session: Any, tmp_path: Path) -> None:
     frame = people(50)
     table = session.createDataFrame(frame.to_arrow())
