@@ -262,5 +262,10 @@ def test_the_report_counts_persons_and_records_apart() -> None:
     assert panel["persons"] == frame["person"].n_unique()
     assert panel["highest_chance"] <= 1 / 3 + 1e-9
     assert "Records per person" in release.report.html()
+    counted = f"{frame['person'].n_unique()} persons with 60 records"
+    assert f"k counts persons, not records: there are {counted}" in release.report.html()
+    assert "released rows of" in release.report.html()
+    assert "persons above 20%" in release.report.html()
+    assert counted.replace(" persons", "") in dict(release.audit.facts())["persons"]
     dropped = Schema.infer(frame, quasi=QUASI, drop=["person"])
     assert "persons" not in shoal.anonymize(frame, dropped, Freeform(k=3)).report.as_dict()

@@ -119,7 +119,11 @@ class Persons:
         """Return what was found, as pairs of a name and its value in words."""
         figures = self.as_dict()
         facts = [
-            ("persons", f"{self.count:,}; the most records of one are {figures['most_records']:,}"),
+            (
+                "persons",
+                f"{self.count:,} with {int(self.records_of_person.sum()):,} records; the most of one are "
+                f"{figures['most_records']:,}",
+            ),
             ("each row covers records of", f"at least {figures['persons_per_row']:,} persons"),
             (
                 "a row picked among a person's",

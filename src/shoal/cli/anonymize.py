@@ -159,6 +159,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             ("guaranteed", made.model.sentence()),
             ("audit found", verdict(found.verdict, found.status)),
             *_crowd(made),
+            *([] if found.persons is None else found.persons.facts()),
             *_suppressed(made),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
