@@ -6,12 +6,12 @@ import signal
 import sys
 import traceback
 from collections.abc import Mapping
-from importlib import metadata
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
 
+from shoal.base.distribution import version
 from shoal.cli.advise import advise
 from shoal.cli.anonymize import anonymize
 from shoal.cli.audit import audit
@@ -40,7 +40,7 @@ for command in (demo, scan, advise, anonymize, audit, compare, query, read, ui):
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"shoal {metadata.version('shoal')}")
+        typer.echo(f"shoal {version()}")
         raise typer.Exit
 
 

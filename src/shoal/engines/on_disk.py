@@ -10,10 +10,10 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from shoal.base.distribution import version
 from shoal.engines.blocks import BLOCK_ROWS, Call, call_for
 from shoal.engines.disk_run import DiskRun
 from shoal.engines.workspace import default_folder, workspace
@@ -138,7 +138,7 @@ def anonymize_file(
 def _fingerprint(call: Call, source: StreamedTable, form: Format) -> str:
     """Return a digest of everything that the result depends on."""
     said = [
-        metadata.version("shoal"),
+        version(),
         source.fingerprint,
         [source.delimiter, source.encoding],
         call.schema.to_toml(),

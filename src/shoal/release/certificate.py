@@ -6,10 +6,10 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from shoal.auditing import Audit
+from shoal.base.distribution import version
 from shoal.measures import Loss
 from shoal.models import Model
 from shoal.release.codebook import codebook_of
@@ -80,7 +80,7 @@ class Certificate:
         model = self.model
         files = {name: {"sha256": digest} for name, digest in self.files.items()}
         return {
-            "shoal": metadata.version("shoal"),
+            "shoal": version(),
             "created": self.created,
             "model": {"name": model.name, **model.parameters, "promise": model.sentence()},
             **self.circumstances,
