@@ -8,7 +8,7 @@ from shoal.errors import InputError, Reason
 
 NAME = "shoal-privacy"
 """What `pip` calls the package; the module and the command are called `shoal`."""
-UNKNOWN = "0+unknown"
+UNKNOWN = "0.0"
 """The version of sources that are used without being installed."""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import engines
+from shoal.base.distribution import install_command
 from shoal.cli import loading, options
 from shoal.cli.declared import method_options, model_parameters, takes
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
@@ -21,6 +22,7 @@ from shoal.files.staging import staged_folder
 from shoal.measures import Loss, headlines
 from shoal.models import Model, make_model, usual_model
 from shoal.release import RELEASE_FILES, BlockedRelease, Certificate, Format, Release
+from shoal.report.chart import can_draw
 from shoal.schema import Schema
 
 MOST_PATTERNS = 8
@@ -176,6 +178,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             *([("withheld", f"{made.withheld} records")] if made.withheld else []),
             ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
+            *([] if can_draw() else [("charts", f"in words; for pictures: {install_command('report')}")]),
         ],
     )
 
