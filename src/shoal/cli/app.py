@@ -17,6 +17,7 @@ from shoal.cli.anonymize import anonymize
 from shoal.cli.audit import audit
 from shoal.cli.compare import compare
 from shoal.cli.demo import demo
+from shoal.cli.doctor import doctor
 from shoal.cli.output import fail, warn
 from shoal.cli.query import query
 from shoal.cli.read import read
@@ -34,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, scan, advise, anonymize, audit, compare, query, read, ui):
+for command in (demo, scan, advise, anonymize, audit, compare, query, read, ui, doctor):
     app.command()(command)
 
 
