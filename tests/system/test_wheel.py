@@ -22,13 +22,13 @@ TOOLS = ("scikit_build_core", "setuptools_scm", "nanobind", "cmake", "ninja", "b
 def test_a_wheel_works_where_there_is_no_compiler(
     tmp_path: Path, unavailable: Callable[[str], NoReturn]
 ) -> None:
-    """It is linked from what `make setup` compiled; `make wheel` compiles anew, from the source distribution."""
+    """It is linked from what `make setup` compiled; `make wheel` compiles the source distribution."""
     missing = [name for name in TOOLS if find_spec(name) is None]
     if missing:
         unavailable(f"a wheel is built with {', '.join(missing)}; run make setup")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    same = "--config-settings=cmake.define.SHOAL_WERROR=ON"  # as make setup says, so that nothing is compiled again
+    same = "--config-settings=cmake.define.SHOAL_WERROR=ON"  # as in make setup, or all is compiled again
     subprocess.run([*pip, same, "--wheel-dir", str(tmp_path), str(ROOT)], check=True, env=environment)
     (wheel,) = tmp_path.glob("*.whl")
     call = [sys.executable, str(SCRIPT), "--wheel", str(wheel), "--python", sys.executable]
