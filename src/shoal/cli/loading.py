@@ -24,7 +24,7 @@ from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_colu
 from shoal.files.databases import hidden
 from shoal.files.formats import Reading, format_of
 from shoal.files.reading import read_as
-from shoal.files.streams import Source, opened_source
+from shoal.files.streams import BatchedTable, opened_source
 from shoal.kinds.hierarchy import Hierarchy
 from shoal.schema import Kind, Role, Schema, merged_kinds
 from shoal.schema.long_tables import collect_items
@@ -88,7 +88,7 @@ def load(
 
 
 @contextmanager
-def opened_table(load: Loading) -> Iterator[tuple[Source, Schema]]:
+def opened_table(load: Loading) -> Iterator[tuple[BatchedTable, Schema]]:
     """Open the table that `load` would read, without reading it all into memory, and find its schema.
 
     Raises

@@ -21,7 +21,7 @@ from shoal.engines.workspace import default_folder, workspace
 from shoal.errors import InputError, Reason
 from shoal.files.formats import Reading
 from shoal.files.staging import staged_folder
-from shoal.files.streams import Source, opened_source
+from shoal.files.streams import BatchedTable, opened_source
 from shoal.methods import Progress, method_for, silent
 from shoal.models import Model
 from shoal.release import RELEASE_FILES, BlockedRelease, Format, require_format
@@ -35,7 +35,7 @@ MEMORY_SHARE = 0.05
 """Files larger than this share of the machine's memory are cut by default."""
 
 
-def exceeds_memory(source: Source) -> bool:
+def exceeds_memory(source: BatchedTable) -> bool:
     """Return whether a table is so large that it should be cut into blocks."""
     if source.size < SMALL:
         return False
@@ -44,7 +44,7 @@ def exceeds_memory(source: Source) -> bool:
 
 
 def anonymize_file(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Source,
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | BatchedTable,
     schema: Schema,
     model: Model,
     output: str | os.PathLike[str],
@@ -140,15 +140,15 @@ def anonymize_file(
 
 
 def _opened(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Source, reading: Reading
-) -> AbstractContextManager[Source]:
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | BatchedTable, reading: Reading
+) -> AbstractContextManager[BatchedTable]:
     """Return a table as a context: one that is open stays so."""
     if isinstance(path, str | os.PathLike | Sequence):
         return opened_source(path, reading)
     return nullcontext(path)
 
 
-def _fingerprint(call: Call, source: Source, form: Format) -> str:
+def _fingerprint(call: Call, source: BatchedTable, form: Format) -> str:
     """Return a digest of everything that the result depends on."""
     said = [
         metadata.version("shoal"),

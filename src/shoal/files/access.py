@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import stat
+import sys
 import zlib
 from contextlib import suppress
 from importlib import import_module
@@ -17,7 +18,7 @@ from shoal.errors import InputError, Reason, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_UNSOUND = (OSError, EOFError, zlib.error, lzma.LZMAError)
+_ZSTANDARD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 
 
 def refusal(path: str | Path, problem: str, reason: Reason, parameter: str | None = None) -> InputError:
@@ -66,14 +67,22 @@ def read_bytes(path: Path, most_bytes: int | None = None) -> bytes:
     return data
 
 
+def _open_zstandard(file: Path) -> Any:
+    return installed(_ZSTANDARD, "zstd", f"{file} is packed by Zstandard").open(file)
+
+
+def _unsound() -> tuple[type[Exception], ...]:
+    """Return the errors of packed files that are broken or were cut off."""
+    zstandard = sys.modules.get(_ZSTANDARD)
+    more = () if zstandard is None else (zstandard.ZstdError,)
+    return (OSError, EOFError, zlib.error, lzma.LZMAError, *more)
+
+
 PACKED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     ".gz": ("gzip", gzip.open),
     ".bz2": ("bzip2", bz2.open),
     ".xz": ("xz", lzma.open),
-    ".zst": (
-        "Zstandard",
-        lambda file: installed("zstandard", "zstd", f"{file} is packed by Zstandard").open(file),
-    ),
+    ".zst": ("Zstandard", _open_zstandard),
 }
 """How packed files are unpacked, by the ending of their names: what that is called, and what opens them."""
 
@@ -94,7 +103,7 @@ def chunks_of(file: Path, size: int) -> Iterator[bytes]:
         with _opened(file) as opened:
             while chunk := opened.read(size):
                 yield chunk
-    except _UNSOUND as error:
+    except _unsound() as error:
         raise refusal(file, f"cannot be read ({error})", Reason.FILE_FORMAT) from error
 
 
@@ -107,7 +116,7 @@ def unpacked(path: Path, most_bytes: int | None = None) -> bytes:
     try:
         with _opened(path) as packed:
             data = packed.read(-1 if most_bytes is None else most_bytes + 1)
-    except _UNSOUND as error:
+    except _unsound() as error:
         message = f"is not a sound {PACKED[packing][0]} file ({error})"
         raise refusal(path, message, Reason.FILE_FORMAT) from error
     require_size(path, len(data), most_bytes)

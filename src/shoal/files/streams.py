@@ -91,7 +91,7 @@ class StreamedTable:
         return read_as(file, self.reading).iter_slices(ROWS)
 
 
-class Source(Protocol):
+class BatchedTable(Protocol):
     """A table that is read in batches, again and again."""
 
     @property
@@ -117,7 +117,7 @@ class Source(Protocol):
 def opened_source(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     reading: Reading = Reading(),  # noqa: B008 - it is frozen
-) -> Iterator[Source]:
+) -> Iterator[BatchedTable]:
     """Open a table in files, as `open_source` does, or in a database, of which all is read in one state."""
     if not isinstance(path, str) or not is_database(path):
         yield open_source(path, reading=reading)
