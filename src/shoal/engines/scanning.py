@@ -9,7 +9,7 @@ from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.auditing.uniqueness import Combination, uniqueness
 from shoal.files.databases import Keys
-from shoal.schema import Column, Role, Schema
+from shoal.schema import Column, Role, Schema, as_frame
 from shoal.schema.suggesting import Suggestion, suggest
 from shoal.table import Table
 
@@ -74,14 +74,15 @@ def scan(frame: IntoDataFrame, *, up_to: int = 3, keys: Keys | None = None) -> S
     >>> found.combinations[0].columns
     ('age', 'admitted', 'occupation')
     """
-    suggestions = suggest(frame)
+    table = as_frame(frame).to_native()
+    suggestions = suggest(table)
     if keys is not None:
-        suggestions = _with_keys(suggestions, keys, len(frame))
+        suggestions = _with_keys(suggestions, keys, len(table))
     schema = Schema(tuple(Column(s.name, role=s.role, kind=s.kind) for s in suggestions))
     found: tuple[Combination, ...] = ()
     if schema.quasi:
-        found = combinations(Table.encode(frame, schema, times=True), up_to=up_to)
-    return Scan(len(frame), suggestions, schema, found)
+        found = combinations(Table.encode(table, schema, times=True), up_to=up_to)
+    return Scan(len(table), suggestions, schema, found)
 
 
 def _with_keys(found: tuple[Suggestion, ...], keys: Keys, records: int) -> tuple[Suggestion, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -77,6 +77,8 @@ class Release(Generic[FrameT]):
         How it was made: method, options, seed or not, time.
     shown, typed
         The frame that was audited, and whether its generalized values are typed instead of text.
+    flavour
+        Gives a table the type of a lazy input again; None if the input was in memory.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class Release(Generic[FrameT]):
     circumstances: Mapping[str, Any]
     shown: Any
     typed: bool
+    flavour: Callable[[Any], Any] | None = None
 
     def __repr__(self) -> str:
         return (
@@ -131,8 +134,9 @@ class Release(Generic[FrameT]):
         """
         frame = self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
         # A copy: what is saved is what was audited, whatever becomes of this frame.
-        table: FrameT = nw.from_native(frame, eager_only=True).clone().to_native()
-        return table
+        table = nw.from_native(frame, eager_only=True).clone().to_native()
+        given: FrameT = table if self.flavour is None else self.flavour(table)
+        return given
 
     @cached_property
     def certified(self) -> Certificate:
