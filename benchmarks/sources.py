@@ -87,9 +87,9 @@ def _page(rows: list[tuple[str, dict[str, Any]]]) -> str:
     )
     return f"""# Sources
 
-{ROWS:,} rows like those of Adult, `freeform` with k = 10 and effort `fast`, in blocks, from the source to `release.parquet`;
-each in a process of its own on the same machine, one after the other. Memory is that of the process that reads the table;
-workers see blocks only, which are the same for both.
+{ROWS:,} rows like those of Adult, `freeform` with k = 10 and effort `fast`, in blocks, from the source to
+`release.parquet`; each in a process of its own on the same machine, one after the other. Memory is that of the
+process that reads the table; workers see blocks only, which are the same for both.
 
 {markdown_table(head, cells)}
 
