@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from shoal import engines
+from shoal.base.wording import plural
 from shoal.cli import loading, options
 from shoal.cli.declared import method_options, model_parameters, takes
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
@@ -76,7 +77,7 @@ def anonymize(
         else:
             choices |= placed | in_blocks | {"format": file_format or "csv", "jobs": jobs, "fresh": fresh}
             release = _on_disk(load, promised, choices, output)
-    _warn(release.certified.circumstances, seed, output)
+    _warn(release.certified, output)
     if keep_key:
         warn(f"{output / 'key.csv'} re-identifies every row; keep it apart from the release, or delete it")
     if as_json:
@@ -100,10 +101,9 @@ def _in_memory(
     # The folder is opened first: no time is spent on a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
-        loading.show_warnings(frame, described)
         release = engines.anonymize(frame, described, promised(described), **choices)
         if strict:
-            release.audit.require(strict=True)
+            release.certified.require_no_warnings()
         release.write_files(staging, form=form, keep_key=keep_key)
     return release
 
@@ -135,23 +135,18 @@ def _on_spark(
         return anonymize_spark(table, described, promised(described), output, **choices)
 
 
-def _warn(made: Mapping[str, Any], seed: int | None, output: Path) -> None:
-    """Show the notes of the method, why a release must not be published, and what an earlier run left."""
+def _warn(made: Certificate, output: Path) -> None:
+    """Show the warnings, the notes of the method, and what an earlier run left."""
     left = left_beside(output)
     if left is not None:
         warn(
             f"{left} holds personal data that an interrupted run in blocks left; repeat its call to finish "
             "it, or remove the folder"
         )
-    for note in made.get("notes", ()):
-        warn(note)
-    if seed is not None:
-        warn("this release is seeded: anyone who has the seed can undo the shuffle; do not publish it")
-    if made["options"].get("randomized") is False:
-        warn(
-            "this release is not randomized: an attacker who knows every record can re-identify its rows; do "
-            "not publish it"
-        )
+    for text in (*made.warnings, *made.circumstances.get("notes", ())):
+        warn(text)
+    if any(text.startswith("Column ") for text in made.warnings):
+        warn("Use --drop for identifiers, and --quasi for quasi-identifiers.")
 
 
 def show_release(release: Release | BlockedRelease, folder: Path) -> None:
@@ -162,6 +157,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
     show_facts(
         "Release",
         [
+            *_publishable(made),
             ("guaranteed", made.model.sentence()),
             ("audit found", verdict(found.verdict, found.status)),
             *_crowd(made),
@@ -178,6 +174,16 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
         ],
     )
+
+
+def _publishable(made: Certificate) -> list[tuple[str, object]]:
+    """Return why a release must not be published, or that there are warnings."""
+    if made.reasons_not_to_publish:
+        return [("do not publish", verdict(" ".join(made.reasons_not_to_publish), "broken"))]
+    if made.warnings:
+        count = plural(len(made.warnings), "warning")
+        return [("before you publish", verdict(f"read the {count}", "caution"))]
+    return []
 
 
 def _other_measures(loss: Loss) -> list[tuple[str, str]]:

@@ -219,7 +219,7 @@ Strict = Annotated[
     _in(
         MODEL,
         "--strict",
-        help="Also fail (exit code 1) if the guarantee holds, but another column could identify records.",
+        help="Also fail (exit code 1) if the guarantee holds, but there are warnings.",
     ),
 ]
 Overwrite = Annotated[bool, _in(FILES, "--overwrite", help="Replace existing files.")]

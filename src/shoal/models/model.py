@@ -147,6 +147,8 @@ class Model(ABC):
         Its card: what it does in five words, and what that means for a person in the table.
     for_comparison
         Whether it is meant for comparison, not for publication.
+    not_to_publish
+        Why its releases must never be published, as a sentence; empty if they may be.
     usual
         Whether it is the default model of such tables.
     place
@@ -164,6 +166,7 @@ class Model(ABC):
     title: ClassVar[str]
     explanation: ClassVar[str]
     for_comparison: ClassVar[bool] = False
+    not_to_publish: ClassVar[str] = ""
     usual: ClassVar[bool] = False
     place: ClassVar[int] = 9
     cells: ClassVar[CellKind] = "closure"
