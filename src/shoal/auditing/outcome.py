@@ -184,10 +184,9 @@ class Audit:
         more than 90% of the whole release have it, only records whose value is certain count.
         """
         overall = {each.column: float(each.highest.max()) for each in self.diversity_overall}
+        frequent = {column for column, share in overall.items() if share > NEARLY_CERTAIN}
         return {
-            each.column: each.nearly_certain(
-                NEARLY_CERTAIN if overall.get(each.column, 0) <= NEARLY_CERTAIN else 1.0
-            )
+            each.column: each.nearly_certain(1.0 if each.column in frequent else NEARLY_CERTAIN)
             for each in self.diversity_around or self.diversity
         }
 
