@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from shoal import engines
 from shoal.base.wording import plural
-from shoal.cli import loading, options
+from shoal.cli import defaults, loading, options
 from shoal.cli.declared import method_options, model_parameters, takes
-from shoal.cli.output import progress, show_facts, show_json, verdict, warn
+from shoal.cli.output import out, progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.on_disk import anonymize_file
 from shoal.engines.spark import anonymize_spark
@@ -20,9 +19,7 @@ from shoal.engines.workspace import left_beside
 from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
 from shoal.measures import Loss, headlines
-from shoal.models import Model, make_model, usual_model
 from shoal.release import RELEASE_FILES, BlockedRelease, Certificate, Format, Release
-from shoal.schema import Schema
 
 MOST_PATTERNS = 8
 """The maximum number of combinations of suppressed cells that are shown, those of most rows."""
@@ -52,16 +49,13 @@ def anonymize(
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
-
-    def promised(schema: Schema) -> Model:
-        return make_model(model or usual_model(schema).name, parameters)
-
+    promised = defaults.Promised(model, parameters, method)
     choices |= {"method": method, "seed": seed, "most_per_person": most_per_person}
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}
     who = loading.engine_for(engine, load, keep_key=keep_key)
     release: Release | BlockedRelease
-    with progress(quiet or as_json) as report:
+    with progress(quiet or as_json) as report, promised.explained():
         choices["progress"] = report
         if who == "memory":
             release = _in_memory(load, promised, choices, output, file_format or "csv", keep_key, **placed)
@@ -84,11 +78,15 @@ def anonymize(
         show_json(release.certificate)
     elif not quiet:
         show_release(release, output)
+        if promised.by_default:
+            out.print(
+                "Diversity was not given, so l was chosen for you; --l 1 requires none.", highlight=False
+            )
 
 
 def _in_memory(
     load: loading.Loading,
-    promised: Callable[[Schema], Model],
+    promised: defaults.Promised,
     choices: dict[str, Any],
     output: Path,
     form: Format,
@@ -101,7 +99,8 @@ def _in_memory(
     # The folder is opened first: no time is spent on a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
-        release = engines.anonymize(frame, described, promised(described), **choices)
+        model = promised(described, defaults.shares_in([frame]))
+        release = engines.anonymize(frame, described, model, **choices)
         if strict:
             release.certified.require_no_warnings()
         release.write_files(staging, form=form, keep_key=keep_key)
@@ -109,17 +108,18 @@ def _in_memory(
 
 
 def _on_disk(
-    load: loading.Loading, promised: Callable[[Schema], Model], choices: dict[str, Any], output: Path
+    load: loading.Loading, promised: defaults.Promised, choices: dict[str, Any], output: Path
 ) -> BlockedRelease:
     """Make a release in blocks on disk."""
     choices["progress"]("looking at the columns", 0.0)
     source, described = loading.open_table(load)
-    return anonymize_file(source, described, promised(described), output, **choices)
+    model = promised(described, defaults.shares_in(source.batches()))
+    return anonymize_file(source, described, model, output, **choices)
 
 
 def _on_spark(
     load: loading.Loading,
-    promised: Callable[[Schema], Model],
+    promised: defaults.Promised,
     choices: dict[str, Any],
     output: Path,
     file_format: Format | None,
@@ -132,7 +132,8 @@ def _on_spark(
     with spark_session(master) as session:
         choices["progress"]("looking at the columns", 0.0)
         table, described = loading.spark_table(load, session)
-        return anonymize_spark(table, described, promised(described), output, **choices)
+        model = promised(described, defaults.shares_on_spark(table))
+        return anonymize_spark(table, described, model, output, **choices)
 
 
 def _warn(made: Certificate, output: Path) -> None:

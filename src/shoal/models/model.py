@@ -197,6 +197,13 @@ class Model(ABC):
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
         return None
 
+    @classmethod
+    def attacker(cls) -> str:
+        """Return against which attacker its releases protect, in words."""
+        if cls.not_to_publish:
+            return "none: for comparison only"
+        return "knows one person" if cls.for_comparison else "knows every record"
+
     @property
     def guards_sensitive(self) -> bool:
         """Whether anything is guaranteed about sensitive values."""
