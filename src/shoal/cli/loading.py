@@ -57,9 +57,7 @@ def load(
     InputError
         If table or schema cannot be read, or do not fit each other.
     """
-    frame = read_table(table, delimiter=delimiter, encoding=encoding)
-    if long is not None:
-        frame = collect_items(frame, *_record_and_item(long))
+    frame = read(table, delimiter, encoding, long)
     return frame, _described(
         frame,
         table,
@@ -75,6 +73,12 @@ def load(
         missing,
         missing_mark,
     )
+
+
+def read(table: Path, delimiter: str | None, encoding: str | None, long: str | None) -> pl.DataFrame:
+    """Read a table as options describe it, without its schema."""
+    frame = read_table(table, delimiter=delimiter, encoding=encoding)
+    return frame if long is None else collect_items(frame, *_record_and_item(long))
 
 
 def open_table(load: Loading) -> tuple[StreamedTable, Schema]:

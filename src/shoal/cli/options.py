@@ -167,6 +167,15 @@ Posterior = Annotated[
         help="Also estimate, for this long, how likely the strongest attacker guesses right.",
     ),
 ]
+SuppressedMarks = Annotated[
+    list[str] | None,
+    _in(
+        FILES,
+        "--suppressed-mark",
+        metavar="TEXT",
+        help="Text that another tool writes for a suppressed cell, such as NA (sdcMicro).",
+    ),
+]
 Population = Annotated[
     Path | None,
     _in(
