@@ -19,6 +19,7 @@ from shoal.kinds import moments
 from shoal.kinds.domain import Attribute
 from shoal.kinds.encoding import factorize, to_polars
 from shoal.kinds.normalization import normalized
+from shoal.schema.suggesting import identifier_by_looks
 from shoal.table import Table
 
 NEARLY_UNIQUE = 0.5
@@ -53,17 +54,20 @@ class Carried:
         The identifiers and quasi-identifiers of the original whose values it repeats.
     gives_away
         The identifiers and quasi-identifiers of the original whose value follows from its value.
+    looks
+        Why its name or the form of its values suggests an identifier; None if they do not.
     """
 
     column: str
     own_values: float | None = None
     repeats: tuple[str, ...] = ()
     gives_away: tuple[str, ...] = ()
+    looks: str | None = None
 
     @property
     def warning(self) -> str:
         """What it could reveal, in plain words and without any value."""
-        reasons = []
+        reasons = [] if self.looks is None else [self.looks]
         if self.repeats:
             reasons.append(f"it repeats the {' and the '.join(self.repeats)}")
         if self.gives_away:
@@ -81,6 +85,7 @@ class Carried:
             "own_values": self.own_values,
             "repeats": list(self.repeats),
             "gives_away": list(self.gives_away),
+            **({} if self.looks is None else {"looks": self.looks}),
         }
 
 
@@ -90,7 +95,8 @@ def carried_along(
     """Return the columns of a release, beside the quasi-identifiers, that could identify records.
 
     These are columns in which most rows have a value of their own, columns that repeat an identifier or a
-    quasi-identifier of the original, and columns from which one follows. What the release shows exactly
+    quasi-identifier of the original, columns from which one follows, and columns, other than sensitive ones,
+    that look like identifiers by their name or the form of their values. What the release shows exactly
     cannot be given away. Time is O(n log n) for each such column, and for each of them with each identifier
     and quasi-identifier.
 
@@ -130,8 +136,9 @@ def carried_along(
             gives_away = tuple(original.given_away(name, hidden, repeats))
         else:
             repeats, gives_away = tuple(original.found_in(cells, hidden)), ()
-        if share is not None or repeats or gives_away:
-            found.append(Carried(name, share, repeats, gives_away))
+        looks = None if name in sensitive else identifier_by_looks(name, cells)
+        if share is not None or repeats or gives_away or looks:
+            found.append(Carried(name, share, repeats, gives_away, looks))
     return tuple(found)
 
 

@@ -18,9 +18,9 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
     Parameters
     ----------
     rows
-        For each run its number (``run``), ``model``, ``method``, promise (``k``), a figure for each of
-        `headlines`, ``concealment``, ``risk``, ``seconds``, ``command``, and the ``message`` of one that
-        failed, which has none of the figures.
+        For each run its number (``run``), the ``attacker`` it protects against, ``model``, ``method``,
+        promise (``k``), a figure for each of `headlines`, ``concealment``, ``risk``, ``seconds``,
+        ``command``, and the ``message`` of one that failed, which has none of the figures.
     chosen
         The number of the run that is highlighted at first.
     title
@@ -52,6 +52,7 @@ def _libraries() -> str:
 def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> Spec:
     """Return the risk-utility chart of some runs: loss against promise, time as size."""
     ways = list(dict.fromkeys(row["way"] for row in made))
+    models = list(dict.fromkeys(row["model"] for row in made))
     ks = sorted({row["k"] for row in made})
     x = axis(
         "k",
@@ -61,7 +62,17 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
     )
     x["axis"] = {"values": ks, "format": "d", "grid": False}
     measures = headlines()
-    shown = ("run", "model", "way", "k", *(each.name for each in measures), "concealment", "risk", "seconds")
+    shown = (
+        "run",
+        "attacker",
+        "model",
+        "way",
+        "k",
+        *(each.name for each in measures),
+        "concealment",
+        "risk",
+        "seconds",
+    )
     y = axis(
         "gcp",
         "quantitative",
@@ -69,11 +80,12 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         axis={"format": "~%", "tickCount": 6},
         scale={"zero": True},
     )
-    color = axis("way", "nominal", None, sort=ways)
+    color = axis("way", "nominal", "model and method", sort=ways)
     when = {"param": "chosen", "empty": False}
     tip = [
         ("way", "method", None),
         ("k", "k", None),
+        ("attacker", "attacker", None),
         *((each.name, each.heading, ".2%" if each.share else ".4~g") for each in measures),
         ("concealment", "rows left", None),
         ("risk", "highest risk", ".1%"),
@@ -98,7 +110,7 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
                 "mark": {"type": "point", "filled": True, "cursor": "pointer"},
                 "encoding": {
                     "size": axis("seconds", "quantitative", None, scale={"range": [50, 450]}, legend=None),
-                    "shape": axis("model", "nominal", None, legend=None),
+                    "shape": axis("model", "nominal", "model", sort=models),
                     "opacity": {"condition": {**when, "value": 1}, "value": 0.75},
                     "stroke": {"condition": {**when, "value": PAGE.ink}, "value": "transparent"},
                     "strokeWidth": {"condition": {**when, "value": 3}, "value": 0},
@@ -118,14 +130,22 @@ def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words(made: Sequence[Mapping[str, Any]]) -> str:
-    """Return the chart in words: the least loss for each promise."""
-    best = {
-        k: min((r for r in made if r["k"] == k), key=lambda r: r["gcp"])
-        for k in sorted({r["k"] for r in made})
-    }
-    return "The least loss: " + "; ".join(
-        f"for k = {k}, {percent(row['gcp'])} by {row['way']}" for k, row in best.items()
-    )
+    """Return the chart in words: the least loss for each attacker and promise."""
+    sentences = []
+    for attacker in dict.fromkeys(row["attacker"] for row in made):
+        rows = [row for row in made if row["attacker"] == attacker]
+        best = {
+            k: min((r for r in rows if r["k"] == k), key=lambda r: r["gcp"])
+            for k in sorted({r["k"] for r in rows})
+        }
+        against = (
+            "for comparison only" if attacker.startswith("none") else f"against an attacker who {attacker}"
+        )
+        sentences.append(
+            f"The least loss {against}: "
+            + "; ".join(f"for k = {k}, {percent(row['gcp'])} by {row['way']}" for k, row in best.items())
+        )
+    return ". ".join(sentences)
 
 
 def _in_script(data: Any) -> str:
