@@ -145,7 +145,7 @@ def _audited(
         release.classes,
         release.consistency,
         release.matches,
-        risks_of(release.classes, release.consistency),
+        risks_of(release.classes, release.consistency, persons=release.persons),
         release.diversity,
         model,
         findings=findings,
@@ -194,13 +194,15 @@ def _posterior(release: ReleasedTable, model: Model | None, seconds: float) -> P
     """Return how likely the best guesses of an attacker who knows every record are."""
     promised = None if model is None else model.crowd
     labels = labels_of(release.table, release.sensitive)
-    return posterior(release.graph, release.matches, labels, k=promised, seconds=seconds)
+    owners = release.table.owners
+    return posterior(release.graph, release.matches, labels, k=promised, seconds=seconds, owners=owners)
 
 
 def _with_population(found: Audit, release: ReleasedTable, population: Any) -> Audit:
     """Return an audit with the risk from an attacker who knows the population."""
     covered = consistency_with_population(release.frame, population, release.table.schema)
-    return replace(found, risks=risks_of(found.classes, found.consistency, population=covered))
+    risks = risks_of(found.classes, found.consistency, population=covered, persons=found.persons)
+    return replace(found, risks=risks)
 
 
 def _proximity(

@@ -70,12 +70,6 @@ def anonymize(
             saved = {"keep_key": keep_key, "safe_for_spreadsheets": safe_for_spreadsheets}
             release = _in_memory(load, promised, choices, output, file_format or "csv", saved, **placed)
         elif who == "spark":
-            if choices.pop("most_per_person") is not None:
-                raise InputError(
-                    "Spark does not limit the records of each person; use --engine blocks, or leave out "
-                    "--most-per-person",
-                    reason=Reason.PARAMETER,
-                )
             choices |= placed | in_blocks
             release = _on_spark(load, promised, choices, output, file_format, master)
         else:

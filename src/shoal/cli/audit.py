@@ -161,6 +161,14 @@ def _attacker(found: Audit) -> list[tuple[str, str]]:
             facts.append(
                 ("belief in the likeliest row", f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%}")
             )
+        if guess.of_persons is not None and guess.of_persons.link is not None:
+            quantiles = dict(guess.of_persons.link.quantiles)
+            facts.append(
+                (
+                    "belief that a row is a person's",
+                    f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%} for the likeliest row",
+                )
+            )
         how = f"counted for {guess.counted:,}, sampled for {guess.sampled:,}, unknown for {guess.refused:,}"
         facts.append(("matchings of records and rows", f"{how} records"))
     return facts

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.errors import InfeasibleError, listing
 from shoal.measures.geometry import refuse_items
-from shoal.methods.feasibility import require_rows
+from shoal.methods.feasibility import require_persons, require_rows
 from shoal.methods.method import Circumstances, Effort, Progress, Seconds, keeps, silent
+from shoal.methods.pattern_persons import person_patterns
 from shoal.methods.pattern_prices import Prices
 from shoal.methods.pattern_program import MOST_SOLVED, PatternProgram, solve
 from shoal.models import Patterned
@@ -66,7 +67,7 @@ class Patterns:
         return bool((self.suppressed[-1] >= self.suppressed.any(axis=0)).all())
 
 
-@keeps(Patterned, default=True)
+@keeps(Patterned, default=True, persons=True)
 def suppression(
     table: Table,
     model: Patterned,
@@ -82,6 +83,9 @@ def suppression(
     enough others that have none yet. Rows that are left over are joined by the cheapest others, until they
     are k. O(patterns x records x columns) for the heuristic. Deterministic, unless an integer program runs
     out of time.
+
+    If persons have several records, the heuristic takes as many of the records that look the same as persons
+    allow, and there is no search beyond it.
 
     Parameters
     ----------
@@ -107,6 +111,8 @@ def suppression(
     patterns = Patterns.of(model.mask({a.column.name: a.column.weight for a in table.attributes}))
     _require_room(table, model, patterns)
     circumstances.progress("giving rows their patterns", 0.0)
+    if table.owners is not None:
+        return _for_persons(table, table.owners, patterns, model.k)
     pattern_of = heuristic(table.codes, patterns, model.k, search=effort != "fast")
     account: dict[str, float] = {"patterns": len(patterns)}
     left = int((pattern_of < 0).sum())
@@ -117,6 +123,14 @@ def suppression(
         account["bound"] = bound
     account["cost"] = float(patterns.costs[pattern_of].sum())
     circumstances.progress("giving rows their patterns", 1.0)
+    return Recoding.of_suppression(table, patterns.suppressed, pattern_of, account)
+
+
+def _for_persons(table: Table, owners: NDArray[np.int32], patterns: Patterns, k: int) -> Recoding:
+    """Return the recoding by patterns such that no person has more than 1 in k rows of a class."""
+    require_persons(table, k)
+    pattern_of = person_patterns(table.codes, owners, patterns.suppressed, patterns.costs, k)
+    account: dict[str, float] = {"patterns": len(patterns), "cost": float(patterns.costs[pattern_of].sum())}
     return Recoding.of_suppression(table, patterns.suppressed, pattern_of, account)
 
 
