@@ -185,7 +185,7 @@ def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
     close = model.epsilon if isinstance(model, Dissimilarity) else None
     return {
         "principles": release.principles(close) if release.classes.smallest > 1 else (),
-        "contributions": contributions_of(release.columns, table) if len(names) > 1 else (),
+        "contributions": contributions_of(names, release.graph) if len(names) > 1 else (),
         "uniqueness": uniqueness(table.codes, names, most=WORST_COMBINATIONS),
     }
 
