@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.measures import MEASURES, headlines
+from shoal.measures import MEASURES, Measure, headlines
 from shoal.report.chart import PAGE, Spec, axis, can_draw, configuration, values
 from shoal.report.document import page
 from shoal.report.panel import percent
@@ -81,6 +81,22 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         scale={"zero": True},
     )
     color = axis("way", "nominal", "model and method", sort=ways)
+    return {
+        "data": values([{name: row[name] for name in shown} for row in made]),
+        "width": "container",
+        "height": 420,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "encoding": {"x": x, "y": y, "color": color},
+        "layer": [
+            {"mark": {"type": "line", "strokeWidth": 1, "opacity": 0.5}},
+            _points(measures, models, chosen),
+        ],
+        "config": configuration(PAGE),
+    }
+
+
+def _points(measures: Sequence[Measure], models: Sequence[str], chosen: int | None) -> Spec:
+    """Return the layer with a point for each run, of which one can be chosen."""
     when = {"param": "chosen", "empty": False}
     tip = [
         ("way", "method", None),
@@ -92,36 +108,25 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         ("seconds", "seconds", ".1f"),
     ]
     return {
-        "data": values([{name: row[name] for name in shown} for row in made]),
-        "width": "container",
-        "height": 420,
-        "autosize": {"type": "fit", "contains": "padding"},
-        "encoding": {"x": x, "y": y, "color": color},
-        "layer": [
-            {"mark": {"type": "line", "strokeWidth": 1, "opacity": 0.5}},
+        "params": [
             {
-                "params": [
-                    {
-                        "name": "chosen",
-                        "select": {"type": "point", "fields": ["run"], "on": "click", "clear": False},
-                        "value": [] if chosen is None else [{"run": chosen}],
-                    }
-                ],
-                "mark": {"type": "point", "filled": True, "cursor": "pointer"},
-                "encoding": {
-                    "size": axis("seconds", "quantitative", None, scale={"range": [50, 450]}, legend=None),
-                    "shape": axis("model", "nominal", "model", sort=models),
-                    "opacity": {"condition": {**when, "value": 1}, "value": 0.75},
-                    "stroke": {"condition": {**when, "value": PAGE.ink}, "value": "transparent"},
-                    "strokeWidth": {"condition": {**when, "value": 3}, "value": 0},
-                    "tooltip": [
-                        {"field": name, "title": words, **({"format": form} if form else {})}
-                        for name, words, form in tip
-                    ],
-                },
-            },
+                "name": "chosen",
+                "select": {"type": "point", "fields": ["run"], "on": "click", "clear": False},
+                "value": [] if chosen is None else [{"run": chosen}],
+            }
         ],
-        "config": configuration(PAGE),
+        "mark": {"type": "point", "filled": True, "cursor": "pointer"},
+        "encoding": {
+            "size": axis("seconds", "quantitative", None, scale={"range": [50, 450]}, legend=None),
+            "shape": axis("model", "nominal", "model", sort=models),
+            "opacity": {"condition": {**when, "value": 1}, "value": 0.75},
+            "stroke": {"condition": {**when, "value": PAGE.ink}, "value": "transparent"},
+            "strokeWidth": {"condition": {**when, "value": 3}, "value": 0},
+            "tooltip": [
+                {"field": name, "title": words, **({"format": form} if form else {})}
+                for name, words, form in tip
+            ],
+        },
     }
 
 
