@@ -20,6 +20,7 @@ from shoal.base.randomness import Randomness
 from shoal.measures.gcp import gcp
 from shoal.measures.queries import draw_queries, query_error
 from shoal.methods import Circumstances, method_for
+from shoal.recoding import Recoding
 from shoal.table import Table
 
 GROWTH = (25_000, 50_000, 100_000, 200_000, 400_000)
@@ -64,7 +65,9 @@ def _errors(start: str, epsilon: float, delta: float, k: int, taxonomies: bool) 
         schema = Schema(tuple(_with_taxonomy(column, frame[column.name]) for column in schema.columns))
     table = Table.encode(frame, schema)
     found, recoding = _released(table, start, epsilon, delta, k)
-    for dimensions in (1, 2, 3) if recoding is not None else ():
+    if recoding is None:
+        return found
+    for dimensions in (1, 2, 3):
         queries = draw_queries(table, QUERIES, Randomness(7), selectivity=0.1, quasi=dimensions)
         found[f"error {dimensions}"] = query_error(recoding, queries).mean
     return found
@@ -84,7 +87,7 @@ def _with_taxonomy(column: Column, values: Any) -> Column:
 
 def _released(
     table: Table, start: str, epsilon: float, delta: float, k: int
-) -> tuple[dict[str, Any], Any | None]:
+) -> tuple[dict[str, Any], Recoding | None]:
     model = Dissimilarity(k=k, epsilon=epsilon, delta=delta)
     began = time.process_time()
     try:
