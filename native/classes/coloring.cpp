@@ -17,6 +17,7 @@ constexpr double kPatience = 2.0;  // another class may grow by this multiple of
 constexpr double kNever = kUnlimited;
 constexpr std::size_t kWider = 6;  // factor by which more classes are tried, if the first few were not enough
 constexpr std::size_t kWidest = 1024;  // the maximum number tried in this way
+constexpr std::size_t kLarge = 4096;   // a table with more classes is large
 constexpr std::int64_t kStretch = 64;  // classes tried on each side
 constexpr std::int64_t kFarther = 4;   // factor by which stretches are farther apart each time
 constexpr std::size_t kWays = 3;       // in which a cycle of three goes on from the second class
@@ -180,13 +181,13 @@ Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope s
     if (saved <= kWorthwhile) return best;
   }
   // In a large table very many classes are equally near. Where the first few brought nothing, the search ends
-  // a few classes after the first exchange that does.
-  const bool large = classes_.count() > kWidest;
+  // a few classes after the first exchange that costs nothing.
+  const bool large = classes_.count() > kLarge;
   const auto look_near = [&, codes = codes, few = few](std::size_t width) {
     classes_.tree().nearest(codes, width + 1, limit, own.nearby);
     std::size_t more = 0;  // classes after the first exchange
     for (const auto& [extra, to] : own.nearby.found) {
-      if (large && width > few && best.found() && ++more > few) break;
+      if (large && width > few && best.cost <= kWorthwhile && ++more > few) break;
       if (to != from) try_pairs(record, to, goal, best);
     }
   };
