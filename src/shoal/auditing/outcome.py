@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from shoal.auditing.carried import Carried, worded
 from shoal.auditing.chance import Chance
-from shoal.auditing.classes import Classes, Diversity
+from shoal.auditing.classes import NEARLY_CERTAIN, Classes, Diversity
 from shoal.auditing.consistency import Consistency
 from shoal.auditing.contribution import Contribution
 from shoal.auditing.persons import Persons
@@ -163,6 +163,33 @@ class Audit:
     def concealment(self) -> int:
         """The least number of matches of a record: what is left to an attacker who knows every record."""
         return self.matches.concealment
+
+    @property
+    def highest_risk(self) -> float:
+        """The highest probability that the strongest attacker's best guess about a record is right.
+
+        That attacker knows every record. Where it is not known how likely each match of a record is, this is
+        the least that it can be.
+        """
+        known = [self.risks.prosecutor.highest]
+        if self.concealment:
+            known.append(1 / self.concealment)
+        if self.chance is not None and self.chance.least is not None:
+            known.append(float(self.chance.least))
+        return max(known)
+
+    def nearly_certain(self) -> dict[str, int]:
+        """Return for how many records an attacker is certain, or nearly so, of each sensitive value.
+
+        Nearly certain means: more than 90% of the rows that could be a record's have the same value. Where
+        more than 90% of the whole release have it, only records whose value is certain count.
+        """
+        overall = {each.column: float(each.highest.max()) for each in self.diversity_overall}
+        frequent = {column for column, share in overall.items() if share > NEARLY_CERTAIN}
+        return {
+            each.column: each.nearly_certain(1.0 if each.column in frequent else NEARLY_CERTAIN)
+            for each in self.diversity_around or self.diversity
+        }
 
     @property
     def holds(self) -> bool:

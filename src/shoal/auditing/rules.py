@@ -152,10 +152,11 @@ def concealment(model: Concealment, release: ReleasedTable) -> Iterator[str]:
 
 @rule(Patterned)
 def patterned(model: Patterned, release: ReleasedTable) -> Iterator[str]:
-    """Classes of at least k identical rows, suppressed by allowed patterns."""
+    """Classes of at least k identical rows, varied as required, suppressed by allowed patterns."""
     yield from small_classes(release, model.k)
     yield from few_rows(release, model.k)
     yield from few_matches(release, model.k)
+    yield from undiverse(model, release, {"in some class": release.diversity})
     mask = model.mask({column.name: column.weight for column in release.table.schema.quasi})
     for kind in release.suppressions:
         if kind.blurred:

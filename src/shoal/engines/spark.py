@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from shoal.engines.blocks import BLOCK_ROWS, call_for
 from shoal.engines.spark_files import address_of, private_folder, read_files, staged_output
 from shoal.engines.spark_run import RELEASE, SparkRun
 from shoal.engines.spark_sessions import active_session, failures_explained, prepared, require_spark
-from shoal.errors import InputError, Reason, listing
+from shoal.errors import InputError, Reason, ShoalWarning, listing
 from shoal.methods import Progress, silent
 from shoal.models import Model
 from shoal.release import RELEASE_FILES, BlockedRelease
@@ -100,6 +101,11 @@ def anonymize_spark(
     InfeasibleError, PromiseError
         As for `anonymize_file`.
 
+    Warns
+    -----
+    ShoalWarning
+        Once for each of `SparkRelease.warnings`.
+
     Examples
     --------
     >>> with shoal.spark_session("local[2]") as session:  # doctest: +SKIP
@@ -123,7 +129,9 @@ def anonymize_spark(
         folder = stack.enter_context(private_folder(session, beside))
         certificate = SparkRun(call, table, folder, progress).finished(staging)
         if strict:
-            certificate.audit.require(strict=True)
+            certificate.require_no_warnings()
+    for text in certificate.warnings:
+        warnings.warn(text, ShoalWarning, stacklevel=2)
     return SparkRelease(os.fspath(output), certificate, session)
 
 
