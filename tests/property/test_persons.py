@@ -151,6 +151,8 @@ def test_a_method_that_counts_records_refuses_persons() -> None:
             schema_of(frame, sensitive=["stay"]),
             shoal.Dissimilarity(k=3, epsilon=1, delta=0.5),
         )
+    with pytest.raises(InputError, match="supports k alone"):
+        shoal.anonymize(frame, schema_of(frame, sensitive=["stay"]), shoal.Patterned(k=3, l=2))
     with pytest.raises(InputError, match="no withheld records"):
         shoal.anonymize(frame, schema_of(frame), shoal.KK(k=3, withhold=0.1))
 
