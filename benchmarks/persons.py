@@ -1,20 +1,30 @@
 """What counting persons costs: the loss and the time against counting records, and one record per person.
 
-`--only NAME` measures one table, `--k 5,10` some k; cells measured at the same commit are remembered.
+`--only NAME` measures one table, `--k 5,10` some k; cells measured at the same commit are remembered, and
+`--known` measures nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from benchmarks.harness import acs, acs_schema, adult, adult_schema, markdown_table, remembered, write_page
+from benchmarks.harness import (
+    acs,
+    acs_schema,
+    adult,
+    adult_schema,
+    markdown_table,
+    recalled,
+    remembered,
+    write_page,
+)
 from benchmarks.setvalued import data_set
 from shoal import Concealment, Freeform, InfeasibleError, KAnonymity, Release, Schema, SetAnonymity, anonymize
 from shoal.models import Model
@@ -149,10 +159,10 @@ def row_of(name: str, method: str, k: int) -> tuple[Any, ...]:
     return (name, method, k, f"{records['gcp']:.4f}", *lost, *alone)
 
 
-def large_table() -> str:
-    """Return the section on a million records."""
+def large_table(engines: Sequence[str]) -> str:
+    """Return the section on a million records, made by some engines."""
     lines = []
-    for engine in ("memory", "blocks"):
+    for engine in engines:
         records, persons = (
             remembered("persons_large", rows=LARGE, engine=engine, persons=counted)
             for counted in (False, True)
@@ -189,15 +199,28 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks persons", description=__doc__)
     parser.add_argument("--only", default="")
     parser.add_argument("--k", default=",".join(map(str, KS)))
+    parser.add_argument("--known", action="store_true")
     asked = parser.parse_args(arguments)
+
+    def wanted(module: str, **cell: Any) -> bool:
+        return not asked.known or recalled(module, **cell) is not None
+
     rows = [
         row_of(name, method, k)
         for name in TABLES
         if asked.only in name
         for k in map(int, asked.k.split(","))
         for method in measured(name, k)
+        if wanted("persons", name=name, method=method, k=k)
+    ]
+    engines = [
+        engine
+        for engine in ("memory", "blocks")
+        if all(
+            wanted("persons_large", rows=LARGE, engine=engine, persons=counted) for counted in (False, True)
+        )
     ]
     head = ("table", "method", "k", "GCP, records", "GCP, persons", "ratio", "time ratio")
     losses = markdown_table((*head, "GCP, one each", "rows"), rows)
-    text = "\n\n".join(("# Persons", EXPLAINED, losses, large_table()))
+    text = "\n\n".join(("# Persons", EXPLAINED, losses, large_table(engines)))
     write_page("persons", text, {})
