@@ -196,7 +196,7 @@ def release_unit(folder: Path, unit: range) -> None:
     with (folder / _TASK).open("rb") as opened:
         task: Task = pickle.load(opened)
     files = [file for block in unit for file in sorted((folder / _BLOCKS / str(block)).glob("*.arrow"))]
-    frame = pl.concat([pl.read_ipc(file) for file in files])
+    frame = pl.concat([pl.read_ipc(file) for file in files], rechunk=True)
     release, facts = anonymize_block(frame, task, unit.start)
     done = DiskBlocks(folder).done(unit)
     try:
