@@ -58,7 +58,7 @@ def test_an_ordinary_column_is_no_reason_for_a_caution() -> None:
 def test_a_unique_name_makes_the_verdict_amber(flavour: Any) -> None:
     frame = flavour(people())
     schema = Schema.infer(frame, quasi=["age", "zip"], sensitive=["ill"])
-    release = anonymize(frame, schema, KAnonymity(k=8), seed=3)
+    release = anonymize(frame, schema, KAnonymity(k=8))  # without a seed, so that it may be published
     for found in (release.audit, audit(frame, release.table, schema, KAnonymity(k=8))):
         assert found.holds  # the guarantee is about the quasi-identifiers
         assert found.status == "caution"
@@ -260,7 +260,7 @@ def test_the_command_line_says_so_and_fails_only_if_it_is_strict(tmp_path: Path)
     told = run(app, ["audit", table, str(out / "release.csv"), *roles, "--strict", "--json"])
     assert told.exit_code == 1
     assert json.loads(told.stdout)["status"] == "caution"
-    clean = [*roles, "--drop", "name"]
+    clean = [*roles, "--drop", "name,ward"]
     assert run(app, ["anonymize", table, *clean, "-o", str(tmp_path / "fine"), "--strict"]).exit_code == 0
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
+import mondrian_twin
 import numpy as np
 import pytest
 import twins
@@ -156,7 +157,7 @@ def test_mondrian(problem: tuple[Any, ...]) -> None:
     rows, attributes, sensitive, demands = problem
     classes = native_mondrian(matrix(rows, len(attributes)), attributes, sensitive, demands)
     event(f"classes: {min(len(set(classes)), 4)}")
-    assert classes == twins.mondrian(rows, attributes, sensitive, **demands)
+    assert classes == mondrian_twin.mondrian(rows, attributes, sensitive, **demands)
 
 
 @settings(max_examples=2 * settings().max_examples)
@@ -173,7 +174,7 @@ def test_mondrian_with_demands_that_refuse_cuts(data: st.DataObject) -> None:
     demands = {"k": data.draw(st.integers(2, 4)), "distinct": 2, "frequency_l": 1.5, "relaxed": True}
     classes = native_mondrian(matrix(rows, len(attributes)), attributes, sensitive, demands)
     event(f"classes: {min(len(set(classes)), 4)}")
-    assert classes == twins.mondrian(rows, attributes, sensitive, **demands)
+    assert classes == mondrian_twin.mondrian(rows, attributes, sensitive, **demands)
 
 
 @given(st.data())
@@ -195,7 +196,7 @@ def test_mondrian_loses_patience_with_cuts_that_take_off_a_little(group: int, re
     attributes = [Geometry(TREE, 0.5, size, apart), Geometry(SET, 0.5, 2, np.array([2.0]))]
     rows = [(code, int(rng.integers(2))) for code in rng.permutation(np.repeat(np.arange(size), 2)).tolist()]
     demands = {"k": 2, "relaxed": relaxed}
-    assert native_mondrian(matrix(rows, 2), attributes, [], demands) == twins.mondrian(
+    assert native_mondrian(matrix(rows, 2), attributes, [], demands) == mondrian_twin.mondrian(
         rows, attributes, [], **demands
     )
 
@@ -226,7 +227,9 @@ def test_mondrian_that_is_shared_among_threads(relaxed: bool) -> None:
     codes, attributes = np.ascontiguousarray(codes[:, :3]), attributes[:3]
     rows = [tuple(row) for row in codes.tolist()]
     demands = {"k": 200, "relaxed": relaxed}
-    assert native_mondrian(codes, attributes, [], demands) == twins.mondrian(rows, attributes, [], **demands)
+    assert native_mondrian(codes, attributes, [], demands) == mondrian_twin.mondrian(
+        rows, attributes, [], **demands
+    )
 
 
 @pytest.mark.parametrize("relaxed", [False, True])

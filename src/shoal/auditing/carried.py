@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,7 @@ from shoal.kinds import moments
 from shoal.kinds.domain import Attribute
 from shoal.kinds.encoding import factorize, to_polars
 from shoal.kinds.normalization import normalized
+from shoal.schema.suggesting import identifier_by_looks
 from shoal.table import Table
 
 NEARLY_UNIQUE = 0.5
@@ -58,17 +60,20 @@ class Carried:
         The identifiers and quasi-identifiers of the original whose values it repeats.
     gives_away
         The identifiers and quasi-identifiers of the original whose value follows from its value.
+    looks
+        Why its name or the form of its values suggests an identifier; None if they do not.
     """
 
     column: str
     own_values: float | None = None
     repeats: tuple[str, ...] = ()
     gives_away: tuple[str, ...] = ()
+    looks: str | None = None
 
     @property
     def warning(self) -> str:
         """What it could reveal, in plain words and without any value."""
-        reasons = []
+        reasons = [] if self.looks is None else [self.looks]
         if self.repeats:
             reasons.append(f"it repeats the {' and the '.join(self.repeats)}")
         if self.gives_away:
@@ -86,6 +91,7 @@ class Carried:
             "own_values": self.own_values,
             "repeats": list(self.repeats),
             "gives_away": list(self.gives_away),
+            **({} if self.looks is None else {"looks": self.looks}),
         }
 
 
@@ -95,7 +101,8 @@ def carried_along(
     """Return the columns of a release, beside the quasi-identifiers, that could identify records.
 
     These are columns in which most rows have a value of their own, columns that repeat an identifier or a
-    quasi-identifier of the original, and columns from which one follows. What the release shows exactly
+    quasi-identifier of the original, columns from which one follows, and columns, other than sensitive ones,
+    that look like identifiers by their name or the form of their values. What the release shows exactly
     cannot be given away. Time is O(n log n) for each such column, and for each of them with each identifier
     and quasi-identifier.
 
@@ -134,8 +141,9 @@ def carried_along(
             gives_away = tuple(original.given_away(name, hidden, repeats))
         else:
             repeats, gives_away = tuple(original.found_in(cells, hidden)), ()
-        if share is not None or repeats or gives_away:
-            found.append(Carried(name, share, repeats, gives_away))
+        looks = None if name in sensitive else identifier_by_looks(name, cells)
+        if share is not None or repeats or gives_away or looks:
+            found.append(Carried(name, share, repeats, gives_away, looks))
     return tuple(found)
 
 
@@ -189,7 +197,7 @@ class _Original:
     def __init__(self, table: Table, identifiers: Sequence[str]) -> None:
         self._table, self._identifiers = table, identifiers
         self._read: dict[str, pl.Series] = {}
-        self._sampled: dict[str, pl.Series | None] = {}
+        self._sampled: dict[str, _Few | None] = {}
         self._coded: dict[str, NDArray[np.int32]] = {}
         self._coded_few: dict[str, NDArray[np.int32]] = {}
         self._places = _places(len(table), SAMPLE)
@@ -223,16 +231,17 @@ class _Original:
         """Yield what a column of the original repeats, record by record."""
         for other, words in self._others(hidden):
             # A few records show most often that it repeats nothing.
-            if _equal(self._few(name), self._few(other)) is not False and _equal(
+            if not _unlike(self._few(name), self._few(other)) and _equal(
                 _keys(self.cells(name)), _keys(self.cells(other))
             ):
                 yield words
 
-    def _few(self, name: str) -> pl.Series | None:
+    def _few(self, name: str) -> _Few | None:
         """Return some values of a column, as `_keys` writes them."""
         if name not in self._sampled:
             places = _places(len(self._table), SAMPLE // 20)
-            self._sampled[name] = _keys(self.cells(name).gather(places))
+            keys = _keys(self.cells(name).gather(places))
+            self._sampled[name] = None if keys is None else _Few.of(keys.to_list())
         return self._sampled[name]
 
     def given_away(
@@ -283,6 +292,31 @@ class _Original:
                 continue
             if other not in shown or _covered(keys, *shown[other]):
                 yield words
+
+
+@dataclass(frozen=True, eq=False)
+class _Few:
+    """Some values of a column as texts, None where missing, and which of them count in a comparison."""
+
+    keys: NDArray[np.object_]
+    judged: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, keys: list[str | None]) -> _Few:
+        """Judge by values that are neither missing nor the most frequent one."""
+        often = Counter(key for key in keys if key is not None)
+        usual = max(often, key=lambda key: (often[key], key), default=None)
+        judged = [key is not None and key != usual for key in keys]
+        return cls(np.array(keys, dtype=np.object_), np.array(judged, dtype=np.bool_))
+
+
+def _unlike(mine: _Few | None, theirs: _Few | None) -> bool:
+    """Return whether a few records show that a column does not repeat another."""
+    if mine is None or theirs is None:
+        return True
+    judged = theirs.judged
+    count = int(judged.sum())
+    return count >= ENOUGH and int((mine.keys[judged] == theirs.keys[judged]).sum()) < COPIED * count
 
 
 def follows(by: NDArray[np.int32], of: NDArray[np.int32]) -> bool:
@@ -400,10 +434,10 @@ def _same_fingerprint(one: pl.Series, other: pl.Series) -> bool:
 def _common(one: pl.Series, other: pl.Series) -> int:
     """Return how many values two columns have in common, each as often as it is in both."""
     mine, theirs = (
-        pl.DataFrame({"value": each.drop_nulls()}).group_by("value").agg(pl.len()) for each in (one, other)
+        pl.LazyFrame({"value": each}).drop_nulls().group_by("value").agg(pl.len()) for each in (one, other)
     )
-    both = mine.join(theirs, on="value")
-    return int(both.select(pl.min_horizontal("len", "len_right")).to_series().sum())
+    both = mine.join(theirs, on="value").select(pl.min_horizontal("len", "len_right").sum())
+    return int(both.collect().item())
 
 
 def _covered(keys: pl.Series, attribute: Attribute, column: ReleasedColumn) -> bool:
@@ -421,7 +455,8 @@ def _keys(cells: pl.Series) -> pl.Series | None:
     """Return texts that are equal where values are the same but for spelling; None for nested values."""
     if isinstance(cells.dtype, NESTED):
         return None
-    if cells.dtype == pl.Duration or moments.beyond(cells).any():  # which no text can hold
+    temporal = cells.dtype.is_temporal()
+    if cells.dtype == pl.Duration or (temporal and moments.beyond(cells).any()):  # which no text can hold
         cells = cells.to_physical()
     if cells.dtype.is_temporal():
         return cells.cast(pl.String).str.replace(r"[ T]00:00:00(\.0+)?$", "")

@@ -15,6 +15,8 @@ from shoal.recoding.coverage import Graph
 
 BINS = np.linspace(0.0, 1.0, 11)
 """Shares of a crowd are counted between these."""
+NEARLY_CERTAIN = 0.9
+"""A sensitive value is nearly certain if more than this share of a crowd has it."""
 
 
 def bin_of(shares: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -112,6 +114,10 @@ class Diversity:
     def people_by_share(self) -> NDArray[np.int64]:
         """Return how many records have a crowd whose most frequent value has such a share, by `BINS`."""
         return np.bincount(bin_of(self.highest), self.people, len(BINS) - 1).astype(np.int64)
+
+    def nearly_certain(self, share: float = NEARLY_CERTAIN) -> int:
+        """Return for how many records one value has more than a share of the crowd, or all of it."""
+        return int(self.people[(self.highest > share + 1e-9) | (self.highest > 1 - 1e-9)].sum())
 
     @property
     def p(self) -> int:

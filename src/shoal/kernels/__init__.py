@@ -31,11 +31,12 @@ from shoal.kernels.geometry import (
 from shoal.kernels.graphs import Diversification, Reassignable, Refinement
 from shoal.kernels.orders import Ring, chain
 from shoal.kernels.own_rows import OwnRows
-from shoal.kernels.patterns import Cover, PatternSearch, cover
+from shoal.kernels.patterns import ANY_LABELS, Cover, PatternSearch, VariedLabels, cover
 from shoal.kernels.proximity import Closeness, Coloring, Component
 from shoal.kernels.trees import BoxTree, Matching
 
 __all__ = [
+    "ANY_LABELS",
     "RANGE",
     "ROUNDING",
     "SET",
@@ -62,6 +63,7 @@ __all__ = [
     "Reassignable",
     "Refinement",
     "Ring",
+    "VariedLabels",
     "Walked",
     "chain",
     "cheapest_assignment",
