@@ -45,11 +45,17 @@ def anonymize(
     strict: options.Strict = False,
     seed: options.Seed = None,
     most_per_person: options.MostPerPerson = None,
+    data_set: options.DataSet = None,
+    purpose: options.Purpose = None,
+    recipient: options.Recipient = None,
+    decided_by: options.DecidedBy = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
     promised = defaults.Promised(model, parameters, method)
+    about = {"data_set": data_set, "purpose": purpose, "recipient": recipient, "decided_by": decided_by}
+    choices["about"] = {name: text for name, text in about.items() if text is not None}
     choices |= {"method": method, "seed": seed, "most_per_person": most_per_person}
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from narwhals.stable.v2.typing import IntoDataFrameT
 
 from shoal.auditing.rules import rule_for
 from shoal.base.randomness import Randomness, checked_seed
+from shoal.base.statements import checked_about
 from shoal.errors import ShoalWarning
 from shoal.methods import (
     Circumstances,
@@ -34,6 +36,7 @@ def anonymize(
     method: str | None = None,
     seed: int | None = None,
     most_per_person: int | None = None,
+    about: Mapping[str, str] | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> Release[IntoDataFrameT]:
@@ -52,6 +55,9 @@ def anonymize(
     most_per_person
         Keep at most this number of records of each person, drawn at random; the others are left out. Needs a
         person column.
+    about
+        What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient`` and
+        ``decided_by``, as texts.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
     **options
@@ -89,6 +95,7 @@ def anonymize(
     require_options(*method_for(model, method), options)
     rule_for(model)  # raises an error if there is no audit for this model
     seed = checked_seed(seed)
+    stated = checked_about(about)
     progress("reading values", 0.0)
     table = Table.encode(frame, schema)
     if most_per_person is not None:
@@ -100,6 +107,7 @@ def anonymize(
     ]
     seconds = round(time.perf_counter() - started, 3)
     made = {**release.circumstances, "warnings": cautions, "seconds": seconds}
+    made |= {"about": stated} if stated else {}
     release = replace(release, circumstances=made)
     for text in release.warnings:
         warnings.warn(text, ShoalWarning, stacklevel=2)
