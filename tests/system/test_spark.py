@@ -424,7 +424,7 @@ def test_without_spark_or_a_session_one_is_told_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "find_spec", lambda _: None)
-    with pytest.raises(InputError, match=r"pip install 'shoal\[spark\]'"):
+    with pytest.raises(InputError, match=r"pip install 'shoal-privacy\[spark\]'"):
         shoal.anonymize_spark("in.parquet", SCHEMA, Freeform(k=2), tmp_path / "out")
 
 

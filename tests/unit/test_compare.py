@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import shoal
 from shoal import Freeform, InputError, KAnonymity, Schema, anonymize, compare
 from shoal.engines.runs import PlannedRun, compare_runs, options_for
+from shoal.measures import headlines
 from shoal.report.comparison import comparison_chart, comparison_page
 from shoal.samples import hospital
 
@@ -90,6 +92,29 @@ def test_names_of_files_and_messages_cannot_break_out_of_the_page() -> None:
     page = comparison_page([row], None, evil)
     assert evil not in page
     assert "alert(1)" in page
+
+
+def test_without_the_extra_a_comparison_is_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = dict.fromkeys([each.name for each in headlines()], 0.25) | {
+        "run": 1,
+        "model": "k-anonymity",
+        "method": "mondrian",
+        "way": "k-anonymity, mondrian",
+        "k": 2,
+        "concealment": 2,
+        "risk": 0.5,
+        "seconds": 1.0,
+        "message": None,
+        "command": "shoal anonymize",
+    }
+    rows = [row]
+    assert 'id="chart"' in comparison_page(rows, None, "patients")
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = comparison_page(rows, None, "patients")
+    assert 'id="chart"' not in page
+    assert "vegaEmbed =" not in page
+    assert "pip install &#39;shoal-privacy[report]&#39;" in page
+    assert "The least loss: for k = 2" in page
 
 
 def test_models_methods_and_k_side_by_side() -> None:

@@ -7,17 +7,18 @@ import sys
 import traceback
 import warnings
 from collections.abc import Mapping
-from importlib import metadata
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
 
+from shoal.base.distribution import version
 from shoal.cli.advise import advise
 from shoal.cli.anonymize import anonymize
 from shoal.cli.audit import audit
 from shoal.cli.compare import compare
 from shoal.cli.demo import demo
+from shoal.cli.doctor import doctor
 from shoal.cli.output import fail, warn
 from shoal.cli.query import query
 from shoal.cli.read import read
@@ -35,13 +36,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, scan, advise, anonymize, audit, compare, query, read, ui):
+for command in (demo, scan, advise, anonymize, audit, compare, query, read, ui, doctor):
     app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"shoal {metadata.version('shoal')}")
+        typer.echo(f"shoal {version()}")
         raise typer.Exit
 
 

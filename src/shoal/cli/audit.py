@@ -85,10 +85,11 @@ def _is_release_folder(path: Path) -> bool:
 
 def _loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:
     """Return the original; its schema is that of the certificate unless the call describes one."""
-    given = load.keywords
-    if any(value for name, value in given.items() if name not in ("table", "delimiter", "encoding", "long")):
+    given = dict(load.keywords)
+    table, long, reading = given.pop("table"), given.pop("long"), loading.reading_of(given)
+    if any(given.values()):
         return load()
-    frame = loading.read(given["table"], given["delimiter"], given["encoding"], given["long"])
+    frame = loading.read(table, reading, long)
     return frame, claims.schema.completed(frame.columns)
 
 

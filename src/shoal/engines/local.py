@@ -24,7 +24,7 @@ from shoal.methods import (
 )
 from shoal.models import Model
 from shoal.release import Release, column_warnings, publish
-from shoal.schema import Schema
+from shoal.schema import Schema, as_frame, flavour_of
 from shoal.table import Table
 
 
@@ -97,18 +97,20 @@ def anonymize(
     seed = checked_seed(seed)
     stated = checked_about(about)
     progress("reading values", 0.0)
-    table = Table.encode(frame, schema)
+    flavour = flavour_of(frame)
+    collected: Any = frame if flavour is None else as_frame(frame).to_native()
+    table = Table.encode(collected, schema)
     if most_per_person is not None:
         table = table.with_fewer_records(most_per_person, Randomness(seed))
     release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)
     cautions = [
         *release.circumstances.get("warnings", ()),
-        *column_warnings(table.schema, release.audit, frame),
+        *column_warnings(table.schema, release.audit, collected),
     ]
     seconds = round(time.perf_counter() - started, 3)
     made = {**release.circumstances, "warnings": cautions, "seconds": seconds}
     made |= {"about": stated} if stated else {}
-    release = replace(release, circumstances=made)
+    release = replace(release, circumstances=made, flavour=flavour)
     for text in release.warnings:
         warnings.warn(text, ShoalWarning, stacklevel=2)
     return release

@@ -7,6 +7,7 @@ from shoal.release.codebook import codebook_of
 from shoal.release.release import Release, publish
 from shoal.release.rendering import published
 from shoal.release.saving import (
+    COPIES,
     RELEASE_FILES,
     Format,
     into,
@@ -17,6 +18,7 @@ from shoal.release.saving import (
 )
 
 __all__ = [
+    "COPIES",
     "RELEASE_FILES",
     "BlockedRelease",
     "Certificate",

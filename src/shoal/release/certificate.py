@@ -6,10 +6,10 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from shoal.auditing import Audit
+from shoal.base.distribution import version
 from shoal.errors import PromiseError, Reason
 from shoal.measures import Loss
 from shoal.models import Model
@@ -106,7 +106,7 @@ class Certificate:
         model = self.model
         files = {name: {"sha256": digest} for name, digest in self.files.items()}
         return {
-            "shoal": metadata.version("shoal"),
+            "shoal": version(),
             "created": self.created,
             "model": {"name": model.name, **model.parameters, "promise": model.sentence()},
             "publishable": not self.reasons_not_to_publish,
@@ -146,6 +146,7 @@ def _described(schema: Schema) -> list[dict[str, Any]]:
     """Return what a certificate says of the columns."""
     return [
         {"name": c.name, "role": c.role.value}
+        | ({"label": c.label} if c.label else {})
         | (
             {
                 "kind": c.kind.value,

@@ -6,10 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shoal.base.distribution import missing_extra
 
 Spec = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
@@ -109,6 +112,10 @@ class Chart:
     description: str
     spec: Spec
 
+    def html(self) -> str:
+        """Return what a page shows: the chart, or the same in words if it cannot be drawn."""
+        return self.svg() if can_draw() else f"<p>{escape(self.description)}</p>"
+
     def svg(self) -> str:
         """Return the chart as an SVG element in the colours of the page it is put into."""
         import vl_convert  # late: it starts a JavaScript engine
@@ -117,8 +124,21 @@ class Chart:
         return _for_page(drawn, self)
 
 
+def can_draw() -> bool:
+    """Return whether charts can be drawn: whether the extra 'report' is installed."""
+    return find_spec("vl_convert") is not None
+
+
 def plot(charts: Sequence[Chart]) -> Any:
-    """Return charts as one of Altair's, two side by side."""
+    """Return charts as one of Altair's, two side by side.
+
+    Raises
+    ------
+    InputError
+        If the extra 'report' is not installed.
+    """
+    if find_spec("altair") is None:
+        raise missing_extra("a chart", "report")
     import altair  # late: most who make a release never ask for this
 
     drawn = [

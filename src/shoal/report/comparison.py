@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.measures import MEASURES, headlines
-from shoal.report.chart import PAGE, Spec, axis, configuration, values
+from shoal.report.chart import PAGE, Spec, axis, can_draw, configuration, values
 from shoal.report.document import page
 from shoal.report.panel import percent
 
@@ -26,8 +26,6 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
     title
         What was compared.
     """
-    import vl_convert  # late: it bundles the libraries of the chart
-
     made = [row for row in rows if row["gcp"] is not None]
     return page(
         "compare.html",
@@ -38,10 +36,17 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
         description=_words(made),
         facts=_in_script({"runs": [_plain(row) for row in rows], "chosen": chosen}),
         chart=_in_script(comparison_chart(made, chosen)),
-        libraries=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;") if made else "",
+        libraries=_libraries() if made and can_draw() else "",
         measures=headlines(),
         percent=percent,
     )
+
+
+def _libraries() -> str:
+    """Return the scripts that draw the chart."""
+    import vl_convert  # late: it starts a JavaScript engine
+
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> Spec:

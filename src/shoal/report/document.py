@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import shoal.report.panels  # noqa: F401 - they register themselves
+from shoal.base.distribution import install_command
 from shoal.base.markup import facts_html, table_html
 from shoal.errors import InputError, Reason, did_you_mean, listing
-from shoal.report.chart import PAPER, Chart, plot, variables
+from shoal.report.chart import PAPER, Chart, can_draw, plot, variables
 from shoal.report.panel import PANELS, Material, Panel, number, percent
 
 DARK = {
@@ -188,4 +189,10 @@ def page(template: str, **content: Any) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template(template).render(light=variables(PAPER), dark=DARK, **content)
+    return environment.get_template(template).render(
+        light=variables(PAPER),
+        dark=DARK,
+        can_draw=can_draw(),
+        install_report=install_command("report"),
+        **content,
+    )
