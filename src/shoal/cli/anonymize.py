@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ from shoal.base.distribution import install_command
 from shoal.base.wording import plural
 from shoal.cli import defaults, loading, options
 from shoal.cli.databases import into_database, require_target
-from shoal.cli.declared import method_options, model_parameters, takes
-from shoal.cli.output import out, progress, show_facts, show_json, verdict, warn
+from shoal.cli.declared import method_options, model_parameters, statements, takes
+from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.on_disk import anonymize_file
 from shoal.engines.spark import anonymize_spark
@@ -28,11 +29,12 @@ MOST_PATTERNS = 8
 """The maximum number of combinations of suppressed cells that are shown, those of most rows."""
 
 
-@takes(load=loading.TABLE, parameters=model_parameters(), choices=method_options())
+@takes(load=loading.TABLE, parameters=model_parameters(), choices=method_options(), about=statements())
 def anonymize(
     load: loading.Loading,
     parameters: dict[str, Any],
     choices: dict[str, Any],
+    about: dict[str, str],
     output: options.ReleaseFolder,
     model: options.ModelName = None,
     method: options.Method = None,
@@ -51,18 +53,12 @@ def anonymize(
     strict: options.Strict = False,
     seed: options.Seed = None,
     most_per_person: options.MostPerPerson = None,
-    data_set: options.DataSet = None,
-    purpose: options.Purpose = None,
-    recipient: options.Recipient = None,
-    decided_by: options.DecidedBy = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
     promised = defaults.Promised(model, parameters, method)
-    about = {"data_set": data_set, "purpose": purpose, "recipient": recipient, "decided_by": decided_by}
-    choices["about"] = {name: text for name, text in about.items() if text is not None}
-    choices |= {"method": method, "seed": seed, "most_per_person": most_per_person}
+    choices |= {"method": method, "seed": seed, "most_per_person": most_per_person, "about": about}
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}
     require_target(target, target_table)
@@ -96,10 +92,7 @@ def anonymize(
         show_json(release.certificate)
     elif not quiet:
         show_release(release, output)
-        if promised.by_default:
-            out.print(
-                "Diversity was not given, so l was chosen for you; --l 1 requires none.", highlight=False
-            )
+        promised.tell()
 
 
 def _in_memory(

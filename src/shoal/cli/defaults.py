@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from shoal.base.wording import percent
-from shoal.cli.output import warn
+from shoal.cli.output import out, warn
 from shoal.errors import InfeasibleError
 from shoal.kinds import encoding
 from shoal.models import Model, declarations, make_model, model_named, usual_l, usual_model
@@ -65,6 +65,15 @@ class Promised:
     def _open(self, name: str, schema: Schema) -> bool:
         """Return whether the call leaves open what is required of sensitive columns."""
         return leaves_open(name, self._given, schema) and self._method not in K_ALONE
+
+    def tell(self) -> None:
+        """Say that l is the default, if it is."""
+        if self.by_default:
+            out.print(
+                "Nothing was required of the sensitive columns, so Shoal chose l; --l 1 requires nothing.",
+                highlight=False,
+                soft_wrap=True,
+            )
 
     @contextmanager
     def explained(self) -> Iterator[None]:

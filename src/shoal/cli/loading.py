@@ -233,7 +233,7 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
         return "memory"
     if isinstance(table, Path) and table.is_dir():
         return "blocks"
-    with opened_source(table, _reading(dict(load.keywords))) as source:
+    with opened_source(table, reading_of(dict(load.keywords))) as source:
         return "blocks" if exceeds_memory(source) else "memory"
 
 

@@ -189,10 +189,6 @@ SafeForSpreadsheets = Annotated[
     ),
 ]
 KeepKey = Annotated[bool, _in(FILES, "--keep-key", help="Also write key.csv, which re-identifies every row.")]
-DataSet = Annotated[str | None, _in(FILES, "--data-set", help="For the report: which data set it is.")]
-Purpose = Annotated[str | None, _in(FILES, "--purpose", help="For the report: what it is released for.")]
-Recipient = Annotated[str | None, _in(FILES, "--recipient", help="For the report: who receives it.")]
-DecidedBy = Annotated[str | None, _in(FILES, "--decided-by", help="For the report: who decided.")]
 ResultsPage = Annotated[Path, typer.Option("--output", "-o", help="File for the page with all results.")]
 Choose = Annotated[
     int | None,
