@@ -180,14 +180,18 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             *_other_measures(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *_items(loss),
-            *([("left out", f"{made.left_out} records with missing values")] if made.left_out else []),
-            *([("over the limit", f"{made.over_limit} records of persons")] if made.over_limit else []),
-            *([("withheld", f"{made.withheld} records")] if made.withheld else []),
+            *_left_out("left out", made.left_out, " with missing values"),
+            *_left_out("over the limit", made.over_limit, " of persons"),
+            *_left_out("withheld", made.withheld),
             ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
             *([] if can_draw() else [("charts", f"in words; for pictures: {install_command('report')}")]),
         ],
     )
+
+
+def _left_out(name: str, records: int, which: str = "") -> list[tuple[str, object]]:
+    return [(name, f"{plural(records, 'record')}{which}")] if records else []
 
 
 def _publishable(made: Certificate) -> list[tuple[str, object]]:
@@ -215,7 +219,9 @@ def _made_by(made: Certificate) -> str:
     if not made.engine:
         return f"{method} in {seconds}"
     few, many = made.engine["smallest"], made.engine["largest"]
-    return f"{method} in {made.engine['blocks']} blocks of {few} to {many} rows, {seconds}"
+    if made.engine["blocks"] == 1:
+        return f"{method} in 1 block, {seconds}"
+    return f"{method} in {made.engine['blocks']} blocks of {few:,} to {many:,} rows, {seconds}"
 
 
 def _items(loss: Loss) -> list[tuple[str, str]]:
@@ -264,11 +270,12 @@ def _crowd(made: Certificate) -> list[tuple[str, str]]:
         consistent = found.consistency
         return [
             ("each record is covered by", f"at least {consistent.rows_per_record:,} of {found.rows:,} rows"),
-            ("each row covers", f"at least {int(consistent.records_of_row.min()):,} records"),
+            ("each row covers", f"at least {plural(int(consistent.records_of_row.min()), 'record')}"),
             *(
                 (
                     f"diversity of {d.column}",
-                    f"at least {d.p} values among the matches of a record, none above {1 / d.l:.0%}",
+                    f"at least {plural(d.p, 'value')} among the matches of a record, "
+                    f"none above {1 / d.l:.0%}",
                 )
                 for d in found.diversity_around
             ),
@@ -285,7 +292,7 @@ def _crowd(made: Certificate) -> list[tuple[str, str]]:
         *(
             (
                 f"diversity of {d.column}",
-                f"at least {d.p} values in a class, none above {1 / d.l:.0%}",
+                f"at least {plural(d.p, 'value')} in a class, none above {1 / d.l:.0%}",
             )
             for d in found.diversity
         ),

@@ -15,7 +15,8 @@ from shoal.base.wording import percent
 from shoal.cli.output import out, warn
 from shoal.errors import InfeasibleError
 from shoal.kinds import encoding
-from shoal.models import Model, declarations, make_model, model_named, usual_l, usual_model
+from shoal.methods import METHODS
+from shoal.models import Model, declarations, make_model, model_named, suitable, usual_l, usual_model
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Promised:
 
     def __call__(self, schema: Schema, shares: Shares) -> Model:
         """Return the model for a table with this schema; `shares` is called if the default depends on it."""
-        name = self._name or usual_model(schema).name
+        name = self._name or model_for(schema, self._method)
         if not self._open(name, schema):
             return make_model(name, self._given)
         found = shares(schema)
@@ -89,6 +90,13 @@ class Promised:
                 column=error.column,
                 parameter="l",
             ) from error
+
+
+def model_for(schema: Schema, method: str | None) -> str:
+    """Return the model to use if none is named: that of such a table, or the first that has the method."""
+    usual = usual_model(schema)
+    able = [each for each in (usual, *suitable(schema)) if method is None or method in METHODS[each]]
+    return (able[0] if able else usual).name
 
 
 def leaves_open(name: str, given: Mapping[str, Any], schema: Schema) -> bool:

@@ -26,7 +26,8 @@ from shoal.files.formats import Reading, format_of
 from shoal.files.reading import read_as
 from shoal.files.streams import BatchedTable, opened_source
 from shoal.kinds.hierarchy import Hierarchy
-from shoal.schema import Kind, Role, Schema, merged_kinds
+from shoal.schema import Kind, Role, Schema, merged_columns
+from shoal.schema.frames import Inferred
 from shoal.schema.long_tables import collect_items
 from shoal.schema.suggesting import warnings
 
@@ -107,8 +108,8 @@ def opened_table(load: Loading) -> Iterator[tuple[BatchedTable, Schema]]:
         marks = tuple(given["missing_mark"] or ())
         # Columns named by options may be missing from the schema file.
         described = given["schema"] is not None and not given["quasi"]
-        kinds = None if described else merged_kinds(source.batches(), marks)
-        yield source, _described(source.head, **given, kinds=kinds)
+        found = None if described else merged_columns(source.batches(), marks)
+        yield source, _described(source.head, **given, inferred=found)
 
 
 def reading_of(given: dict[str, Any]) -> Reading:
@@ -154,6 +155,7 @@ def _described(
     missing: list[str] | None,
     missing_mark: list[str] | None,
     kinds: Mapping[str, Kind] | None = None,
+    inferred: Mapping[str, Inferred] | None = None,
 ) -> Schema:
     """Return the schema that file and options describe; kinds are those of the frame unless given."""
     known = None if isinstance(table, str) else format_of(table)
@@ -174,7 +176,7 @@ def _described(
     for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
         changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
     marks = tuple(missing_mark or ())
-    inferred = Schema.infer(
+    found = Schema.infer(
         frame,
         quasi=named[Role.QUASI],
         sensitive=named[Role.SENSITIVE],
@@ -182,10 +184,13 @@ def _described(
         person=person,
         missing_marks=marks,
         kinds=kinds,
+        inferred=inferred,
     )
-    described = _with_file(inferred, Schema.read(schema), named, marks) if schema is not None else inferred
+    described = _with_file(found, Schema.read(schema), named, marks) if schema is not None else found
     described = with_labels(described, table)
     for name, change in changes.items():
+        if schema is None and change.get("kind", described[name].kind) != described[name].kind:
+            change = {"domain": None, "date_format": None, **change}  # those of the kind that was inferred
         described = described.changed(name, **change)
     return described.completed(frame.columns)
 

@@ -24,7 +24,7 @@ from shoal.errors import InputError, InternalError, Reason
 from shoal.kinds.ranges import interval_type
 from shoal.measures import Loss
 from shoal.methods import method_for, require_options
-from shoal.models import Model
+from shoal.models import Model, require_model
 from shoal.release import Certificate, Format, column_warnings, index_notes
 from shoal.schema import Role, Schema
 from shoal.table import Table, require_most_per_person
@@ -138,6 +138,8 @@ def call_for(
         If the schema, the method, an option, the seed or the size of blocks is wrong, or cutting the table
         could break the guarantee.
     """
+    schema = Schema.of(schema)
+    require_model(model)
     require_options(*method_for(model, method), options)
     completed = schema.completed(columns)
     model.blocks_must_not_overlap(completed)  # raises an error if the table must not be cut

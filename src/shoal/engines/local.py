@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ from shoal.methods import (
     require_options,
     silent,
 )
-from shoal.models import Model
+from shoal.models import Model, require_model
 from shoal.release import Release, column_warnings, publish
 from shoal.schema import Schema, as_frame, flavour_of
 from shoal.table import Table
@@ -30,7 +31,7 @@ from shoal.table import Table
 
 def anonymize(
     frame: IntoDataFrameT,
-    schema: Schema,
+    schema: Schema | str | os.PathLike[str],
     model: Model,
     *,
     method: str | None = None,
@@ -47,7 +48,7 @@ def anonymize(
     frame
         The table: any frame that narwhals supports (pandas, Polars, PyArrow, ...).
     schema, model
-        The roles and kinds of its columns, and the privacy model.
+        The roles and kinds of its columns, or the path of a schema file, and the privacy model.
     method
         Name of the method; the model's default if omitted.
     seed
@@ -92,6 +93,8 @@ def anonymize(
     True
     """
     started = time.perf_counter()
+    schema = Schema.of(schema)
+    require_model(model)
     require_options(*method_for(model, method), options)
     rule_for(model)  # raises an error if there is no audit for this model
     seed = checked_seed(seed)
