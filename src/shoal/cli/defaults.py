@@ -102,6 +102,8 @@ def model_for(schema: Schema, method: str | None) -> str:
 def leaves_open(name: str, given: Mapping[str, Any], schema: Schema) -> bool:
     """Return whether a model could require something of sensitive columns, and the parameters do not say.
 
+    Models for comparison require what they are told to.
+
     Parameters
     ----------
     name, given
@@ -109,9 +111,11 @@ def leaves_open(name: str, given: Mapping[str, Any], schema: Schema) -> bool:
     schema
         The schema of the table.
     """
-    known = [each for each, _, _ in declarations(model_named(name))]
-    possible = all(each in known for each in _ABOUT_VALUES)
-    return bool(schema.sensitive) and possible and all(given.get(each) is None for each in _ABOUT_VALUES)
+    model = model_named(name)
+    known = [each for each, _, _ in declarations(model)]
+    possible = all(each in known for each in _ABOUT_VALUES) and not model.for_comparison
+    said = any(given.get(each) is not None for each in _ABOUT_VALUES)
+    return bool(schema.sensitive) and possible and not said
 
 
 def shares_in(batches: Iterable[pl.DataFrame]) -> Shares:
