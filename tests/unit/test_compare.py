@@ -13,6 +13,8 @@ from shoal.engines.runs import PlannedRun, compare_runs, options_for
 from shoal.report.comparison import comparison_page
 from shoal.samples import hospital
 
+pytestmark = pytest.mark.processes
+
 FRAME = hospital(120)
 SCHEMA = Schema.infer(FRAME, quasi=["age", "sex"], sensitive=["diagnosis"], drop=["patient", "name"])
 
