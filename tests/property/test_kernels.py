@@ -8,6 +8,7 @@ import pickle
 import resource
 import subprocess
 import sys
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -54,6 +55,25 @@ def test_group_rows(rows: list[tuple[int, ...]]) -> None:
 def test_group_rows_of_extreme_numbers(rows: list[tuple[int, ...]]) -> None:
     group, first = kernels.group_rows(matrix(rows, 2))
     assert (group.tolist(), first.tolist()) == twins.group_rows(rows)
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 4), st.integers(0, 5)), max_size=60),
+    st.sampled_from([6, 100, 2**31 - 1]),
+)
+def test_refine(records: list[tuple[bool, int, int]], size: int) -> None:
+    # With few codes a table has a slot for each pair of group and code, with many it hashes them.
+    chosen = [number for number, (asked, _, _) in enumerate(records) if asked]
+    group = np.array([records[number][1] for number in chosen], np.int32)
+    codes = np.array([code for _, _, code in records], np.int32)
+    found = kernels.refine(np.array(chosen, np.int32), group, 5, codes, size)
+    sizes = Counter((records[number][1], records[number][2]) for number in chosen)
+    sharing = [number for number in chosen if sizes[records[number][1:]] > 1]
+    assert found.records.tolist() == sharing
+    pairs = {(records[number][1:], own) for number, own in zip(sharing, found.group.tolist(), strict=True)}
+    assert len(pairs) == len({pair for pair, _ in pairs}) == len({own for _, own in pairs}) == found.shared
+    assert {own for _, own in pairs} == set(range(found.shared))
+    assert (found.groups, found.smallest) == (len(sizes), min(sizes.values(), default=0))
 
 
 def test_group_rows_takes_columns_in_any_layout() -> None:
