@@ -53,9 +53,24 @@ def pytest_configure(config: pytest.Config) -> None:
         chosen.hypothesis_seed = str(secrets.randbelow(2**32))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slow ones, so that no core waits for a long test at the end."""
+    """Begin with the slow ones, so that no core waits for a long test at the end.
+
+    Tests that share what a module makes once (a server, a browser, a release) run in one process, so that it
+    is made only once.
+    """
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and _shares(item):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def _shares(item: pytest.Item) -> bool:
+    """Return whether a test uses a fixture that its module makes once."""
+    used = getattr(item, "_fixtureinfo", None)
+    made = () if used is None else used.name2fixturedefs.values()
+    return any(fixture.scope == "module" for same_name in made for fixture in same_name)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -79,7 +94,9 @@ def repeatable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         return
     from shoal.base.randomness import Randomness  # not before the compiled core is chosen
 
-    generator = np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+    group = request.node.get_closest_marker("xdist_group")  # which xdist adds to the name of a test
+    name = request.node.nodeid.removesuffix(f"@{group.args[0]}" if group else "")
+    generator = np.random.default_rng(zlib.crc32(name.encode()))
     seeded = Randomness.words
 
     def words(self: Randomness, count: int) -> NDArray[np.uint64]:
