@@ -19,8 +19,8 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
     ----------
     rows
         For each run its number (``run``), ``model``, ``method``, promise (``k``), a figure for each of
-        `headlines`, ``concealment``, ``risk``, ``seconds``, ``command``, and the ``message`` of one that
-        failed, which has none of the figures.
+        `headlines`, ``query_error``, ``concealment``, ``risk``, ``seconds``, ``command``, and the ``message``
+        of one that failed, which has none of the figures.
     chosen
         The number of the run that is highlighted at first.
     title
@@ -56,7 +56,17 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
     )
     x["axis"] = {"values": ks, "format": "d", "grid": False}
     measures = headlines()
-    shown = ("run", "model", "way", "k", *(each.name for each in measures), "concealment", "risk", "seconds")
+    shown = (
+        "run",
+        "model",
+        "way",
+        "k",
+        *(each.name for each in measures),
+        "query_error",
+        "concealment",
+        "risk",
+        "seconds",
+    )
     y = axis(
         "gcp",
         "quantitative",
@@ -70,6 +80,7 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         ("way", "method", None),
         ("k", "k", None),
         *((each.name, each.heading, ".2%" if each.share else ".4~g") for each in measures),
+        ("query_error", "answers off by", ".1%"),
         ("concealment", "rows left", None),
         ("risk", "highest risk", ".1%"),
         ("seconds", "seconds", ".1f"),
