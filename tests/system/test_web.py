@@ -417,7 +417,7 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> N
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "pip install 'shoal[web]'" in done.stderr
+    assert "pip install 'shoal-privacy[web]'" in done.stderr
 
 
 @pytest.mark.slow

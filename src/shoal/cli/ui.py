@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from shoal.base.distribution import missing_extra
 from shoal.cli.output import out, warn
 from shoal.errors import InputError, Reason
 from shoal.web import LOOPBACK
@@ -33,10 +34,7 @@ def ui(
 ) -> None:
     """Open the web page: from a file to a release without a command line."""
     if importlib.util.find_spec("shiny") is None:
-        raise InputError(
-            "the web page needs the extra 'web', which is not installed: pip install 'shoal[web]'",
-            reason=Reason.PARAMETER,
-        )
+        raise missing_extra("the web page", "web")
     from shoal.web import server  # late: only this command needs it
 
     if folder is not None and not folder.is_dir():

@@ -32,8 +32,9 @@ def use_step() -> Tag:
     return parts.step(
         "use",
         "Compute with the release alone, as everyone can who has it.",
-        ui.output_ui("use_shown"),
+        ui.output_ui("question_shown"),
         ui.output_ui("answer_shown"),
+        ui.output_ui("forms_shown"),
         ui.output_ui("tables_shown"),
     )
 
@@ -44,8 +45,12 @@ def serve_use(desk: Desk) -> None:
     written: reactive.Value[tuple[Run, str, dict[str, Any]] | None] = reactive.Value(None)
 
     @render.ui
-    def use_shown() -> TagChild:
-        return tags.p(nothing_shown(desk), class_="waiting") if desk.run_shown() is None else _fields()
+    def question_shown() -> TagChild:
+        return tags.p(nothing_shown(desk), class_="waiting") if desk.run_shown() is None else _question()
+
+    @render.ui
+    def forms_shown() -> TagChild:
+        return None if desk.run_shown() is None else _forms()
 
     @render.ui
     def answer_shown() -> TagChild:
@@ -95,7 +100,7 @@ def serve_use(desk: Desk) -> None:
         return str(run.folder / TABLES_FILE)
 
 
-def _fields() -> TagList:
+def _question() -> TagList:
     return TagList(
         tags.div(
             parts.text("question", "Question", "Conditions, such as: age 30..39, sex=female"),
@@ -104,6 +109,11 @@ def _fields() -> TagList:
             class_="fields",
         ),
         parts.button("ask", "Ask", main=True),
+    )
+
+
+def _forms() -> TagList:
+    return TagList(
         tags.h3("Tables for other tools"),
         tags.div(parts.choice("table_form", "Form", FORMS, DRAWN), class_="fields"),
         parts.button("write_tables", "Write the tables"),

@@ -1,0 +1,42 @@
+"""The installed package: its name in package indexes, its version, and its extras."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+from shoal.errors import InputError, Reason
+
+NAME = "shoal-privacy"
+"""What `pip` calls the package; the module and the command are called `shoal`."""
+UNKNOWN = "0.0"
+"""The version of sources that are used without being installed."""
+
+
+def version() -> str:
+    """Return the version of the installed package."""
+    try:
+        return metadata.version(NAME)
+    except metadata.PackageNotFoundError:
+        return UNKNOWN
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra."""
+    return f"pip install '{NAME}[{extra}]'"
+
+
+def missing_extra(what: str, extra: str, *, reason: Reason = Reason.PARAMETER) -> InputError:
+    """Return the error for something that needs an extra which is not installed.
+
+    Parameters
+    ----------
+    what
+        What needs it, as the subject of a sentence.
+    extra
+        Its name.
+    reason
+        The reason code of the error.
+    """
+    return InputError(
+        f"{what} needs the extra '{extra}', which is not installed: {install_command(extra)}", reason=reason
+    )
