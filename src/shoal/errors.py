@@ -36,6 +36,8 @@ class Reason(StrEnum):
     OUTPUT_UNWRITABLE = "output-unwritable"
     INFEASIBLE = "infeasible"
     SPARK = "spark"
+    DATABASE = "database"
+    MISSING_EXTRA = "missing-extra"  # a package that is installed on request
     PROMISE_BROKEN = "promise-broken"
     CAUTION = "caution"  # the promise holds, but another column could identify
     BUG = "bug"

@@ -33,7 +33,7 @@ assert parameters_of("alpha-k", schema) == ["k", "alpha"]
 def files_of(page: Path, folder: Path) -> None:
     """Write the files whose parts a page shows."""
     files: dict[str, list[str]] = {}
-    for title, code in re.findall(r'```python title="([\w.]+)"\n(.*?)```', page.read_text(), re.DOTALL):
+    for title, code in re.findall(r'```\w+ title="([\w./-]+)"\n(.*?)```', page.read_text(), re.DOTALL):
         files.setdefault(title, []).append(code)
     for name, parts in files.items():
         (folder / name).write_text("\n\n".join(parts))

@@ -25,7 +25,7 @@ def install_command(extra: str) -> str:
     return f"pip install '{NAME}[{extra}]'"
 
 
-def missing_extra(what: str, extra: str, *, reason: Reason = Reason.PARAMETER) -> InputError:
+def missing_extra(what: str, extra: str) -> InputError:
     """Return the error for something that needs an extra which is not installed.
 
     Parameters
@@ -34,9 +34,8 @@ def missing_extra(what: str, extra: str, *, reason: Reason = Reason.PARAMETER) -
         What needs it, as the subject of a sentence.
     extra
         Its name.
-    reason
-        The reason code of the error.
     """
     return InputError(
-        f"{what} needs the extra '{extra}', which is not installed: {install_command(extra)}", reason=reason
+        f"{what} needs the extra '{extra}', which is not installed: {install_command(extra)}",
+        reason=Reason.MISSING_EXTRA,
     )

@@ -10,6 +10,7 @@ from typing import Any
 from shoal import engines
 from shoal.base.distribution import install_command
 from shoal.cli import loading, options
+from shoal.cli.databases import into_database, require_target
 from shoal.cli.declared import method_options, model_parameters, takes
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
@@ -21,7 +22,7 @@ from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
 from shoal.measures import Loss, headlines
 from shoal.models import Model, make_model, usual_model
-from shoal.release import RELEASE_FILES, BlockedRelease, Certificate, Format, Release
+from shoal.release import COPIES, RELEASE_FILES, BlockedRelease, Certificate, Format, Release
 from shoal.report.chart import can_draw
 from shoal.schema import Schema
 
@@ -39,6 +40,9 @@ def anonymize(
     method: options.Method = None,
     file_format: options.FileFormat = None,
     keep_key: options.KeepKey = False,
+    safe_for_spreadsheets: options.SafeForSpreadsheets = False,
+    target: options.Target = None,
+    target_table: options.TargetTable = None,
     engine: options.Engine = "auto",
     master: options.Master = None,
     block_rows: options.BlockRows = BLOCK_ROWS,
@@ -60,12 +64,15 @@ def anonymize(
     choices |= {"method": method, "seed": seed, "most_per_person": most_per_person}
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}
-    who = loading.engine_for(engine, load, keep_key=keep_key)
+    require_target(target, target_table)
+    who = loading.engine_for(engine, load, whole=keep_key or safe_for_spreadsheets or file_format in COPIES)
     release: Release | BlockedRelease
+    types: Mapping[str, Any] = {}
     with progress(quiet or as_json) as report:
         choices["progress"] = report
         if who == "memory":
-            release = _in_memory(load, promised, choices, output, file_format or "csv", keep_key, **placed)
+            saved = {"keep_key": keep_key, "safe_for_spreadsheets": safe_for_spreadsheets}
+            release = _in_memory(load, promised, choices, output, file_format or "csv", saved, **placed)
         elif who == "spark":
             if choices.pop("most_per_person") is not None:
                 raise InputError(
@@ -77,7 +84,10 @@ def anonymize(
             release = _on_spark(load, promised, choices, output, file_format, master)
         else:
             choices |= placed | in_blocks | {"format": file_format or "csv", "jobs": jobs, "fresh": fresh}
-            release = _on_disk(load, promised, choices, output)
+            release, types = _on_disk(load, promised, choices, output)
+        if target is not None and target_table is not None:
+            report("writing into the database", 0.0)
+            into_database(release, types, output, target, target_table, overwrite=overwrite)
     _warn(release.certified.circumstances, seed, output)
     if keep_key:
         warn(f"{output / 'key.csv'} re-identifies every row; keep it apart from the release, or delete it")
@@ -93,7 +103,7 @@ def _in_memory(
     choices: dict[str, Any],
     output: Path,
     form: Format,
-    keep_key: bool,
+    saved: dict[str, bool],
     *,
     overwrite: bool,
     strict: bool,
@@ -106,17 +116,18 @@ def _in_memory(
         release = engines.anonymize(frame, described, promised(described), **choices)
         if strict:
             release.audit.require(strict=True)
-        release.write_files(staging, form=form, keep_key=keep_key)
+        release.write_files(staging, form=form, **saved)
     return release
 
 
 def _on_disk(
     load: loading.Loading, promised: Callable[[Schema], Model], choices: dict[str, Any], output: Path
-) -> BlockedRelease:
-    """Make a release in blocks on disk."""
+) -> tuple[BlockedRelease, Mapping[str, Any]]:
+    """Make a release in blocks on disk; return also the types of the columns of the table."""
     choices["progress"]("looking at the columns", 0.0)
-    source, described = loading.open_table(load)
-    return anonymize_file(source, described, promised(described), output, **choices)
+    with loading.opened_table(load) as (source, described):
+        release = anonymize_file(source, described, promised(described), output, **choices)
+        return release, source.head.schema
 
 
 def _on_spark(

@@ -22,6 +22,11 @@ EXTRAS = {
     "report": (("altair", "vl-convert-python"), "charts in reports"),
     "web": (("shiny",), "the web page, `shoal ui`"),
     "spark": (("pyspark", "pyarrow", "pandas"), "the Spark engine"),
+    "excel": (("fastexcel", "xlsxwriter"), "spreadsheets"),
+    "statistics": (("pyreadstat",), "files of SPSS, Stata and SAS"),
+    "databases": (("adbc-driver-postgresql", "adbc-driver-sqlite", "pyarrow"), "PostgreSQL and SQLite"),
+    "duckdb": (("duckdb", "pyarrow"), "DuckDB"),
+    "zstd": (() if sys.version_info >= (3, 14) else ("backports.zstd",), "files compressed as .zst"),
 }
 """The packages of each extra, and what it is for."""
 JAVA = 17
@@ -119,7 +124,7 @@ def _extra(extra: str, contents: tuple[tuple[str, ...], str]) -> Finding:
     told = ", ".join(f"{name} {number}" for name, number in found.items() if number)
     missing = [name for name, number in found.items() if not number]
     if not missing:
-        return Finding(f"extra {extra}", told)
+        return Finding(f"extra {extra}", told or "not needed")
     lacks = f"without {', '.join(missing)}"
     return Finding(
         f"extra {extra}", f"{told}; {lacks}" if told else lacks, f"for {purpose}: {install_command(extra)}"

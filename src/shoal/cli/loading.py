@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shoal.base.commands import option
+from shoal.base.commands import option, words
 from shoal.cli import options
 from shoal.cli.declared import Bundle
 from shoal.cli.output import warn
@@ -19,9 +21,10 @@ from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, kinds_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
-from shoal.files.formats import format_of
-from shoal.files.reading import read_table
-from shoal.files.streams import StreamedTable, open_source
+from shoal.files.databases import hidden
+from shoal.files.formats import Reading, format_of
+from shoal.files.reading import read_as
+from shoal.files.streams import BatchedTable, opened_source
 from shoal.kinds.hierarchy import Hierarchy
 from shoal.schema import Kind, Role, Schema, merged_kinds
 from shoal.schema.long_tables import collect_items
@@ -30,6 +33,7 @@ from shoal.schema.suggesting import warnings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+READING_OPTIONS = ("delimiter", "encoding", "sheet", "skip_rows", "missing_codes")
 ENGINES = ("auto", "memory", "blocks", "spark")
 
 
@@ -49,6 +53,11 @@ def load(
     missing_mark: options.MissingMarks = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    skip_rows: options.SkipRows = 0,
+    missing_codes: options.MissingCodes = False,
+    relation: options.DatabaseTable = None,
+    query: options.Query = None,
 ) -> tuple[pl.DataFrame, Schema]:
     """Read a table and the schema that file and options describe; options take precedence over the file.
 
@@ -57,7 +66,8 @@ def load(
     InputError
         If table or schema cannot be read, or do not fit each other.
     """
-    frame = read_table(table, delimiter=delimiter, encoding=encoding)
+    reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
+    frame = read_as(table, reading)
     if long is not None:
         frame = collect_items(frame, *_record_and_item(long))
     return frame, _described(
@@ -77,8 +87,9 @@ def load(
     )
 
 
-def open_table(load: Loading) -> tuple[StreamedTable, Schema]:
-    """Return the table that `load` would read, without reading it all into memory, and its schema.
+@contextmanager
+def opened_table(load: Loading) -> Iterator[tuple[BatchedTable, Schema]]:
+    """Open the table that `load` would read, without reading it all into memory, and find its schema.
 
     Raises
     ------
@@ -87,12 +98,19 @@ def open_table(load: Loading) -> tuple[StreamedTable, Schema]:
     """
     given = dict(load.keywords)
     del given["long"]  # needs all rows at once, see `engine_for`
-    source = open_source(given["table"], delimiter=given.pop("delimiter"), encoding=given.pop("encoding"))
-    marks = tuple(given["missing_mark"] or ())
-    # Columns named by options may be missing from the schema file.
-    described = given["schema"] is not None and not given["quasi"]
-    kinds = None if described else merged_kinds(source.batches(), marks)
-    return source, _described(source.head, **given, kinds=kinds)
+    with opened_source(given["table"], _reading(given)) as source:
+        marks = tuple(given["missing_mark"] or ())
+        # Columns named by options may be missing from the schema file.
+        described = given["schema"] is not None and not given["quasi"]
+        kinds = None if described else merged_kinds(source.batches(), marks)
+        yield source, _described(source.head, **given, kinds=kinds)
+
+
+def _reading(given: dict[str, Any]) -> Reading:
+    """Take the options out that say how a table is read."""
+    table, query = given.pop("relation"), given.pop("query")
+    how = {name: given.pop(name) for name in READING_OPTIONS}
+    return Reading(**how, table=table, query=query)
 
 
 def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema]:
@@ -105,8 +123,12 @@ def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema
     """
     given = dict(load.keywords)
     del given["long"]
-    delimiter, encoding = given.pop("delimiter"), given.pop("encoding")
-    table = read_files(session, given["table"], delimiter=delimiter, encoding=encoding)
+    reading = _reading(given)
+    if isinstance(given["table"], str):
+        raise InputError(
+            "Spark reads files; release a table of a database in memory or in blocks", reason=Reason.PARAMETER
+        )
+    table = read_files(session, given["table"], delimiter=reading.delimiter, encoding=reading.encoding)
     marks = tuple(given["missing_mark"] or ())
     kinds = None if given["schema"] is not None else kinds_in(table, marks)
     return table, _described(headings(table), **given, kinds=kinds)
@@ -114,7 +136,7 @@ def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema
 
 def _described(
     frame: pl.DataFrame,
-    table: Path,
+    table: Path | str,
     schema: Path | None,
     quasi: list[str] | None,
     sensitive: list[str] | None,
@@ -129,7 +151,7 @@ def _described(
     kinds: Mapping[str, Kind] | None = None,
 ) -> Schema:
     """Return the schema that file and options describe; kinds are those of the frame unless given."""
-    known = format_of(table)
+    known = None if isinstance(table, str) else format_of(table)
     if known is not None and known.only_column is not None and not (quasi or sensitive or drop or schema):
         quasi = [known.only_column]
     named = {
@@ -157,12 +179,20 @@ def _described(
         kinds=kinds,
     )
     described = _with_file(inferred, Schema.read(schema), named, marks) if schema is not None else inferred
+    described = with_labels(described, table)
     for name, change in changes.items():
         described = described.changed(name, **change)
     return described.completed(frame.columns)
 
 
-def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
+def with_labels(schema: Schema, table: Path | str) -> Schema:
+    """Return a schema with what a file says that columns are about, where the schema does not say it."""
+    known = format_of(table) if isinstance(table, Path) and table.is_file() else None
+    labels = {} if known is None or known.labels is None else known.labels(table)  # type: ignore[arg-type]
+    return Schema(tuple(replace(c, label=c.label or labels.get(c.name, "")) for c in schema))
+
+
+def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
     """Return the engine for the table that `load` would read: ``memory``, ``blocks`` or ``spark``.
 
     Parameters
@@ -171,8 +201,8 @@ def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
         The engine that was asked for; ``auto`` decides by the size of the table.
     load
         The call that reads the table.
-    keep_key
-        Whether the key is wanted, which only ``memory`` can write.
+    whole
+        Whether a file is wanted that only ``memory`` can write, such as the key.
 
     Raises
     ------
@@ -184,18 +214,22 @@ def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
             f"engine {engine!r} is unknown{did_you_mean(engine, ENGINES)}; there is {listing(ENGINES)}",
             reason=Reason.PARAMETER,
         )
-    whole = keep_key or load.keywords["long"] is not None
+    whole = whole or load.keywords["long"] is not None
     if engine in ("blocks", "spark") and whole:
         raise InputError(
-            "--keep-key and --long need the whole table in memory; use --engine memory",
+            "--keep-key, --long, --safe-for-spreadsheets and --format xlsx, sav or dta need the whole table "
+            "in memory; use --engine memory",
             reason=Reason.PARAMETER,
         )
     if engine != "auto":
         return engine
     table = load.keywords["table"]
-    if whole or not table.exists():
+    if whole or (isinstance(table, Path) and not table.exists()):
         return "memory"
-    return "blocks" if table.is_dir() or exceeds_memory(open_source(table)) else "memory"
+    if isinstance(table, Path) and table.is_dir():
+        return "blocks"
+    with opened_source(table, _reading(dict(load.keywords))) as source:
+        return "blocks" if exceeds_memory(source) else "memory"
 
 
 def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
@@ -220,12 +254,24 @@ TABLE = Bundle(
 
 def words_of(load: Loading) -> list[str]:
     """Return the words of a command line that describe the same table."""
-    words = [str(load.keywords["table"])]
+    said = [hidden(str(load.keywords["table"]))]
     for name, given in load.keywords.items():
-        if name != "table" and given is not None:
+        if name == "table" or given is None or given == 0:
+            continue
+        flag = "--table" if name == "relation" else option(name)
+        if given is True:
+            said.append(flag)
+        else:
             values = given if isinstance(given, list) else [given]
-            words += [word for value in values for word in (option(name), str(value))]
-    return words
+            said += [word for value in values for word in (flag, str(value))]
+    return said
+
+
+def reading_words(table: Path | str, reading: Reading) -> str:
+    """Return the part of a command that names a table and says how it is read, without a password."""
+    said = {name: value for name in READING_OPTIONS if (value := getattr(reading, name))}
+    said |= {name: value for name in ("table", "query") if (value := getattr(reading, name))}
+    return " ".join(map(shlex.quote, [hidden(str(table)), *words(said)]))
 
 
 def _with_file(

@@ -20,7 +20,7 @@ from shoal.methods import (
 )
 from shoal.models import Model
 from shoal.release import Release, publish
-from shoal.schema import Schema
+from shoal.schema import Schema, as_frame, flavour_of
 from shoal.table import Table
 
 
@@ -83,12 +83,14 @@ def anonymize(
     rule_for(model)  # raises an error if there is no audit for this model
     seed = checked_seed(seed)
     progress("reading values", 0.0)
-    table = Table.encode(frame, schema)
+    flavour = flavour_of(frame)
+    collected: Any = frame if flavour is None else as_frame(frame).to_native()
+    table = Table.encode(collected, schema)
     if most_per_person is not None:
         table = table.with_fewer_records(most_per_person, Randomness(seed))
     release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)
     seconds = round(time.perf_counter() - started, 3)
-    return replace(release, circumstances={**release.circumstances, "seconds": seconds})
+    return replace(release, circumstances={**release.circumstances, "seconds": seconds}, flavour=flavour)
 
 
 def anonymize_table(

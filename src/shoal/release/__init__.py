@@ -6,6 +6,7 @@ from shoal.release.codebook import codebook_of
 from shoal.release.release import Release, publish
 from shoal.release.rendering import published
 from shoal.release.saving import (
+    COPIES,
     RELEASE_FILES,
     Format,
     into,
@@ -16,6 +17,7 @@ from shoal.release.saving import (
 )
 
 __all__ = [
+    "COPIES",
     "RELEASE_FILES",
     "BlockedRelease",
     "Certificate",

@@ -117,6 +117,7 @@ def _described(schema: Schema) -> list[dict[str, Any]]:
     """Return what a certificate says of the columns."""
     return [
         {"name": c.name, "role": c.role.value}
+        | ({"label": c.label} if c.label else {})
         | (
             {
                 "kind": c.kind.value,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from importlib import import_module
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -16,15 +17,20 @@ from shoal.schema.column import Role
 
 
 def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
-    """Return a frame of any supported library as a narwhals frame.
+    """Return a frame of any supported library as a narwhals frame; a lazy one is computed.
 
     Raises
     ------
     InputError
-        If it is not a table in memory, or a column name is not a text or not unique.
+        If it is not a table, or a column name is not a text or not unique.
     """
     try:
-        data: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
+        given: Any = nw.from_native(frame)
+        if isinstance(given, nw.LazyFrame) and given.implementation.is_spark_like():
+            raise InputError(
+                "a frame of Spark is not collected; use anonymize_spark", reason=Reason.PARAMETER
+            )
+        data: nw.DataFrame[Any] = given.collect() if isinstance(given, nw.LazyFrame) else given
     except nw.exceptions.DuplicateError:
         raise InputError(
             "the table has several columns with the same name; rename all but one",
@@ -32,8 +38,8 @@ def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
         ) from None
     except TypeError:
         raise InputError(
-            f"{type(frame).__name__} is not a table in memory that Shoal can read; give a pandas, Polars or "
-            "PyArrow table (collect a lazy one first)",
+            f"{type(frame).__name__} is not a table that Shoal can read; give a table of pandas, Polars, "
+            "PyArrow or DuckDB",
             reason=Reason.PARAMETER,
         ) from None
     for name in data.columns:
@@ -42,6 +48,19 @@ def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
                 f"the name of column {name!r} is not a text; rename it", reason=Reason.SCHEMA, column=name
             )
     return readable(data)
+
+
+def flavour_of(frame: Any) -> Callable[[Any], Any] | None:
+    """Return how to give a table the type of a lazy frame again; None for a frame in memory."""
+    kind = type(frame)
+    package = kind.__module__.partition(".")[0]
+    if package == "polars" and kind.__name__ == "LazyFrame":
+        return lambda table: table.lazy()
+    if package in ("duckdb", "_duckdb"):
+        return lambda table: import_module("duckdb").from_arrow(table)
+    if package == "ibis":
+        return lambda table: import_module("ibis").memtable(table)
+    return None
 
 
 def is_index(name: str) -> bool:

@@ -101,6 +101,11 @@ class Schema:
         return next(iter(self.having(Role.PERSON)), None)
 
     @property
+    def labels(self) -> dict[str, str]:
+        """What columns are about, by name, where that is said."""
+        return {column.name: column.label for column in self.columns if column.label}
+
+    @property
     def has_items(self) -> bool:
         """Whether a quasi-identifier holds sets of items."""
         return any(column.kind.several for column in self.quasi)
