@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import metadata
+from importlib.util import find_spec
 
 from shoal.errors import InputError, Reason
 
@@ -23,6 +24,12 @@ def version() -> str:
 def install_command(extra: str) -> str:
     """Return the command that installs an extra."""
     return f"pip install '{NAME}[{extra}]'"
+
+
+def require(module: str, extra: str, what: str) -> None:
+    """Raise an error if a module of an extra is not installed; see `missing_extra`."""
+    if find_spec(module) is None:
+        raise missing_extra(what, extra)
 
 
 def missing_extra(what: str, extra: str) -> InputError:

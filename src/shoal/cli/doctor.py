@@ -17,8 +17,9 @@ from shoal.base.distribution import NAME, install_command, version
 from shoal.cli import options
 from shoal.cli.output import out, show_json, show_table
 
-CORE = ("numpy", "polars", "narwhals", "scipy", "jinja2", "rich", "typer")
+CORE = ("numpy", "polars", "narwhals", "jinja2", "rich", "typer")
 EXTRAS = {
+    "exact": (("scipy",), "proofs of optima"),
     "report": (("altair", "vl-convert-python"), "charts in reports"),
     "web": (("shiny",), "the web page, `shoal ui`"),
     "spark": (("pyspark", "pyarrow", "pandas"), "the Spark engine"),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
+from shoal.base.distribution import require
 
 MOST_PAIRS = 3_000_000
 """Maximum number of pairs of a row type and a class that it fits in a program."""
@@ -152,6 +153,7 @@ def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
     The program is that of Equations 1 to 4 of Bredereck et al. (2013), but every pair is linked to its class
     individually, which gives a better bound than linking all pairs of a class together.
     """
+    require("scipy", "exact", "the proof of an optimum")
     from scipy.optimize import Bounds, LinearConstraint, milp  # late: only this method needs it
     from scipy.sparse import csr_array, eye_array, hstack
 
