@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.auditing.reading import ReleasedColumn
+from shoal.base.wording import plural
 from shoal.kernels import ROUNDING
 from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
@@ -128,7 +129,7 @@ class Persons:
                 f"{self.count:,} with {int(self.records_of_person.sum()):,} records; the most of one are "
                 f"{figures['most_records']:,}",
             ),
-            ("each row covers records of", f"at least {figures['persons_per_row']:,} persons"),
+            ("each row covers records of", f"at least {plural(figures['persons_per_row'], 'person')}"),
             (
                 "a row picked among a person's",
                 f"is hers with a chance of {figures['highest_chance']:.1%} at most",
