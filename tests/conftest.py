@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import io
 import json
@@ -116,6 +115,7 @@ def workers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """
     if not settings().derandomize or request.node.get_closest_marker("processes"):
         return
+    from shoal.engines import workers
     from shoal.engines.workers import Crew
 
     in_a_process = Crew.ask
@@ -123,14 +123,17 @@ def workers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     def ask(self: Crew, code: str, task: bytes) -> dict[str, Any]:
         if self._limit is not None or self._stopped:
             return in_a_process(self, code, task)
-        told = io.StringIO()
+        asked, told = io.BytesIO(), io.BytesIO()
+        workers._send(asked, task)
+        asked.seek(0)
         with (
             _ONE_AT_A_TIME,
-            mock.patch.object(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(task))),
-            contextlib.redirect_stdout(told),
+            mock.patch.object(sys, "stdin", SimpleNamespace(buffer=asked)),
+            mock.patch.object(sys, "stdout", SimpleNamespace(buffer=told)),
         ):
             exec(code, {})
-        answer: dict[str, Any] = json.loads(told.getvalue())
+        told.seek(0)
+        answer: dict[str, Any] = json.loads(workers._received(told) or b"")
         return answer
 
     monkeypatch.setattr(Crew, "ask", ask)
