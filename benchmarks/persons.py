@@ -54,7 +54,8 @@ EXPLAINED = (
     "person's. Times are processor seconds from the table to the audited release, persons against "
     "records; short ones vary by a quarter from run to run. Freeform is measured with the effort "
     "`fast`, and for one table with the default, which takes much longer. *Concealment* for persons "
-    "has the rows of freeform. *Infeasible*: a person has more than one in k records."
+    "has the rows of freeform. *Infeasible*: a person has more than one in k records. Combinations "
+    "that are not listed were not measured."
 )
 
 
