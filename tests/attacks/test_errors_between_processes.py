@@ -94,6 +94,7 @@ def test_an_error_survives_a_pool_of_processes(method: str) -> None:
             assert same(found, make())
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("error", [make() for make in ERRORS[1:5]], ids=lambda error: type(error).__name__)
 def test_an_error_survives_the_crew(error: ShoalError) -> None:
     code = (
@@ -106,6 +107,7 @@ def test_an_error_survives_the_crew(error: ShoalError) -> None:
     assert same(failure(told), error)
 
 
+@pytest.mark.processes
 def test_a_crew_process_that_lacks_memory_has_died() -> None:
     code = "from shoal.engines.workers import tell\ndef work(task): raise MemoryError\ntell(work)"
     assert Crew().ask(code, b"")["reason"] == "died"
@@ -153,6 +155,7 @@ def test_blocks_with_fewer_records_than_k_refuse_as_memory_does(
     assert [file.name for file in tmp_path.iterdir()] == ["in.parquet"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("model", "options"),
     [

@@ -25,6 +25,8 @@ from shoal.engines.on_disk import anonymize_file
 from shoal.errors import Reason
 from shoal.samples import hospital
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture(autouse=True)
 def umask() -> Iterator[None]:
