@@ -113,7 +113,7 @@ def work(name: str, method: str, k: int) -> dict[str, Any]:
     """Make a release for records, one for persons and one of one record each; return figures of each."""
     frame, schema = table(name)
     model, called, options = METHODS[method]
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for way in WAYS:
         before = resource.getrusage(resource.RUSAGE_SELF)
         try:

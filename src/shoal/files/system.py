@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 try:
-    import fcntl
+    import fcntl as _fcntl
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    _fcntl = None  # type: ignore[assignment]
 try:
     import msvcrt as _msvcrt
 except ImportError:  # every other system
     _msvcrt = None  # type: ignore[assignment]
 
 WINDOWS = os.name == "nt"
+fcntl: Any = _fcntl
 msvcrt: Any = _msvcrt
 """The functions of Windows; None on other systems."""
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
