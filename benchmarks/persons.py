@@ -130,7 +130,7 @@ def work(name: str, method: str, k: int) -> dict[str, Any]:
             made: Release = anonymize(
                 frame,
                 schema.changed("person", role="identifier") if way == "records" else schema,
-                model(k=k),  # type: ignore[call-arg]
+                model(k=k),
                 method=called,
                 seed=1,
                 most_per_person=1 if way == "one" else None,
