@@ -102,14 +102,14 @@ def test_carried_along(name: str, flavour: str, missing: bool) -> None:
     base = pl.DataFrame({"age": [30 + place % 3 for place in range(N)], "who": [f"id-{n}" for n in secret]})
     given = frame_of(flavour, base.with_columns(column(name, missing)))
     schema = shoal.Schema.infer(given, quasi=["age"], drop=["who"])
-    if (name, flavour) == ("duration", "duckdb"):  # intervals of months, days and nanoseconds
-        with pytest.raises(shoal.InputError, match="convert them to text or numbers"):
-            shoal.anonymize(given, schema, shoal.KAnonymity(k=4))
-        return
     release = shoal.anonymize(given, schema, shoal.KAnonymity(k=4))
     assert values_of(release.table) == values_of(given)
     if flavour in SAME and name not in ("categorical", "enum"):
         assert SAME[flavour](release.table) == SAME[flavour](given)
+    if (name, flavour) == ("duration", "duckdb"):  # intervals of months, days and nanoseconds
+        with pytest.raises(shoal.InputError, match="convert them to text or numbers"):
+            release.written("csv")
+        return
     written = str(nw.from_native(release.written("csv")).to_dict(as_series=False)) + str(release.table)
     assert not [number for number in secret if f"id-{number}" in written]
     assert "unused" not in str(getattr(release.table, "schema", "")) + str(release.certified.codebook())
@@ -126,7 +126,7 @@ def test_as_a_quasi_identifier(name: str, flavour: str, missing: bool, tmp_path:
         kind = "categorical"  # DuckDB does not say that its enums are in an order
     model = shoal.SetAnonymity(k=4) if kind == "items" else shoal.KAnonymity(k=4)
     if kind is None:
-        with pytest.raises(shoal.InputError, match="convert (it|them) to"):
+        with pytest.raises(shoal.InputError, match=r"convert (it|them) to"):
             shoal.anonymize(given, schema, model)
         return
     assert schema["x"].kind.value == kind
