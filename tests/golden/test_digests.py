@@ -40,7 +40,7 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "1k": [{"k": 3}],
     "k1": [{"k": 3}],
     "kk": [{"k": 3}, {"k": 3, "withhold": 0.1}],
-    "patterned": [{"k": 3}, {"k": 3, "up_to": 2}],
+    "patterned": [*DIVERSE, {"k": 3, "up_to": 2}],
     "dissimilarity": [{"k": 4, "epsilon": 2, "delta": 0.5}],
     "set-anonymity": [{"k": 3}],
     "set-diversity": [{"l": 2}, {"l": 3}],

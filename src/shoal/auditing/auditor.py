@@ -148,7 +148,7 @@ def _audited(
         release.classes,
         release.consistency,
         release.matches,
-        risks_of(release.classes, release.consistency),
+        risks_of(release.classes, release.consistency, persons=release.persons),
         release.diversity,
         model,
         findings=findings,
@@ -188,7 +188,7 @@ def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
     close = model.epsilon if isinstance(model, Dissimilarity) else None
     return {
         "principles": release.principles(close) if release.classes.smallest > 1 else (),
-        "contributions": contributions_of(release.columns, table) if len(names) > 1 else (),
+        "contributions": contributions_of(names, release.graph) if len(names) > 1 else (),
         "uniqueness": uniqueness(table.codes, names, most=WORST_COMBINATIONS),
     }
 
@@ -197,13 +197,15 @@ def _posterior(release: ReleasedTable, model: Model | None, seconds: float) -> P
     """Return how likely the best guesses of an attacker who knows every record are."""
     promised = None if model is None else model.crowd
     labels = labels_of(release.table, release.sensitive)
-    return posterior(release.graph, release.matches, labels, k=promised, seconds=seconds)
+    owners = release.table.owners
+    return posterior(release.graph, release.matches, labels, k=promised, seconds=seconds, owners=owners)
 
 
 def _with_population(found: Audit, release: ReleasedTable, population: Any) -> Audit:
     """Return an audit with the risk from an attacker who knows the population."""
     covered = consistency_with_population(release.frame, population, release.table.schema)
-    return replace(found, risks=risks_of(found.classes, found.consistency, population=covered))
+    risks = risks_of(found.classes, found.consistency, population=covered, persons=found.persons)
+    return replace(found, risks=risks)
 
 
 def _proximity(

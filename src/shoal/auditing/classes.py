@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import kernels
-from shoal.auditing.reading import ReleasedColumn
 from shoal.base.tally import Often, merged
 from shoal.kinds.domain import Sensitive
+from shoal.recoding.coverage import Graph
 
 BINS = np.linspace(0.0, 1.0, 11)
 """Shares of a crowd are counted between these."""
@@ -146,16 +145,21 @@ class Diversity:
         }
 
 
-def classes_of(columns: Sequence[ReleasedColumn]) -> Classes:
+def classes_of(graph: Graph) -> Classes:
     """Return the classes of a release; a missing cell is a value like any other."""
-    of_row, _ = kernels.group_rows(np.column_stack([column.cell for column in columns]))
-    return Classes(of_row, np.bincount(of_row))
+    return Classes(graph.row_type, np.bincount(graph.row_type))
 
 
 def diversity_of(column: Sensitive, classes: Classes) -> Diversity:
     """Return how varied a sensitive column of the release is in each class, O(n log n)."""
     values = len(column)
-    pairs, often = np.unique(classes.of_row.astype(np.int64) * values + column.codes, return_counts=True)
+    keys = classes.of_row.astype(np.int64) * values + column.codes
+    if len(classes.sizes) * values <= 8 * len(keys):
+        counts = np.bincount(keys)
+        pairs = np.flatnonzero(counts)
+        often = counts[pairs]
+    else:
+        pairs, often = np.unique(keys, return_counts=True)
     owner = pairs // values
     starts = np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
     shares = often / classes.sizes[owner]

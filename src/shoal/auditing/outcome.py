@@ -132,6 +132,7 @@ class Audit:
         first = audits[0]
         classes = Classes.merge([each.classes for each in audits])
         consistency = Consistency.merge([each.consistency for each in audits])
+        persons = Persons.merge([each.persons for each in audits])
         parts: dict[str, Any] = {
             name: tuple(kind.merge(each) for each in zip(*(getattr(a, name) for a in audits), strict=True))
             for name, kind in _MERGED.items()
@@ -142,11 +143,11 @@ class Audit:
             classes,
             consistency,
             MatchCounts.merge([each.matches for each in audits]),
-            risks_of(classes, consistency, threshold=first.risks.threshold),
+            risks_of(classes, consistency, persons=persons, threshold=first.risks.threshold),
             promise=first.promise,
             findings=tuple(sorted({finding for each in audits for finding in each.findings})),
             suppressions=Suppression.merge([each.suppressions for each in audits]),
-            persons=Persons.merge([each.persons for each in audits]),
+            persons=persons,
             carried=first.carried if len(audits) == 1 else (),
             warnings=first.warnings if len(audits) == 1 else (),
             chance=first.chance if len(audits) == 1 else None,
@@ -206,7 +207,9 @@ class Audit:
             return f"Each record matches at least {_rows(self.concealment)}{but}; no guarantee was checked."
         promise = self.promise.sentence()
         if self.persons is not None:
-            promise += f"; k = {self.promise.crowd} counts persons, of whom there are {self.persons.count:,}"
+            letter = "k" if "k" in self.promise.parameters else "l"
+            count = f"{self.persons.count:,}"
+            promise += f"; {letter} = {self.promise.crowd} counts persons, of whom there are {count}"
         if not self.warnings:
             return f"The guarantee holds: {promise}."
         said = worded(self.warnings)
@@ -220,6 +223,7 @@ class Audit:
     def facts(self) -> list[tuple[str, str]]:
         """Return the levels that were found, as pairs of a name and its value in words."""
         covering, covered = self.consistency.rows_per_record, int(self.consistency.records_of_row.min())
+        whom = " about a person" if self.risks.of_persons else ""
         facts = [
             ("rows", f"{self.rows:,} released, {self.records:,} records in the original"),
             ("classes of identical rows", f"{self.classes.count:,}; the smallest has {_rows(self.k)}"),
@@ -229,7 +233,7 @@ class Audit:
                 "each record matches",
                 f"at least {_rows(self.concealment)}, even if the attacker knows every record",
             ),
-            ("a random guess is right", f"{self.risks.prosecutor.mean:.1%} of the time on average"),
+            (f"a random guess{whom} is right", f"{self.risks.prosecutor.mean:.1%} of the time on average"),
         ]
         if self.chance is not None:
             facts.append(("least chance", self.chance.in_words))

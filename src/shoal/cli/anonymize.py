@@ -71,12 +71,6 @@ def anonymize(
             saved = {"keep_key": keep_key, "safe_for_spreadsheets": safe_for_spreadsheets}
             release = _in_memory(load, promised, choices, output, file_format or "csv", saved, **placed)
         elif who == "spark":
-            if choices.pop("most_per_person") is not None:
-                raise InputError(
-                    "Spark does not limit the records of each person; use --engine blocks, or leave out "
-                    "--most-per-person",
-                    reason=Reason.PARAMETER,
-                )
             choices |= placed | in_blocks
             release = _on_spark(load, promised, choices, output, file_format, master)
         else:
@@ -174,6 +168,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             ("guaranteed", made.model.sentence()),
             ("audit found", verdict(found.verdict, found.status)),
             *_crowd(made),
+            *([] if found.persons is None else found.persons.facts()),
             *_suppressed(made),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),

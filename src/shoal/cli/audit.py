@@ -85,11 +85,9 @@ def _is_release_folder(path: Path) -> bool:
 
 def _loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:
     """Return the original; its schema is that of the certificate unless the call describes one."""
-    given = dict(load.keywords)
-    table, long, reading = given.pop("table"), given.pop("long"), loading.reading_of(given)
-    if any(given.values()):
+    frame = loading.read_alone(load)
+    if frame is None:
         return load()
-    frame = loading.read(table, reading, long)
     return frame, claims.schema.completed(frame.columns)
 
 
@@ -162,6 +160,14 @@ def _attacker(found: Audit) -> list[tuple[str, str]]:
             quantiles = dict(guess.link.quantiles)
             facts.append(
                 ("belief in the likeliest row", f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%}")
+            )
+        if guess.of_persons is not None and guess.of_persons.link is not None:
+            quantiles = dict(guess.of_persons.link.quantiles)
+            facts.append(
+                (
+                    "belief that a row is a person's",
+                    f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%} for the likeliest row",
+                )
             )
         how = f"counted for {guess.counted:,}, sampled for {guess.sampled:,}, unknown for {guess.refused:,}"
         facts.append(("matchings of records and rows", f"{how} records"))

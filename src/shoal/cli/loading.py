@@ -67,9 +67,8 @@ def load(
     InputError
         If table or schema cannot be read, or do not fit each other.
     """
-    frame = read(
-        table, Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query), long
-    )
+    reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
+    frame = read(table, reading, long)
     return frame, _described(
         frame,
         table,
@@ -87,10 +86,17 @@ def load(
     )
 
 
-def read(table: Any, reading: Reading, long: str | None) -> pl.DataFrame:
+def read(table: Path | str, reading: Reading, long: str | None) -> pl.DataFrame:
     """Read a table as options describe it, without its schema."""
     frame = read_as(table, reading)
     return frame if long is None else collect_items(frame, *_record_and_item(long))
+
+
+def read_alone(load: Loading) -> pl.DataFrame | None:
+    """Return the table that `load` would read, if its options say nothing about its columns."""
+    given = dict(load.keywords)
+    table, long, reading = given.pop("table"), given.pop("long"), reading_of(given)
+    return None if any(given.values()) else read(table, reading, long)
 
 
 @contextmanager

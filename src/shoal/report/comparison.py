@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.measures import MEASURES, headlines
+from shoal.measures import MEASURES, Measure, headlines
 from shoal.report.chart import PAGE, Spec, axis, can_draw, configuration, values
 from shoal.report.document import page
 from shoal.report.panel import percent
@@ -19,8 +19,8 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
     ----------
     rows
         For each run its number (``run``), the ``attacker`` it protects against, ``model``, ``method``,
-        promise (``k``), a figure for each of `headlines`, ``concealment``, ``risk``, ``seconds``,
-        ``command``, and the ``message`` of one that failed, which has none of the figures.
+        promise (``k``), a figure for each of `headlines`, ``query_error``, ``concealment``, ``risk``,
+        ``seconds``, ``command``, and the ``message`` of one that failed, which has none of the figures.
     chosen
         The number of the run that is highlighted at first.
     title
@@ -69,6 +69,7 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         "way",
         "k",
         *(each.name for each in measures),
+        "query_error",
         "concealment",
         "risk",
         "seconds",
@@ -81,16 +82,6 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         scale={"zero": True},
     )
     color = axis("way", "nominal", "model and method", sort=ways)
-    when = {"param": "chosen", "empty": False}
-    tip = [
-        ("way", "method", None),
-        ("k", "k", None),
-        ("attacker", "attacker", None),
-        *((each.name, each.heading, ".2%" if each.share else ".4~g") for each in measures),
-        ("concealment", "rows left", None),
-        ("risk", "highest risk", ".1%"),
-        ("seconds", "seconds", ".1f"),
-    ]
     return {
         "data": values([{name: row[name] for name in shown} for row in made]),
         "width": "container",
@@ -99,29 +90,45 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         "encoding": {"x": x, "y": y, "color": color},
         "layer": [
             {"mark": {"type": "line", "strokeWidth": 1, "opacity": 0.5}},
-            {
-                "params": [
-                    {
-                        "name": "chosen",
-                        "select": {"type": "point", "fields": ["run"], "on": "click", "clear": False},
-                        "value": [] if chosen is None else [{"run": chosen}],
-                    }
-                ],
-                "mark": {"type": "point", "filled": True, "cursor": "pointer"},
-                "encoding": {
-                    "size": axis("seconds", "quantitative", None, scale={"range": [50, 450]}, legend=None),
-                    "shape": axis("model", "nominal", "model", sort=models),
-                    "opacity": {"condition": {**when, "value": 1}, "value": 0.75},
-                    "stroke": {"condition": {**when, "value": PAGE.ink}, "value": "transparent"},
-                    "strokeWidth": {"condition": {**when, "value": 3}, "value": 0},
-                    "tooltip": [
-                        {"field": name, "title": words, **({"format": form} if form else {})}
-                        for name, words, form in tip
-                    ],
-                },
-            },
+            _points(measures, models, chosen),
         ],
         "config": configuration(PAGE),
+    }
+
+
+def _points(measures: Sequence[Measure], models: Sequence[str], chosen: int | None) -> Spec:
+    """Return the layer with a point for each run, of which one can be chosen."""
+    when = {"param": "chosen", "empty": False}
+    tip = [
+        ("way", "method", None),
+        ("k", "k", None),
+        ("attacker", "attacker", None),
+        *((each.name, each.heading, ".2%" if each.share else ".4~g") for each in measures),
+        ("query_error", "answers off by", ".1%"),
+        ("concealment", "rows left", None),
+        ("risk", "highest risk", ".1%"),
+        ("seconds", "seconds", ".1f"),
+    ]
+    return {
+        "params": [
+            {
+                "name": "chosen",
+                "select": {"type": "point", "fields": ["run"], "on": "click", "clear": False},
+                "value": [] if chosen is None else [{"run": chosen}],
+            }
+        ],
+        "mark": {"type": "point", "filled": True, "cursor": "pointer"},
+        "encoding": {
+            "size": axis("seconds", "quantitative", None, scale={"range": [50, 450]}, legend=None),
+            "shape": axis("model", "nominal", "model", sort=models),
+            "opacity": {"condition": {**when, "value": 1}, "value": 0.75},
+            "stroke": {"condition": {**when, "value": PAGE.ink}, "value": "transparent"},
+            "strokeWidth": {"condition": {**when, "value": 3}, "value": 0},
+            "tooltip": [
+                {"field": name, "title": words, **({"format": form} if form else {})}
+                for name, words, form in tip
+            ],
+        },
     }
 
 

@@ -150,8 +150,10 @@ class Report:
         """The figures that matter most, and what they are."""
         found, lost, k = self.material.audit, self.material.loss, self.material.model.crowd
         at_most = ", at most" if self.material.in_blocks else ""
+        several = found.persons is not None and found.persons.several
+        of_persons = f" of {number(found.persons.count)} persons" if found.persons and several else ""
         return (
-            (number(found.rows), "released rows"),
+            (number(found.rows), f"released rows{of_persons}"),
             (
                 f"{found.concealment:,}",
                 f"rows or more hide each record, even from an attacker who knows every record; k = {k:,}",

@@ -16,6 +16,7 @@ STEPS = {
     "run": "Run",
     "result": "Result",
     "download": "Download",
+    "use": "Use it",
 }
 """The steps of the page, in their order, with their titles."""
 
