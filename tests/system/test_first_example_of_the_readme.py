@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
+
 from shoal.samples import hospital
 
 README = Path(__file__).parents[2] / "README.md"
@@ -20,15 +22,15 @@ def commands() -> list[list[str]]:
     found = re.search(r"With your own table:\n\n```sh\n(.*?)```", text, re.DOTALL)
     assert found is not None
     lines = [shlex.split(line, comments=True) for line in found[1].splitlines()]
-    return [words for words in lines if words]
+    return [words for words in lines if words and words[0] == "shoal"]
 
 
 def test_the_first_example_protects_the_sensitive_column(tmp_path: Path) -> None:
-    frame = hospital(300, seed=9).select("name", "age", "zip", "sex", "diagnosis")
+    frame = hospital(300, seed=9).select("age", "zip", "sex", "diagnosis")
+    frame = frame.with_columns(name=pl.Series([f"Person {number}" for number in range(frame.height)]))
     frame.write_csv(tmp_path / "patients.csv")
     said = []
-    for program, *words in commands():
-        assert program == "shoal"
+    for _, *words in commands():
         call = [sys.executable, "-m", "shoal", *words]
         done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
