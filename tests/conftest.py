@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 CI = os.environ.get("CI") == "true"
 NATIVE = os.environ.get("SHOAL_NATIVE")
 
-# The same examples in every run, so that no test fails by chance; a campaign draws others.
-settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=True)
+# The same examples in every run, so that no test fails by chance; a campaign draws others, and twice as many.
+settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=True, max_examples=50)
 settings.register_profile("few", settings.get_profile("shoal"), max_examples=12)
-settings.register_profile("campaign", deadline=None, print_blob=True, derandomize=False)
+settings.register_profile("campaign", deadline=None, print_blob=True, derandomize=False, max_examples=100)
 settings.load_profile("shoal")
 
 if NATIVE:  # a core built apart, as tests/sanitize.sh does, in place of the installed one

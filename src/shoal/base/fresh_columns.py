@@ -217,9 +217,11 @@ def _ascending(values: Iterable[Any]) -> list[Any]:
 
 
 def _checked(name: str, array: Any) -> Any:
+    import pyarrow as pa
+
     try:
         return _of_arrow(array)
-    except NotImplementedError as error:
+    except pa.ArrowNotImplementedError as error:
         raise InputError(
             f"column {name!r} is of a type ({array.type}) that a release cannot carry; leave it out, or make "
             f"text of it ({error})",
@@ -260,7 +262,7 @@ def _plain_arrow(array: Any) -> Any:
     if types.is_string_view(kind) or types.is_binary_view(kind):
         array = array.cast(pa.large_string() if types.is_string_view(kind) else pa.large_binary())
     if types.is_union(kind):
-        raise NotImplementedError("a union")
+        raise pa.ArrowNotImplementedError("a union")
     nulls = array.is_null()
     if types.is_struct(kind):
         fields = [_plain_arrow(field) for field in array.flatten()]  # null where the struct is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Mapping
 from types import FrameType
 from typing import Annotated, Any, NoReturn
@@ -23,7 +24,7 @@ from shoal.cli.query import query
 from shoal.cli.read import read
 from shoal.cli.scan import scan
 from shoal.cli.ui import ui
-from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
+from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError, ShoalWarning
 
 DONE, BROKEN, WRONG, BUG = 0, 1, 2, 3
 """Exit codes: done; the guarantee does not hold or is infeasible; call or input is wrong; a bug of ours."""
@@ -61,6 +62,7 @@ def main() -> NoReturn:
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under nohup
         signal.signal(signal.SIGHUP, _interrupt)
     as_json = "--json" in sys.argv
+    warnings.simplefilter("ignore", ShoalWarning)  # commands show the warnings of a release themselves
     try:
         app(standalone_mode=True)
     except SystemExit as error:

@@ -67,9 +67,7 @@ def load(
         If table or schema cannot be read, or do not fit each other.
     """
     reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
-    frame = read_as(table, reading)
-    if long is not None:
-        frame = collect_items(frame, *_record_and_item(long))
+    frame = read(table, reading, long)
     return frame, _described(
         frame,
         table,
@@ -85,6 +83,19 @@ def load(
         missing,
         missing_mark,
     )
+
+
+def read(table: Path | str, reading: Reading, long: str | None) -> pl.DataFrame:
+    """Read a table as options describe it, without its schema."""
+    frame = read_as(table, reading)
+    return frame if long is None else collect_items(frame, *_record_and_item(long))
+
+
+def read_alone(load: Loading) -> pl.DataFrame | None:
+    """Return the table that `load` would read, if its options say nothing about its columns."""
+    given = dict(load.keywords)
+    table, long, reading = given.pop("table"), given.pop("long"), _reading(given)
+    return None if any(given.values()) else read(table, reading, long)
 
 
 @contextmanager

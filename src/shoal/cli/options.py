@@ -218,6 +218,15 @@ Posterior = Annotated[
         help="Also estimate, for this long, how likely the strongest attacker guesses right.",
     ),
 ]
+SuppressedMarks = Annotated[
+    list[str] | None,
+    _in(
+        FILES,
+        "--suppressed-mark",
+        metavar="TEXT",
+        help="Text that another tool writes for a suppressed cell, such as NA (sdcMicro).",
+    ),
+]
 Population = Annotated[
     Path | None,
     _in(
@@ -270,7 +279,7 @@ Strict = Annotated[
     _in(
         MODEL,
         "--strict",
-        help="Also fail (exit code 1) if the guarantee holds, but another column could identify records.",
+        help="Also fail (exit code 1) if the guarantee holds, but there are warnings.",
     ),
 ]
 Overwrite = Annotated[bool, _in(FILES, "--overwrite", help="Replace existing files.")]

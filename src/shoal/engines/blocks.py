@@ -24,7 +24,7 @@ from shoal.kinds.ranges import interval_type
 from shoal.measures import Loss
 from shoal.methods import method_for, require_options
 from shoal.models import Model
-from shoal.release import Certificate, Format, index_notes
+from shoal.release import Certificate, Format, column_warnings, index_notes
 from shoal.schema import Role, Schema
 from shoal.table import Table, require_most_per_person
 
@@ -376,7 +376,7 @@ def joined_certificate(
     return Certificate(
         call.model,
         call.schema,
-        _circumstances(call, facts, seconds),
+        _circumstances(call, facts, audit, seconds),
         sum(rows),
         Loss.merge([each.loss for each in facts], rows),
         audit if classes is None else replace(audit, classes=classes),
@@ -387,7 +387,7 @@ def joined_certificate(
     )
 
 
-def _circumstances(call: Call, facts: Sequence[BlockFacts], seconds: float) -> dict[str, Any]:
+def _circumstances(call: Call, facts: Sequence[BlockFacts], audit: Audit, seconds: float) -> dict[str, Any]:
     """Return how the release was made, as a certificate describes it."""
     notes = [*index_notes(call.schema), *sorted({note for each in facts for note in each.notes})]
     return {
@@ -395,6 +395,7 @@ def _circumstances(call: Call, facts: Sequence[BlockFacts], seconds: float) -> d
         "options": dict(call.options),
         "seeded": call.seed is not None,
         **({"notes": notes} if notes else {}),
+        "warnings": column_warnings(call.schema, audit),
         "seconds": round(seconds, 3),
     }
 

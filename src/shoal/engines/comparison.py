@@ -80,9 +80,21 @@ class ComparedRun:
             return None
         return float(self.certificate["audit"]["risks"]["prosecutor"]["highest"])
 
+    @property
+    def attacker(self) -> str:
+        """Against which attacker the model protects, in words."""
+        return model_named(self.model).attacker()
+
+    @property
+    def weakness(self) -> int:
+        """0 for models that protect against an attacker who knows every record, more for weaker ones."""
+        model = model_named(self.model)
+        return model.for_comparison + bool(model.not_to_publish)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the run as plain data."""
         return {
+            "attacker": self.attacker,
             "model": self.model,
             "method": self.method,
             "k": self.k,
@@ -104,7 +116,8 @@ class Comparison:
     Parameters
     ----------
     runs
-        Every combination of model, method and k that was tried, also those that failed.
+        Every combination of model, method and k that was tried, also those that failed; models that protect
+        against a weaker attacker last.
 
     Examples
     --------
@@ -119,7 +132,9 @@ class Comparison:
     runs: tuple[ComparedRun, ...]
 
     def best(self, k: int | None = None) -> ComparedRun | None:
-        """Return the run that loses least for a k.
+        """Return the run that loses least for a k, among those that protect against the strongest attacker.
+
+        Models that protect against a weaker attacker lose less for that reason alone.
 
         Parameters
         ----------
@@ -136,7 +151,7 @@ class Comparison:
             return None
         wanted = max(run.k for _, run in made) if k is None else k
         at_k = [each for each in made if each[1].k == wanted] or made
-        return min(at_k, key=lambda each: each[0])[1]
+        return min(at_k, key=lambda each: (each[1].weakness, each[0]))[1]
 
 
 def compare(
@@ -198,7 +213,8 @@ def compare(
     runs = [plan for plan in plans if isinstance(plan, PlannedRun)]
     made = iter(compare_runs(frame, schema, runs, seed=seed, limit=limit, jobs=jobs, progress=progress))
     outcomes = [next(made) if isinstance(plan, PlannedRun) else plan for plan in plans]
-    return Comparison(tuple(map(_compared, ways, plans, outcomes)))
+    compared = map(_compared, ways, plans, outcomes)
+    return Comparison(tuple(sorted(compared, key=lambda run: run.weakness)))
 
 
 def _named(given: str | Sequence[str] | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from narwhals.stable.v2.typing import IntoDataFrameT
 
 from shoal.auditing.rules import rule_for
 from shoal.base.randomness import Randomness, checked_seed
+from shoal.errors import ShoalWarning
 from shoal.methods import (
     Circumstances,
     Progress,
@@ -19,7 +21,7 @@ from shoal.methods import (
     silent,
 )
 from shoal.models import Model
-from shoal.release import Release, publish
+from shoal.release import Release, column_warnings, publish
 from shoal.schema import Schema, as_frame, flavour_of
 from shoal.table import Table
 
@@ -69,6 +71,11 @@ def anonymize(
     InternalError
         If the release failed its audit, which is a bug.
 
+    Warns
+    -----
+    ShoalWarning
+        Once for each of `Release.warnings`.
+
     Examples
     --------
     >>> from shoal.samples import hospital
@@ -89,8 +96,16 @@ def anonymize(
     if most_per_person is not None:
         table = table.with_fewer_records(most_per_person, Randomness(seed))
     release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)
+    cautions = [
+        *release.circumstances.get("warnings", ()),
+        *column_warnings(table.schema, release.audit, collected),
+    ]
     seconds = round(time.perf_counter() - started, 3)
-    return replace(release, circumstances={**release.circumstances, "seconds": seconds}, flavour=flavour)
+    made = {**release.circumstances, "warnings": cautions, "seconds": seconds}
+    release = replace(release, circumstances=made, flavour=flavour)
+    for text in release.warnings:
+        warnings.warn(text, ShoalWarning, stacklevel=2)
+    return release
 
 
 def anonymize_table(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -18,7 +19,7 @@ from shoal.base.distribution import version
 from shoal.engines.blocks import BLOCK_ROWS, Call, call_for
 from shoal.engines.disk_run import DiskRun
 from shoal.engines.workspace import default_folder, workspace
-from shoal.errors import InputError, Reason
+from shoal.errors import InputError, Reason, ShoalWarning
 from shoal.files.formats import Reading
 from shoal.files.staging import staged_folder
 from shoal.files.streams import BatchedTable, opened_source
@@ -94,7 +95,7 @@ def anonymize_file(
     overwrite
         Whether to replace an earlier release in `output`.
     strict
-        Whether to write nothing if the audit passes with a warning about a carried column.
+        Whether to write nothing if the audit passes, but there are warnings.
 
     Returns
     -------
@@ -108,7 +109,12 @@ def anonymize_file(
     InfeasibleError
         If no release of this table keeps the guarantee.
     PromiseError
-        If the audit has a warning and `strict` is set.
+        If there are warnings and `strict` is set.
+
+    Warns
+    -----
+    ShoalWarning
+        Once for each of `BlockedRelease.warnings`.
 
     Examples
     --------
@@ -135,7 +141,9 @@ def anonymize_file(
             run = DiskRun(call, source, format, folder, jobs or os.cpu_count() or 1, working.progress)
             certificate = run.finished(staging)
             if strict:
-                certificate.audit.require(strict=True)
+                certificate.require_no_warnings()
+    for text in certificate.warnings:
+        warnings.warn(text, ShoalWarning, stacklevel=2)
     return BlockedRelease(output, certificate)
 
 

@@ -26,15 +26,17 @@ from shoal.kernels.geometry import (
     CodeIntervals,
     Geometry,
     group_rows,
+    refine,
 )
 from shoal.kernels.graphs import Diversification, Reassignable, Refinement
 from shoal.kernels.orders import Ring, chain
 from shoal.kernels.own_rows import OwnRows
-from shoal.kernels.patterns import Cover, PatternSearch, cover
+from shoal.kernels.patterns import ANY_LABELS, Cover, PatternSearch, VariedLabels, cover
 from shoal.kernels.proximity import Closeness, Coloring, Component
 from shoal.kernels.trees import BoxTree, Matching
 
 __all__ = [
+    "ANY_LABELS",
     "RANGE",
     "ROUNDING",
     "SET",
@@ -61,6 +63,7 @@ __all__ = [
     "Reassignable",
     "Refinement",
     "Ring",
+    "VariedLabels",
     "Walked",
     "chain",
     "cheapest_assignment",
@@ -74,6 +77,7 @@ __all__ = [
     "group_rows",
     "least_chances",
     "mondrian",
+    "refine",
     "sets_among_worlds",
     "spaced",
     "walk",

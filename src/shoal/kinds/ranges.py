@@ -249,13 +249,15 @@ class Ranges(Generalized):
         # All numbers of a column with missing values still say that the value is not missing.
         whole = (self.low == 0) & (self.high == len(labels) - 1) & (self.low < self.high)
         suppressed = whole & (self.ncp() >= 1.0)
+        lows, highs = self.low.tolist(), self.high.tolist()
+        ends = {code: notation.write_end(labels[code]) for code in {*lows, *highs}}  # each in many intervals
         return [
             notation.SUPPRESSED
             if everything
             else notation.write_point(labels[low])
             if low == high
-            else notation.write_interval(labels[low], labels[high])
-            for low, high, everything in zip(self.low, self.high, suppressed, strict=True)
+            else notation.join_ends(ends[low], ends[high])
+            for low, high, everything in zip(lows, highs, suppressed.tolist(), strict=True)
         ]
 
     def typed(self) -> pl.Series:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.base.distribution import require
+from shoal.kernels import ANY_LABELS, VariedLabels
 
 MOST_PAIRS = 3_000_000
 """Maximum number of pairs of a row type and a class that it fits in a program."""
@@ -45,7 +47,12 @@ class PatternProgram:
 
     @classmethod
     def of(
-        cls, codes: NDArray[np.int32], suppressed: NDArray[np.bool_], costs: NDArray[np.float64], k: int
+        cls,
+        codes: NDArray[np.int32],
+        suppressed: NDArray[np.bool_],
+        costs: NDArray[np.float64],
+        k: int,
+        labels: VariedLabels = ANY_LABELS,
     ) -> PatternProgram | None:
         """Return the program of a table, without needless classes; None if it is too large.
 
@@ -59,8 +66,11 @@ class PatternProgram:
                 The columns that each pattern suppresses, and the cost of a row under it; the cheapest first.
         k
             Minimum number of rows of a class.
+        labels
+            Sensitive values, if they must be varied: rows of one type then have the same ones.
         """
-        kind, first = kernels.group_rows(codes)
+        whole = np.column_stack((codes, *(column for column, _ in labels.columns)))
+        kind, first = kernels.group_rows(np.ascontiguousarray(whole, dtype=np.int32))
         copies = np.bincount(kind)
         classes = np.full((len(costs), len(copies)), -1, dtype=np.int32)  # of each pattern and row type
         pairs = 0
@@ -154,20 +164,12 @@ def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
     individually, which gives a better bound than linking all pairs of a class together.
     """
     require("scipy", "exact", "the proof of an optimum")
-    from scipy.optimize import Bounds, LinearConstraint, milp  # late: only this method needs it
-    from scipy.sparse import csr_array, eye_array, hstack
+    from scipy.optimize import Bounds, milp  # late: only this method needs it
 
     pairs, classes = len(program.row_type), len(program.pattern)
-    pair, often = np.arange(pairs), program.copies[program.row_type].astype(np.float64)
-    by_type = csr_array((np.ones(pairs), (program.row_type, pair)))
-    by_class = csr_array((np.ones(pairs), (program.class_of, pair)), shape=(classes, pairs))
-    opened = csr_array((often, (pair, program.class_of)), shape=(pairs, classes))
+    often = program.copies[program.row_type].astype(np.float64)
     costs = np.concatenate([program.cost[program.class_of], np.zeros(classes)])
-    every_row = LinearConstraint(
-        hstack([by_type, csr_array((len(program.copies), classes))]), program.copies, program.copies
-    )
-    only_open = LinearConstraint(hstack([eye_array(pairs), -opened]), -np.inf, 0)
-    large = LinearConstraint(hstack([by_class, -k * eye_array(classes)]), 0, np.inf)
+    constraints = equations(program, k)
     most = np.concatenate([often, np.ones(classes)])
     # Only the choice of classes has to be integral. Once it is made, rows flow from row types to classes, and
     # a basic solution of this flow problem is integral: the simplex method ends in one.
@@ -175,7 +177,7 @@ def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
         costs,
         integrality=np.repeat([0, 1], [pairs, classes]),
         bounds=Bounds(0, most),
-        constraints=[every_row, only_open, large],
+        constraints=constraints,
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
     bound = 0.0 if chosen.mip_dual_bound is None else float(chosen.mip_dual_bound)
@@ -185,8 +187,35 @@ def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
     flow = milp(
         costs,
         bounds=Bounds(np.concatenate([np.zeros(pairs), whole]), np.concatenate([often, whole])),
-        constraints=[every_row, only_open, large],
+        constraints=constraints,
     )
     if flow.x is None:
         return Solution(None, bound)
     return Solution(program.spread(np.round(flow.x[:pairs]).astype(np.int64)), bound)
+
+
+def equations(program: PatternProgram, k: int, others: int = 0) -> list[Any]:
+    """Return the constraints on the rows of each pair, then on the classes that are open.
+
+    Every row has a class, only open classes have rows, and an open class has at least k. `others` is the
+    number of further variables, which they leave alone.
+    """
+    from scipy.optimize import LinearConstraint
+    from scipy.sparse import csr_array, eye_array, hstack
+
+    pairs, classes = len(program.row_type), len(program.pattern)
+    pair, often = np.arange(pairs), program.copies[program.row_type].astype(np.float64)
+    by_type = csr_array((np.ones(pairs), (program.row_type, pair)), shape=(len(program.copies), pairs))
+    by_class = csr_array((np.ones(pairs), (program.class_of, pair)), shape=(classes, pairs))
+    opened = csr_array((often, (pair, program.class_of)), shape=(pairs, classes))
+
+    def beside(*parts: Any) -> Any:
+        return hstack([*parts, csr_array((parts[0].shape[0], others))]) if others else hstack(parts)
+
+    return [
+        LinearConstraint(
+            beside(by_type, csr_array((len(program.copies), classes))), program.copies, program.copies
+        ),
+        LinearConstraint(beside(eye_array(pairs), -opened), -np.inf, 0),
+        LinearConstraint(beside(by_class, -k * eye_array(classes)), 0, np.inf),
+    ]

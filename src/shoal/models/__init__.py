@@ -14,7 +14,7 @@ from shoal.errors import InputError, Reason
 from shoal.models.concealment import Concealment
 from shoal.models.coverage import KK, KOne, OneK
 from shoal.models.dissimilarity import Dissimilarity
-from shoal.models.diversity import RequiredDiversity
+from shoal.models.diversity import RequiredDiversity, usual_l
 from shoal.models.families import CoverageModel, CrowdModel, DiverseModel
 from shoal.models.freeform import Freeform
 from shoal.models.k_anonymity import KAnonymity
@@ -114,5 +114,6 @@ __all__ = [
     "model_named",
     "parameter",
     "suitable",
+    "usual_l",
     "usual_model",
 ]

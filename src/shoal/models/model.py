@@ -147,6 +147,8 @@ class Model(ABC):
         Its card: what it does in five words, and what that means for a person in the table.
     for_comparison
         Whether it is meant for comparison, not for publication.
+    not_to_publish
+        Why its releases must never be published, as a sentence; empty if they may be.
     usual
         Whether it is the default model of such tables.
     place
@@ -164,6 +166,7 @@ class Model(ABC):
     title: ClassVar[str]
     explanation: ClassVar[str]
     for_comparison: ClassVar[bool] = False
+    not_to_publish: ClassVar[str] = ""
     usual: ClassVar[bool] = False
     place: ClassVar[int] = 9
     cells: ClassVar[CellKind] = "closure"
@@ -193,6 +196,13 @@ class Model(ABC):
     def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
         return None
+
+    @classmethod
+    def attacker(cls) -> str:
+        """Return against which attacker its releases protect, in words."""
+        if cls.not_to_publish:
+            return "none: for comparison only"
+        return "knows one person" if cls.for_comparison else "knows every record"
 
     @property
     def guards_sensitive(self) -> bool:

@@ -1,6 +1,7 @@
 """Publishing: assign records to rows at random, shuffle, audit, certify and save."""
 
 from shoal.release.blocked import BlockedRelease
+from shoal.release.cautions import column_warnings
 from shoal.release.certificate import Certificate, index_notes
 from shoal.release.codebook import codebook_of
 from shoal.release.release import Release, publish
@@ -24,6 +25,7 @@ __all__ = [
     "Format",
     "Release",
     "codebook_of",
+    "column_warnings",
     "index_notes",
     "into",
     "publish",

@@ -55,9 +55,10 @@ else:
 
 @dataclass(frozen=True, eq=False)
 class Release(Generic[FrameT]):
-    """A table that may be published, with its guarantee, information loss and audit.
+    """A released table, with its guarantee, information loss and audit.
 
-    Made by `shoal.anonymize`. Every release has passed its audit.
+    Made by `shoal.anonymize`. Every release has passed its audit; `publishable` says whether it may be
+    published, and `warnings` what to know before.
 
     Parameters
     ----------
@@ -159,6 +160,16 @@ class Release(Generic[FrameT]):
     def certificate(self) -> dict[str, Any]:
         """The certificate as plain data, without a value of any record."""
         return self.certified.as_dict()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All that those who decide on the release should know, as sentences, the gravest first."""
+        return self.certified.warnings
+
+    @property
+    def publishable(self) -> bool:
+        """Whether the release may be published; the certificate has the reasons if not."""
+        return not self.certified.reasons_not_to_publish
 
     @cached_property
     def report(self) -> Report:
@@ -314,6 +325,8 @@ def publish(
     found = _audited(recoding, frame, order, model)
     if notes := [*circumstances.get("notes", ()), *_notes(recoding.table)]:
         circumstances = {**circumstances, "notes": notes}
+    if several := repeated_identifiers(recoding.table.frame, recoding.table.schema):
+        circumstances = {**circumstances, "warnings": several}
     loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
     # Only the audit needs identifiers: what a release refers to has none.
     kept = replace(recoding, table=recoding.table.without_identifiers())
@@ -326,7 +339,6 @@ def _notes(table: Table) -> list[str]:
     ordered = fresh_columns.orders_of_categories(table.frame, names)
     return [
         *index_notes(table.schema),
-        *repeated_identifiers(table.frame, table.schema),
         *(_ORDER_LEFT_OUT.format(name=repr(name)) for name in ordered),
     ]
 

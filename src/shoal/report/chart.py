@@ -51,7 +51,10 @@ PAPER = Palette(
     ink="#1b2a2f",
     muted="#56676d",
     grid="#dde5e7",
-    series=("#0f766e", "#d9822b", "#5b6fb5", "#a04f8d", "#6f8f2f", "#8a6d4b"),
+    series=(
+        *("#0f766e", "#d9822b", "#5b6fb5", "#a04f8d", "#6f8f2f", "#8a6d4b"),
+        *("#1f4e9c", "#c2334d", "#3aa6c9", "#b59b00", "#6a3fb0", "#4a4f55"),
+    ),
     steps=("#d5ebe7", "#a9d6cf", "#74bcb2", "#3f9c91", "#14776d", "#0a4a45"),
     alert="#b3261e",
 )

@@ -109,8 +109,20 @@ def _with_persons(
 def warnings(frame: IntoDataFrame, schema: Schema) -> list[str]:
     """Return one line for each column that would be released unchanged although it looks identifying.
 
-    A line gives the reason and what to do, without any value of the table. Columns that the schema does not
-    mention are released as well. Complexity as for `suggest`.
+    See `suspects`, which has the same reasons by column.
+    """
+    return [
+        f"column {name!r} would be released unchanged, but {why}"
+        for name, why in suspects(frame, schema).items()
+    ]
+
+
+def suspects(frame: IntoDataFrame, schema: Schema) -> dict[str, str]:
+    """Return the columns that would be released unchanged although they look identifying, and why.
+
+    The texts give the reason and what to do, without any value of the table. Columns that the schema does not
+    mention are released as well. A table without records is judged by the names of its columns. Complexity as
+    for `suggest`.
 
     Raises
     ------
@@ -124,16 +136,37 @@ def warnings(frame: IntoDataFrame, schema: Schema) -> list[str]:
     quasi = [column.name for column in schema.quasi]
     roles = {name: schema[name].role for name in schema.names}
     carried = [name for name in table.columns if roles.get(name, usual_role(name)) is Role.OTHER]
-    facts = {name: _facts(table[name]) for name in (*carried, *quasi)}
-    lines = []
+    facts = {name: _facts(table[name]) for name in (*carried, *quasi)} if carried else {}
+    lines = {}
     for name in carried:
         role, why, _ = _role(name, facts[name], last=False)
         advice = _ADVICE.get(role)
         if advice is None and (singled := _singled_out(name, facts, table, quasi)):
             why, advice = f"looks identifying: {singled}", ", or ".join(_ADVICE.values())
         if advice is not None:
-            lines.append(f"column {name!r} would be released unchanged, but {why}; {advice}")
+            lines[name] = f"{why}; {advice}"
     return lines
+
+
+def identifier_by_looks(name: str, cells: pl.Series) -> str | None:
+    """Return why a column looks like an identifier, by its name or the form of its values, or None.
+
+    Parameters
+    ----------
+    name
+        The name of the column.
+    cells
+        Its values, null wherever one is missing.
+    """
+    texts = cells.drop_nulls() if cells.dtype == pl.String else pl.Series(dtype=pl.String)
+    some = texts.gather_every(len(texts) // _ENOUGH + 1)
+    form = next((form for form, pattern in _IDENTIFIERS.items() if _mostly(some, pattern)), None)
+    if form is not None:
+        return f"its values look like {form}"
+    rule = _named(name, last=False)
+    if rule is None or rule.role is not Role.IDENTIFIER:
+        return None
+    return f"its name suggests {rule.meaning}"
 
 
 _ADVICE = {

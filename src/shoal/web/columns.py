@@ -158,7 +158,12 @@ def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | 
         problems["columns"] = (
             "Choose at least one quasi-identifier: without one, there is nothing to protect."
         )
-    return (None, problems) if problems else (Schema(tuple(columns)), {})
+    if problems:
+        return None, problems
+    try:
+        return Schema(tuple(columns)), {}
+    except ShoalError as error:
+        return None, {"columns": str(error)}
 
 
 def _column(

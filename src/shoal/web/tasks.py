@@ -136,7 +136,8 @@ def make(
     report = release.write_files(folder, form=form, keep_key=keep_key)
     return {
         "certificate": release.certificate,
-        "verdict": release.audit.verdict,
+        "status": report.status,
+        "verdict": report.verdict_text,
         "tiles": report.tiles,
         "panels": report.sections(),
     }
