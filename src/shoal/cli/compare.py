@@ -107,16 +107,17 @@ def _show_runs(title: str, rows: Sequence[dict[str, Any]], chosen: int | None) -
     headings = [each.heading or "" for each in measures]
     show_table(
         title,
-        ("", "model", "method", "k", *headings, "rows left", "highest risk", "seconds"),
+        ("", "model", "method", "k", *headings, "answers off by", "rows left", "highest risk", "seconds"),
         [
             (
                 f"{row['run']}{' *' if row['run'] == chosen else ''}",
                 *(row[name] for name in ("model", "method", "k")),
                 *(
-                    ("no release", *[""] * (len(headings) + 2))
+                    ("no release", *[""] * (len(headings) + 3))
                     if row["gcp"] is None
                     else (
                         *(each.compared(row[each.name]) for each in measures),
+                        "" if row["query_error"] is None else percent(row["query_error"]),
                         row["concealment"],
                         percent(row["risk"]),
                         f"{row['seconds']:.1f}",

@@ -38,6 +38,8 @@ class ComparedRun:
         Time that the run took.
     reason, message
         Why there is no release, as a code and in words.
+    queries
+        How far off answers from the release are; None if it was not asked.
 
     Examples
     --------
@@ -57,6 +59,12 @@ class ComparedRun:
     seconds: float
     reason: str | None
     message: str | None
+    queries: Mapping[str, Any] | None = None
+
+    @property
+    def query_error(self) -> float | None:
+        """Median error of counts that a reader estimates from the release; None if it was not asked."""
+        return None if self.queries is None else float(self.queries["median"])
 
     @property
     def gcp(self) -> float | None:
@@ -100,6 +108,8 @@ class ComparedRun:
             "k": self.k,
             "way": f"{self.model}, {self.method}",
             **{each.name: self.figure(each.name) for each in headlines()},
+            "query_error": self.query_error,
+            "queries": self.queries,
             "concealment": self.concealment,
             "risk": self.risk,
             "seconds": self.seconds,
@@ -206,6 +216,10 @@ def compare(
     >>> [(run.method, run.k) for run in found.runs]
     [('mondrian', 2), ('mondrian', 5)]
     """
+    schema = Schema.of(schema)
+    for name, value in (("limit", limit), ("jobs", jobs)):
+        if value is not None and value <= 0:
+            raise InputError(f"{name} = {value:g} is not above 0", reason=Reason.PARAMETER, parameter=name)
     names = _named(model) or _usual_models(usual_model(schema).name)
     parameters, choices = _split(options)
     ways = _ways(names, _named(method), [k] if isinstance(k, int) else k)
@@ -287,4 +301,5 @@ def _compared(way: tuple[str, str, int], plan: PlannedRun | Outcome, outcome: Ou
         seconds=outcome.seconds if found is None else found["seconds"],
         reason=outcome.reason,
         message=outcome.message,
+        queries=outcome.query_error,
     )

@@ -46,6 +46,7 @@ from shoal.table import Table
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
+    from shoal.reading import Reader
     from shoal.report import Detail, Report
 
     FrameT = TypeVarWithDefault("FrameT", bound=IntoDataFrame, default=Any)  # Release is Release[Any]
@@ -180,7 +181,13 @@ class Release(Generic[FrameT]):
     def _detail(self) -> Detail:
         from shoal.report import Detail  # late: few callers ask for a report
 
-        return Detail(self.recoding, self.rows, self.order)
+        return Detail(self.recoding, self.rows, self.order, self.reader)
+
+    def reader(self) -> Reader:
+        """Return a reader that computes with the release, and knows nothing else; see `open_release`."""
+        from shoal.reading import open_release  # late: it needs SciPy
+
+        return open_release(self.written("csv"), codebook=self.certified.codebook())
 
     def plot(self, name: str | None = None) -> Any:
         """Return charts of the report as Altair's: one of them, or all, side by side.

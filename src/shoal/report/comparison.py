@@ -19,8 +19,8 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
     ----------
     rows
         For each run its number (``run``), the ``attacker`` it protects against, ``model``, ``method``,
-        promise (``k``), a figure for each of `headlines`, ``concealment``, ``risk``, ``seconds``,
-        ``command``, and the ``message`` of one that failed, which has none of the figures.
+        promise (``k``), a figure for each of `headlines`, ``query_error``, ``concealment``, ``risk``,
+        ``seconds``, ``command``, and the ``message`` of one that failed, which has none of the figures.
     chosen
         The number of the run that is highlighted at first.
     title
@@ -69,6 +69,7 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         "way",
         "k",
         *(each.name for each in measures),
+        "query_error",
         "concealment",
         "risk",
         "seconds",
@@ -103,6 +104,7 @@ def _points(measures: Sequence[Measure], models: Sequence[str], chosen: int | No
         ("k", "k", None),
         ("attacker", "attacker", None),
         *((each.name, each.heading, ".2%" if each.share else ".4~g") for each in measures),
+        ("query_error", "answers off by", ".1%"),
         ("concealment", "rows left", None),
         ("risk", "highest risk", ".1%"),
         ("seconds", "seconds", ".1f"),
