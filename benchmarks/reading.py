@@ -39,8 +39,8 @@ QUICK_FROM = 25
 """From this k on, methods with an effort run with `fast`."""
 WORKLOADS = ((1, 0.1), (2, 0.1), (3, 0.1), (4, 0.1), (2, 0.01), (2, 0.3))
 """The number of quasi-identifiers and the share of the domain that questions ask for."""
-QUESTIONS = 1000
-FEWER_QUESTIONS = 100
+QUESTIONS = 300
+FEWER_QUESTIONS = 60
 """The number of questions of the workload of the first table, and of each other workload."""
 
 
@@ -213,7 +213,7 @@ def _text(measured: Measured, large: dict[str, Any] | None, models: list[tuple[s
 
 INTRODUCTION = """# Reading a release
 
-How far off answers from a release are, by [estimator](../estimator.md). Each of 1,000 random questions asks
+How far off answers from a release are, by [estimator](../estimator.md). Each of 300 random questions asks
 for the number of records with certain values of two quasi-identifiers and the sensitive column, a tenth of
 the domain in all; every question has an answer above 0 in the original. The error is the difference from the
 true number, as a share of it: mean / median. From k = 25 on, `matching`, `chain` and `expansion` run with the
