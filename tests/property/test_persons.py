@@ -151,6 +151,8 @@ def test_a_method_that_counts_records_refuses_persons() -> None:
             schema_of(frame, sensitive=["stay"]),
             shoal.Dissimilarity(k=3, epsilon=1, delta=0.5),
         )
+    with pytest.raises(InputError, match="supports k alone"):
+        shoal.anonymize(frame, schema_of(frame, sensitive=["stay"]), shoal.Patterned(k=3, l=2))
     with pytest.raises(InputError, match="no withheld records"):
         shoal.anonymize(frame, schema_of(frame), shoal.KK(k=3, withhold=0.1))
 
@@ -262,5 +264,10 @@ def test_the_report_counts_persons_and_records_apart() -> None:
     assert panel["persons"] == frame["person"].n_unique()
     assert panel["highest_chance"] <= 1 / 3 + 1e-9
     assert "Records per person" in release.report.html()
+    counted = f"{frame['person'].n_unique()} persons with 60 records"
+    assert f"k counts persons, not records: there are {counted}" in release.report.html()
+    assert "released rows of" in release.report.html()
+    assert "persons above 20%" in release.report.html()
+    assert counted.replace(" persons", "") in dict(release.audit.facts())["persons"]
     dropped = Schema.infer(frame, quasi=QUASI, drop=["person"])
     assert "persons" not in shoal.anonymize(frame, dropped, Freeform(k=3)).report.as_dict()

@@ -10,6 +10,8 @@ from test_how_to_add_a_model import files_of, run
 
 from shoal.samples import hospital
 
+pytestmark = pytest.mark.processes
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "add-a-file-format.md"
 CALL = "import avro; from shoal.cli import main; main()"
 COLUMNS = ["--quasi", "age,sex", "--sensitive", "diagnosis", "--drop", "patient,name"]

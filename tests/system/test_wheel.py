@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "distribution" / "wheel.py"
-TOOLS = ("scikit_build_core", "setuptools_scm", "nanobind", "cmake", "ninja", "build", "twine")
+TOOLS = ("scikit_build_core", "setuptools_scm", "nanobind", "cmake", "ninja", "auditwheel", "twine")
 
 
 @pytest.mark.slow

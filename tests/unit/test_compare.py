@@ -15,6 +15,8 @@ from shoal.measures import headlines
 from shoal.report.comparison import comparison_chart, comparison_page
 from shoal.samples import hospital
 
+pytestmark = pytest.mark.processes
+
 FRAME = hospital(120)
 SCHEMA = Schema.infer(FRAME, quasi=["age", "sex"], sensitive=["diagnosis"], drop=["patient", "name"])
 

@@ -24,7 +24,7 @@ from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds.notation import SUPPRESSED
 from shoal.measures.distances import has_distance
-from shoal.models import Dissimilarity, Model, Patterned
+from shoal.models import Dissimilarity, Model, Patterned, require_model
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
@@ -83,6 +83,9 @@ def audit(
     >>> shoal.audit(patients, patients, shoal.Schema.infer(patients, quasi=["age", "sex"])).k
     1
     """
+    schema = Schema.of(schema)
+    if model is not None:
+        require_model(model)
     table = Table.encode(original, schema, times=True)
     if suppressed_marks:
         released = _with_marks(released, schema, suppressed_marks)

@@ -233,7 +233,7 @@ class Audit:
                 "each record matches",
                 f"at least {_rows(self.concealment)}, even if the attacker knows every record",
             ),
-            (f"a random guess{whom} is right", f"{self.risks.marketer:.1%} of the time on average"),
+            (f"a random guess{whom} is right", f"{self.risks.prosecutor.mean:.1%} of the time on average"),
         ]
         if self.chance is not None:
             facts.append(("least chance", self.chance.in_words))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.auditing.reading import ReleasedColumn
+from shoal.base.wording import plural
 from shoal.kernels import ROUNDING
 from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
@@ -42,6 +43,8 @@ class Persons:
         What stands for each person in several tables, ascending; None if that is not known.
     missing
         How many records of the original the release does not have, if it is not known whose.
+    one_each
+        Whether no person has several records; of several tables, whether that is so in any.
     """
 
     records_of_person: NDArray[np.int64]
@@ -53,6 +56,7 @@ class Persons:
     class_share: NDArray[np.float64]
     numbers: NDArray[np.int64] | None = None
     missing: int = 0
+    one_each: bool = False
 
     def known_as(self, numbers: NDArray[np.int64]) -> Persons:
         """Return the same with the numbers of the persons, given those of each record.
@@ -98,6 +102,7 @@ class Persons:
             shares,
             persons,
             sum(part.missing for part in known),
+            any(part.one_each for part in known),
         )
 
     @property
@@ -119,8 +124,12 @@ class Persons:
         """Return what was found, as pairs of a name and its value in words."""
         figures = self.as_dict()
         facts = [
-            ("persons", f"{self.count:,}; the most records of one are {figures['most_records']:,}"),
-            ("each row covers records of", f"at least {figures['persons_per_row']:,} persons"),
+            (
+                "persons",
+                f"{self.count:,} with {int(self.records_of_person.sum()):,} records; the most of one are "
+                f"{figures['most_records']:,}",
+            ),
+            ("each row covers records of", f"at least {plural(figures['persons_per_row'], 'person')}"),
             (
                 "a row picked among a person's",
                 f"is hers with a chance of {figures['highest_chance']:.1%} at most",
@@ -196,7 +205,15 @@ def _of_one_record_each(table: Table, graph: Graph, matches: Matches) -> Persons
     alone = np.ones(len(table), dtype=np.int64)
     matched = matches.matches_of_row, matches.matches_of_record
     shares = (rows > 0) / np.maximum(rows, 1)
-    return Persons(alone, records, rows, *matched, covering_share=shares, class_share=np.zeros(len(table)))
+    return Persons(
+        alone,
+        records,
+        rows,
+        *matched,
+        covering_share=shares,
+        class_share=np.zeros(len(table)),
+        one_each=True,
+    )
 
 
 def _covering_shares(

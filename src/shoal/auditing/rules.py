@@ -189,11 +189,12 @@ def few_persons(model: Model, persons: Persons | None) -> Iterator[str]:
 
     With one record of each person this is no more than the model promises: `OneK` nothing about the records
     that a row covers, `KOne` nothing about the rows that cover a record, one-sided `Concealment` nothing
-    about the matches of a row. If persons have several records, concealment is about both sides.
+    about the matches of a row. If persons have several records, concealment is about both sides; in a table
+    that was cut into blocks, only if they have in each block.
     """
     if persons is None:
         return
-    one_sided = isinstance(model, Concealment) and not model.two_sided and not persons.several
+    one_sided = isinstance(model, Concealment) and not model.two_sided and persons.one_each
     yield from uncounted(
         persons,
         model.crowd,

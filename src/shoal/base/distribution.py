@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import metadata
+from importlib.util import find_spec
 
 from shoal.errors import InputError, Reason
 
@@ -25,7 +26,13 @@ def install_command(extra: str) -> str:
     return f"pip install '{NAME}[{extra}]'"
 
 
-def missing_extra(what: str, extra: str, *, reason: Reason = Reason.PARAMETER) -> InputError:
+def require(module: str, extra: str, what: str) -> None:
+    """Raise an error if a module of an extra is not installed; see `missing_extra`."""
+    if find_spec(module) is None:
+        raise missing_extra(what, extra)
+
+
+def missing_extra(what: str, extra: str) -> InputError:
     """Return the error for something that needs an extra which is not installed.
 
     Parameters
@@ -34,9 +41,8 @@ def missing_extra(what: str, extra: str, *, reason: Reason = Reason.PARAMETER) -
         What needs it, as the subject of a sentence.
     extra
         Its name.
-    reason
-        The reason code of the error.
     """
     return InputError(
-        f"{what} needs the extra '{extra}', which is not installed: {install_command(extra)}", reason=reason
+        f"{what} needs the extra '{extra}', which is not installed: {install_command(extra)}",
+        reason=Reason.MISSING_EXTRA,
     )

@@ -12,8 +12,8 @@ from shoal.base.distribution import install_command
 from shoal.base.wording import plural
 from shoal.cli import defaults, loading, options
 from shoal.cli.databases import into_database, require_target
-from shoal.cli.declared import method_options, model_parameters, takes
-from shoal.cli.output import out, progress, show_facts, show_json, verdict, warn
+from shoal.cli.declared import method_options, model_parameters, statements, takes
+from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.on_disk import anonymize_file
 from shoal.engines.spark import anonymize_spark
@@ -29,11 +29,12 @@ MOST_PATTERNS = 8
 """The maximum number of combinations of suppressed cells that are shown, those of most rows."""
 
 
-@takes(load=loading.TABLE, parameters=model_parameters(), choices=method_options())
+@takes(load=loading.TABLE, parameters=model_parameters(), choices=method_options(), about=statements())
 def anonymize(
     load: loading.Loading,
     parameters: dict[str, Any],
     choices: dict[str, Any],
+    about: dict[str, str],
     output: options.ReleaseFolder,
     model: options.ModelName = None,
     method: options.Method = None,
@@ -57,7 +58,7 @@ def anonymize(
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
     promised = defaults.Promised(model, parameters, method)
-    choices |= {"method": method, "seed": seed, "most_per_person": most_per_person}
+    choices |= {"method": method, "seed": seed, "most_per_person": most_per_person, "about": about}
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}
     require_target(target, target_table)
@@ -85,10 +86,7 @@ def anonymize(
         show_json(release.certificate)
     elif not quiet:
         show_release(release, output)
-        if promised.by_default:
-            out.print(
-                "Diversity was not given, so l was chosen for you; --l 1 requires none.", highlight=False
-            )
+        promised.tell()
 
 
 def _in_memory(
@@ -170,20 +168,25 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             ("guaranteed", made.model.sentence()),
             ("audit found", verdict(found.verdict, found.status)),
             *_crowd(made),
+            *([] if found.persons is None else found.persons.facts()),
             *_suppressed(made),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
             *_other_measures(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *_items(loss),
-            *([("left out", f"{made.left_out} records with missing values")] if made.left_out else []),
-            *([("over the limit", f"{made.over_limit} records of persons")] if made.over_limit else []),
-            *([("withheld", f"{made.withheld} records")] if made.withheld else []),
+            *_left_out("left out", made.left_out, " with missing values"),
+            *_left_out("over the limit", made.over_limit, " of persons"),
+            *_left_out("withheld", made.withheld),
             ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
             *([] if can_draw() else [("charts", f"in words; for pictures: {install_command('report')}")]),
         ],
     )
+
+
+def _left_out(name: str, records: int, which: str = "") -> list[tuple[str, object]]:
+    return [(name, f"{plural(records, 'record')}{which}")] if records else []
 
 
 def _publishable(made: Certificate) -> list[tuple[str, object]]:
@@ -211,7 +214,9 @@ def _made_by(made: Certificate) -> str:
     if not made.engine:
         return f"{method} in {seconds}"
     few, many = made.engine["smallest"], made.engine["largest"]
-    return f"{method} in {made.engine['blocks']} blocks of {few} to {many} rows, {seconds}"
+    if made.engine["blocks"] == 1:
+        return f"{method} in 1 block, {seconds}"
+    return f"{method} in {made.engine['blocks']} blocks of {few:,} to {many:,} rows, {seconds}"
 
 
 def _items(loss: Loss) -> list[tuple[str, str]]:
@@ -260,11 +265,12 @@ def _crowd(made: Certificate) -> list[tuple[str, str]]:
         consistent = found.consistency
         return [
             ("each record is covered by", f"at least {consistent.rows_per_record:,} of {found.rows:,} rows"),
-            ("each row covers", f"at least {int(consistent.records_of_row.min()):,} records"),
+            ("each row covers", f"at least {plural(int(consistent.records_of_row.min()), 'record')}"),
             *(
                 (
                     f"diversity of {d.column}",
-                    f"at least {d.p} values among the matches of a record, none above {1 / d.l:.0%}",
+                    f"at least {plural(d.p, 'value')} among the matches of a record, "
+                    f"none above {1 / d.l:.0%}",
                 )
                 for d in found.diversity_around
             ),
@@ -281,7 +287,7 @@ def _crowd(made: Certificate) -> list[tuple[str, str]]:
         *(
             (
                 f"diversity of {d.column}",
-                f"at least {d.p} values in a class, none above {1 / d.l:.0%}",
+                f"at least {plural(d.p, 'value')} in a class, none above {1 / d.l:.0%}",
             )
             for d in found.diversity
         ),

@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 
 from shoal.base.wording import percent
-from shoal.cli.output import warn
+from shoal.cli.output import out, warn
 from shoal.errors import InfeasibleError
 from shoal.kinds import encoding
-from shoal.models import Model, declarations, make_model, model_named, usual_l, usual_model
+from shoal.methods import METHODS
+from shoal.models import Model, declarations, make_model, model_named, suitable, usual_l, usual_model
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Promised:
 
     def __call__(self, schema: Schema, shares: Shares) -> Model:
         """Return the model for a table with this schema; `shares` is called if the default depends on it."""
-        name = self._name or usual_model(schema).name
+        name = self._name or model_for(schema, self._method)
         if not self._open(name, schema):
             return make_model(name, self._given)
         found = shares(schema)
@@ -66,6 +67,15 @@ class Promised:
         """Return whether the call leaves open what is required of sensitive columns."""
         return leaves_open(name, self._given, schema) and self._method not in K_ALONE
 
+    def tell(self) -> None:
+        """Say that l is the default, if it is."""
+        if self.by_default:
+            out.print(
+                "Nothing was required of the sensitive columns, so Shoal chose l; --l 1 requires nothing.",
+                highlight=False,
+                soft_wrap=True,
+            )
+
     @contextmanager
     def explained(self) -> Iterator[None]:
         """Add to an error about an l that the call did not give where it comes from."""
@@ -82,8 +92,17 @@ class Promised:
             ) from error
 
 
+def model_for(schema: Schema, method: str | None) -> str:
+    """Return the model to use if none is named: that of such a table, or the first that has the method."""
+    usual = usual_model(schema)
+    able = [each for each in (usual, *suitable(schema)) if method is None or method in METHODS[each]]
+    return (able[0] if able else usual).name
+
+
 def leaves_open(name: str, given: Mapping[str, Any], schema: Schema) -> bool:
     """Return whether a model could require something of sensitive columns, and the parameters do not say.
+
+    Models for comparison require what they are told to.
 
     Parameters
     ----------
@@ -92,9 +111,11 @@ def leaves_open(name: str, given: Mapping[str, Any], schema: Schema) -> bool:
     schema
         The schema of the table.
     """
-    known = [each for each, _, _ in declarations(model_named(name))]
-    possible = all(each in known for each in _ABOUT_VALUES)
-    return bool(schema.sensitive) and possible and all(given.get(each) is None for each in _ABOUT_VALUES)
+    model = model_named(name)
+    known = [each for each, _, _ in declarations(model)]
+    possible = all(each in known for each in _ABOUT_VALUES) and not model.for_comparison
+    said = any(given.get(each) is not None for each in _ABOUT_VALUES)
+    return bool(schema.sensitive) and possible and not said
 
 
 def shares_in(batches: Iterable[pl.DataFrame]) -> Shares:

@@ -17,11 +17,17 @@ from shoal.base.distribution import NAME, install_command, version
 from shoal.cli import options
 from shoal.cli.output import out, show_json, show_table
 
-CORE = ("numpy", "polars", "narwhals", "scipy", "jinja2", "rich", "typer")
+CORE = ("numpy", "polars", "narwhals", "jinja2", "rich", "typer")
 EXTRAS = {
+    "exact": (("scipy",), "proofs of optima"),
     "report": (("altair", "vl-convert-python"), "charts in reports"),
     "web": (("shiny",), "the web page, `shoal ui`"),
     "spark": (("pyspark", "pyarrow", "pandas"), "the Spark engine"),
+    "excel": (("fastexcel", "xlsxwriter"), "spreadsheets"),
+    "statistics": (("pyreadstat",), "files of SPSS, Stata and SAS"),
+    "databases": (("adbc-driver-postgresql", "adbc-driver-sqlite", "pyarrow"), "PostgreSQL and SQLite"),
+    "duckdb": (("duckdb", "pyarrow"), "DuckDB"),
+    "zstd": (() if sys.version_info >= (3, 14) else ("backports.zstd",), "files compressed as .zst"),
 }
 """The packages of each extra, and what it is for."""
 JAVA = 17
@@ -119,7 +125,7 @@ def _extra(extra: str, contents: tuple[tuple[str, ...], str]) -> Finding:
     told = ", ".join(f"{name} {number}" for name, number in found.items() if number)
     missing = [name for name, number in found.items() if not number]
     if not missing:
-        return Finding(f"extra {extra}", told)
+        return Finding(f"extra {extra}", told or "not needed")
     lacks = f"without {', '.join(missing)}"
     return Finding(
         f"extra {extra}", f"{told}; {lacks}" if told else lacks, f"for {purpose}: {install_command(extra)}"

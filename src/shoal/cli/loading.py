@@ -26,7 +26,8 @@ from shoal.files.formats import Reading, format_of
 from shoal.files.reading import read_as
 from shoal.files.streams import BatchedTable, opened_source
 from shoal.kinds.hierarchy import Hierarchy
-from shoal.schema import Kind, Role, Schema, merged_kinds
+from shoal.schema import Kind, Role, Schema, merged_columns
+from shoal.schema.frames import Inferred
 from shoal.schema.long_tables import collect_items
 from shoal.schema.suggesting import warnings
 
@@ -94,7 +95,7 @@ def read(table: Path | str, reading: Reading, long: str | None) -> pl.DataFrame:
 def read_alone(load: Loading) -> pl.DataFrame | None:
     """Return the table that `load` would read, if its options say nothing about its columns."""
     given = dict(load.keywords)
-    table, long, reading = given.pop("table"), given.pop("long"), _reading(given)
+    table, long, reading = given.pop("table"), given.pop("long"), reading_of(given)
     return None if any(given.values()) else read(table, reading, long)
 
 
@@ -109,15 +110,15 @@ def opened_table(load: Loading) -> Iterator[tuple[BatchedTable, Schema]]:
     """
     given = dict(load.keywords)
     del given["long"]  # needs all rows at once, see `engine_for`
-    with opened_source(given["table"], _reading(given)) as source:
+    with opened_source(given["table"], reading_of(given)) as source:
         marks = tuple(given["missing_mark"] or ())
         # Columns named by options may be missing from the schema file.
         described = given["schema"] is not None and not given["quasi"]
-        kinds = None if described else merged_kinds(source.batches(), marks)
-        yield source, _described(source.head, **given, kinds=kinds)
+        found = None if described else merged_columns(source.batches(), marks)
+        yield source, _described(source.head, **given, inferred=found)
 
 
-def _reading(given: dict[str, Any]) -> Reading:
+def reading_of(given: dict[str, Any]) -> Reading:
     """Take the options out that say how a table is read."""
     table, query = given.pop("relation"), given.pop("query")
     how = {name: given.pop(name) for name in READING_OPTIONS}
@@ -134,7 +135,7 @@ def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema
     """
     given = dict(load.keywords)
     del given["long"]
-    reading = _reading(given)
+    reading = reading_of(given)
     if isinstance(given["table"], str):
         raise InputError(
             "Spark reads files; release a table of a database in memory or in blocks", reason=Reason.PARAMETER
@@ -160,6 +161,7 @@ def _described(
     missing: list[str] | None,
     missing_mark: list[str] | None,
     kinds: Mapping[str, Kind] | None = None,
+    inferred: Mapping[str, Inferred] | None = None,
 ) -> Schema:
     """Return the schema that file and options describe; kinds are those of the frame unless given."""
     known = None if isinstance(table, str) else format_of(table)
@@ -180,7 +182,7 @@ def _described(
     for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
         changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
     marks = tuple(missing_mark or ())
-    inferred = Schema.infer(
+    found = Schema.infer(
         frame,
         quasi=named[Role.QUASI],
         sensitive=named[Role.SENSITIVE],
@@ -188,10 +190,13 @@ def _described(
         person=person,
         missing_marks=marks,
         kinds=kinds,
+        inferred=inferred,
     )
-    described = _with_file(inferred, Schema.read(schema), named, marks) if schema is not None else inferred
+    described = _with_file(found, Schema.read(schema), named, marks) if schema is not None else found
     described = with_labels(described, table)
     for name, change in changes.items():
+        if schema is None and change.get("kind", described[name].kind) != described[name].kind:
+            change = {"domain": None, "date_format": None, **change}  # those of the kind that was inferred
         described = described.changed(name, **change)
     return described.completed(frame.columns)
 
@@ -239,7 +244,7 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
         return "memory"
     if isinstance(table, Path) and table.is_dir():
         return "blocks"
-    with opened_source(table, _reading(dict(load.keywords))) as source:
+    with opened_source(table, reading_of(dict(load.keywords))) as source:
         return "blocks" if exceeds_memory(source) else "memory"
 
 

@@ -254,6 +254,7 @@ Jobs = Annotated[
     _in(
         ENGINE,
         "--jobs",
+        min=1,
         help="blocks: number of blocks to work on at a time; one for each core if omitted.",
     ),
 ]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from shoal.base.wording import percent
 from shoal.cli import options
 from shoal.cli.loading import reading_words, with_labels
 from shoal.cli.output import out, show_json, show_table, warn
@@ -98,7 +99,22 @@ def _show(found: Scan, table: str, output: Path, dialect: str) -> None:
     for s in found.suggestions:
         if s.role is Role.OTHER and "identifying" in s.reason:
             warn(f"column {s.name!r}: {s.reason}")
-    out.print(f"Schema written to {output}: check it, then run", markup=False, highlight=False)
+    if found.others_unique > 0.1:
+        warn(
+            f"the {len(found.others)} columns without a suggested role are released unchanged; together they "
+            f"are unique in {percent(found.others_unique)} of the records, so make those that others may "
+            "know quasi-identifiers"
+        )
+    if not found.schema.quasi:
+        out.print(
+            f"Schema written to {output}: no column looks like a quasi-identifier. Set the role of columns "
+            "that others may know to quasi, then run",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    else:
+        out.print(f"Schema written to {output}: check it, then run", markup=False, highlight=False)
     out.print(
         f"  shoal anonymize {table} --schema {output} --k 10 -o out/",
         markup=False,

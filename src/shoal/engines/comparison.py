@@ -216,6 +216,10 @@ def compare(
     >>> [(run.method, run.k) for run in found.runs]
     [('mondrian', 2), ('mondrian', 5)]
     """
+    schema = Schema.of(schema)
+    for name, value in (("limit", limit), ("jobs", jobs)):
+        if value is not None and value <= 0:
+            raise InputError(f"{name} = {value:g} is not above 0", reason=Reason.PARAMETER, parameter=name)
     names = _named(model) or _usual_models(usual_model(schema).name)
     parameters, choices = _split(options)
     ways = _ways(names, _named(method), [k] if isinstance(k, int) else k)

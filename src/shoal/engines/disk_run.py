@@ -202,7 +202,7 @@ class DiskRun:
                 held.append(table.frame.to_native())
                 blocks.append(tree.blocks_of(table, self.randomness))
             if held and (batch is None or sum(map(len, held)) >= BUFFERED):
-                self.blocks.append(turn, pl.concat(held), np.concatenate(blocks))
+                self.blocks.append(turn, pl.concat(held, rechunk=True), np.concatenate(blocks))
                 counts += np.bincount(np.concatenate(blocks), minlength=len(tree))
                 held, blocks, turn = [], [], turn + 1
                 self.progress("dividing into blocks", float(counts.sum()) / rows)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,7 @@ def anonymize_file(
     fresh: bool = False,
     overwrite: bool = False,
     strict: bool = False,
+    about: Mapping[str, str] | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> BlockedRelease:
@@ -74,7 +75,7 @@ def anonymize_file(
     path
         A file, several files with the same columns, or a folder of them, in any format that `read_table`
         reads; the address of a database; or a table that is already open.
-    schema, model, method, seed, most_per_person, progress, **options
+    schema, model, method, seed, most_per_person, about, progress, **options
         As for `anonymize`.
     output
         Folder for the release; it appears when everything is done.
@@ -131,9 +132,8 @@ def anonymize_file(
     output = Path(output)
     folder = Path(os.path.realpath(work)) if work is not None else default_folder(output)
     with _opened(path, Reading(delimiter, encoding, table=table, query=query)) as source:
-        call = call_for(
-            source.head.columns, schema, model, method, options, seed, block_rows, most_per_person
-        )
+        columns = source.head.columns
+        call = call_for(columns, schema, model, method, options, seed, block_rows, most_per_person, about)
         with (
             staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging,
             workspace(folder, _fingerprint(call, source, format), fresh=fresh, progress=progress) as working,
@@ -164,6 +164,6 @@ def _fingerprint(call: Call, source: BatchedTable, form: Format) -> str:
         call.schema.to_toml(),
         [call.model.name, call.model.parameters],
         [method_for(call.model, call.method)[0], dict(call.options)],
-        [call.seed, form, call.block_rows, call.most_per_person],
+        [call.seed, form, call.block_rows, call.most_per_person, dict(call.about)],
     ]
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()

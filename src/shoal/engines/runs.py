@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -153,10 +152,10 @@ def _outcome(crew: Crew, task: bytes, run: PlannedRun) -> Outcome:
 
 
 def answer() -> None:
-    """Do the run that stdin describes, and write its outcome to stdout: the program of a worker process."""
+    """Do the runs that are asked for, and return their outcomes: the program of a worker process."""
 
-    def certificate() -> dict[str, Any]:
-        task, run = pickle.load(sys.stdin.buffer)
+    def certificate(asked: bytes) -> dict[str, Any]:
+        task, run = pickle.loads(asked)
         frame, schema, seed = pickle.loads(task)
         release = anonymize(frame, schema, run.model, method=run.method, seed=seed, **run.options)
         return {"certificate": release.certificate, "query_error": _query_error(release)}

@@ -10,7 +10,7 @@ from narwhals.stable.v2.typing import IntoDataFrame
 from shoal.auditing.uniqueness import Combination, uniqueness
 from shoal.files.databases import Keys
 from shoal.schema import Column, Role, Schema, as_frame
-from shoal.schema.suggesting import Suggestion, suggest
+from shoal.schema.suggesting import Suggestion, suggest, unique_together
 from shoal.table import Table
 
 
@@ -30,6 +30,11 @@ class Scan:
         How identifying the suggested quasi-identifiers are, alone and together, the worst first; none if
         there are no such columns.
 
+    others
+        The columns without a suggested role, if there are several.
+    others_unique
+        Share of the records that are unique in these together.
+
     Examples
     --------
     >>> from shoal.samples import hospital
@@ -41,6 +46,8 @@ class Scan:
     suggestions: tuple[Suggestion, ...]
     schema: Schema
     combinations: tuple[Combination, ...]
+    others: tuple[str, ...] = ()
+    others_unique: float = 0.0
 
 
 def scan(frame: IntoDataFrame, *, up_to: int = 3, keys: Keys | None = None) -> Scan:
@@ -78,11 +85,19 @@ def scan(frame: IntoDataFrame, *, up_to: int = 3, keys: Keys | None = None) -> S
     suggestions = suggest(table)
     if keys is not None:
         suggestions = _with_keys(suggestions, keys, len(table))
-    schema = Schema(tuple(Column(s.name, role=s.role, kind=s.kind) for s in suggestions))
+    schema = Schema(
+        tuple(
+            Column(s.name, role=s.role, kind=s.kind, domain=s.domain, date_format=s.date_format)
+            for s in suggestions
+        )
+    )
     found: tuple[Combination, ...] = ()
     if schema.quasi:
         found = combinations(Table.encode(table, schema, times=True), up_to=up_to)
-    return Scan(len(table), suggestions, schema, found)
+    others = tuple(column.name for column in schema.having(Role.OTHER))
+    if len(others) < 2:
+        return Scan(len(table), suggestions, schema, found)
+    return Scan(len(table), suggestions, schema, found, others, unique_together(table, others))
 
 
 def _with_keys(found: tuple[Suggestion, ...], keys: Keys, records: int) -> tuple[Suggestion, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,7 @@ def anonymize_spark(
     work: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     strict: bool = False,
+    about: Mapping[str, str] | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> SparkRelease:
@@ -75,7 +76,7 @@ def anonymize_spark(
     table
         A Spark frame, or files or folders of delimited text or Parquet, as paths that all workers see or as
         addresses such as ``s3a://bucket/table``. It is read three times: a frame must be the same each time.
-    schema, model, method, seed, most_per_person, progress, **options
+    schema, model, method, seed, most_per_person, about, progress, **options
         As for `anonymize`.
     output
         Folder for the release, a path that all workers see or an address; it appears when everything is done.
@@ -123,7 +124,9 @@ def anonymize_spark(
         if not isinstance(table, DataFrame):
             table = read_files(session, table, delimiter=delimiter, encoding=encoding)
         _require_different(table.columns)
-        call = call_for(table.columns, schema, model, method, options, seed, block_rows, most_per_person)
+        call = call_for(
+            table.columns, schema, model, method, options, seed, block_rows, most_per_person, about=about
+        )
         staging = stack.enter_context(staged_output(session, output, overwrite=overwrite, ours=RELEASE_FILES))
         beside = output if work is None else f"{os.fspath(work)}/shoal"
         folder = stack.enter_context(private_folder(session, beside))

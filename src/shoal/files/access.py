@@ -129,7 +129,7 @@ def installed(module: str, extra: str, what: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise missing_extra(what, extra, reason=Reason.MISSING_EXTRA) from None
+        raise missing_extra(what, extra) from None
 
 
 def cause_of(error: Exception) -> str:

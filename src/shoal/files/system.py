@@ -8,21 +8,22 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-try:
-    import msvcrt as _msvcrt
-except ImportError:  # every other system
-    _msvcrt = None  # type: ignore[assignment]
+
+def _module(name: str) -> Any:
+    """Return a module that some systems have; None on others."""
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
 
 WINDOWS = os.name == "nt"
-msvcrt: Any = _msvcrt
-"""The functions of Windows; None on other systems."""
+fcntl, msvcrt = _module("fcntl"), _module("msvcrt")
+"""The locks of most systems; those of Windows."""
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 """Opens a file, but not through a link. Windows has no such option: there, only administrators make links."""
 NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)

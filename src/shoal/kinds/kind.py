@@ -36,6 +36,13 @@ def _abstract(method: F) -> F:
     return abstractmethod(method)
 
 
+_REMEDIES = {
+    "Time": "convert it to a number, such as the hour, or to a date with a time (generalized to days)",
+    "Duration": "convert it to a number, such as hours",
+}
+"""What to do with columns of types that are no quasi-identifiers."""
+
+
 class _Kinds(ABCMeta):
     """The registry of kinds, in the order in which they were declared."""
 
@@ -168,7 +175,8 @@ class Kind(str, metaclass=_Kinds):
         cells = plain(to_polars(series))
         if not (cells.dtype.is_numeric() or cells.dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime)):
             raise InputError(
-                f"column {column.name!r} holds {cells.dtype}, which cannot be a quasi-identifier",
+                f"column {column.name!r} holds {cells.dtype}, which cannot be a quasi-identifier; "
+                + _REMEDIES.get(str(cells.dtype.base_type()), "convert it to text, or leave it out"),
                 reason=Reason.BAD_VALUE,
                 column=column.name,
             )

@@ -271,6 +271,11 @@ class Ranges(Generalized):
         missing = pl.Series((self.low == self.domain.missing) & (self.low == self.high))
         return pl.select(pl.when(~missing).then(bounds)).to_series().rename(values.name)
 
+    def different(self) -> tuple[Ranges, NDArray[np.int64]]:
+        keys = self.low.astype(np.int64) * (len(self.domain) + 1) + self.high
+        _, first, shown = np.unique(keys, return_index=True, return_inverse=True)
+        return Ranges(self.domain, self.low[first], self.high[first]), shown
+
     def for_kernel(self) -> CodeIntervals:
         return CodeIntervals(len(self.domain), self.low, self.high)
 

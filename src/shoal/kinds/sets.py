@@ -149,6 +149,10 @@ class Sets(Generalized):
         ]
         return pl.Series(self.domain.values.name, lists, dtype=pl.List(pl.String))
 
+    def different(self) -> tuple[Sets, NDArray[np.int64]]:
+        codes, shown = self.codes.different()
+        return Sets(self.domain, codes), shown
+
     def for_kernel(self) -> Subsets:
         return Subsets(*self.codes.arrays, len(self.domain))
 

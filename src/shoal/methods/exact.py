@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
+from shoal.base.distribution import require
 from shoal.errors import InputError, InternalError, Reason
 from shoal.measures.gcp import ncp
 from shoal.measures.geometry import refuse_items
@@ -153,6 +154,7 @@ class _RowProgram:
         copies: NDArray[np.int64],
         seconds: float,
     ) -> None:
+        require("scipy", "exact", "the method 'exact'")
         from scipy.sparse import csc_array  # late: only this method needs it
 
         self._seconds = seconds

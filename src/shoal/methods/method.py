@@ -239,9 +239,11 @@ def method_for(model: Model, name: str | None = None) -> tuple[str, Method]:
         raise InputError(f"no method keeps {type(model).__name__}", reason=Reason.PARAMETER)
     chosen = name or next(iter(known))
     if chosen not in known:
+        others = [each.name for each, methods in METHODS.items() if chosen in methods]
+        instead = f"; it is a method of {listing(others)}" if others else did_you_mean(chosen, known)
         raise InputError(
-            f"no method {chosen!r} keeps {model.name}{did_you_mean(chosen, known)}; "
-            f"there is {listing(known)}",
+            f"no method {chosen!r} keeps {model.name}{instead}; the methods of {model.name} are "
+            f"{listing(known)}",
             reason=Reason.PARAMETER,
             parameter="method",
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.errors import InfeasibleError, listing
+from shoal.errors import InfeasibleError, InputError, Reason, listing
 from shoal.kernels import ANY_LABELS, VariedLabels
 from shoal.measures.geometry import refuse_items
 from shoal.methods.feasibility import require_feasible, require_persons
@@ -135,10 +135,11 @@ def suppression(
 def _for_persons(table: Table, owners: NDArray[np.int32], patterns: Patterns, model: Patterned) -> Recoding:
     """Return the recoding by patterns such that no person has more than 1 in k rows of a class."""
     if model.diversity is not None:
-        raise InfeasibleError(
-            "if persons have several records, patterns do not keep l, p or entropy_l; leave them out, or use "
-            "k-anonymity",
-            parameter="l",
+        raise InputError(
+            "some persons have several records; with these, the method 'suppression' supports k alone; leave "
+            "out l, p and entropy_l, or choose the model k-anonymity",
+            reason=Reason.PARAMETER,
+            parameter="model",
         )
     require_persons(table, model.k)
     pattern_of = person_patterns(table.codes, owners, patterns.suppressed, patterns.costs, model.k)

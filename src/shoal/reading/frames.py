@@ -89,11 +89,15 @@ def _ends(column: OrderedCells, *, middle: bool) -> list[pl.Series]:
 
 def _memberships(column: SetCells) -> list[pl.Series]:
     name = column.notes.name
-    matrix = column.members.tocsc()
-    return [
-        pl.Series(f"{name}={label}", (matrix[:, [code]].toarray().ravel() > 0)[column.cell])
-        for code, label in enumerate(column.labels)
-    ]
+    order = np.argsort(column.members.columns, kind="stable")
+    starts = np.searchsorted(column.members.columns[order], np.arange(len(column.labels) + 1))
+    cells = np.split(column.members.rows[order], starts[1:])
+    found = []
+    for label, members in zip(column.labels, cells, strict=False):
+        is_member = np.zeros(len(column.members), dtype=np.bool_)
+        is_member[members] = True
+        found.append(pl.Series(f"{name}={label}", is_member[column.cell]))
+    return found
 
 
 def of_flavour(

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from shoal.kernels.sparse import SparseMatrix
 from shoal.reading.cells import ALL, Floats, Index, ReadCells
 
 
@@ -180,11 +180,11 @@ def even(columns: Sequence[ReadCells[Any]]) -> Mixture:
     return Mixture(tuple(columns), tuple(column.even()[:, None] for column in columns), np.ones(1), RANDOM)
 
 
-def _incidence(column: ReadCells[Any]) -> sparse.csr_matrix:
+def _incidence(column: ReadCells[Any]) -> SparseMatrix:
     """Return which rows show which cell, as a matrix."""
     rows = len(column.cell)
-    places = (column.cell, np.arange(rows))
-    return sparse.csr_matrix((np.ones(rows, dtype=np.float32), places), shape=(len(column), rows))
+    ones = np.ones(rows, dtype=np.float32)
+    return SparseMatrix.of_places(ones, column.cell, np.arange(rows), (len(column), rows))
 
 
 def _records(column: ReadCells[Any], assumption: Assumption) -> tuple[Floats, Floats]:
@@ -194,9 +194,9 @@ def _records(column: ReadCells[Any], assumption: Assumption) -> tuple[Floats, Fl
     return counted, free + required - counted
 
 
-def _column_alone(column: ReadCells[Any], incidence: sparse.csr_matrix, assumption: Assumption) -> Floats:
+def _column_alone(column: ReadCells[Any], incidence: SparseMatrix, assumption: Assumption) -> Floats:
     """Return the distribution of a column by itself."""
-    often = np.asarray(incidence.sum(axis=1), dtype=np.float64).reshape(-1, 1)
+    often = incidence.sizes.astype(np.float64).reshape(-1, 1)
     likely = column.even()[:, None] + 1e-9
     for _ in range(3 if assumption.power < 1 else 2 * ITERATIONS):
         expected = _expected(column, often, likely, assumption)

@@ -12,7 +12,7 @@ from shoal.auditing import Audit
 from shoal.base.wording import plural
 from shoal.models import Model
 from shoal.schema import Schema
-from shoal.schema.suggesting import suspects
+from shoal.schema.suggesting import doubts, suspects
 
 _SEEDED = "It was made from a seed: anyone who has the seed can undo the shuffle."
 _NOT_RANDOMIZED = "It is not randomized: an attacker who knows every record can re-identify its rows."
@@ -36,7 +36,7 @@ def reasons_not_to_publish(model: Model, circumstances: Mapping[str, Any]) -> tu
 
 
 def column_warnings(schema: Schema, audit: Audit, frame: IntoDataFrame | None = None) -> list[str]:
-    """Return a sentence for each column that is released unchanged and looks identifying.
+    """Return a sentence for each column that is released unchanged and looks identifying, or of a wrong kind.
 
     Columns that the audit warns of are left out.
 
@@ -50,9 +50,12 @@ def column_warnings(schema: Schema, audit: Audit, frame: IntoDataFrame | None = 
     table = frame if frame is not None else pl.DataFrame({name: [] for name in schema.names})
     known = {each.column for each in audit.carried}
     return [
-        f"Column {name!r} is released unchanged, but {why}."
-        for name, why in suspects(table, schema).items()
-        if name not in known
+        *(
+            f"Column {name!r} is released unchanged, but {why}."
+            for name, why in suspects(table, schema).items()
+            if name not in known
+        ),
+        *(f"Quasi-identifier {name!r} is categorical: {why}." for name, why in doubts(table, schema).items()),
     ]
 
 

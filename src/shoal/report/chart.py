@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.base.distribution import missing_extra
+from shoal.base.distribution import require
 
 Spec = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
@@ -137,8 +137,7 @@ def plot(charts: Sequence[Chart]) -> Any:
     InputError
         If the extra 'report' is not installed.
     """
-    if find_spec("altair") is None:
-        raise missing_extra("a chart", "report")
+    require("altair", "report", "a chart")
     import altair  # late: most who make a release never ask for this
 
     drawn = [
