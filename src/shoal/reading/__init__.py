@@ -14,7 +14,7 @@ __all__ = ["ESTIMATORS", "Answer", "Codebook", "Count", "Estimator", "Reader", "
 
 
 def __getattr__(name: str) -> Any:
-    """Load what computes with a release when it is asked for: it needs SciPy."""
+    """Load what computes with a release when it is asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from shoal.reading import answers, opening, reader

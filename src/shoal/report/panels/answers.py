@@ -13,8 +13,8 @@ from shoal.measures.queries import draw_queries, query_error, read_error
 from shoal.report.chart import WIDTH, Chart, Spec, axis, values
 from shoal.report.panel import Content, Material, in_memory, percent, report_panel
 
-QUERIES = 100
-MOST_ROWS = 100_000
+QUERIES = 60
+MOST_ROWS = 50_000
 """Larger releases are read by an even spread of values, which takes less time."""
 COLUMNS = 2
 SELECTIVITY = 0.1
