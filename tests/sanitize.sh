@@ -14,7 +14,7 @@ build() {  # folder, sanitizers
   local generator=()
   if [[ ! -e $1/CMakeCache.txt ]] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
   cmake -S "$root" -B "$1" "${generator[@]}" -DSHOAL_SANITIZE="$2" -DSHOAL_WERROR=ON -DCMAKE_BUILD_TYPE=Debug \
-    -DCMAKE_CXX_COMPILER="$compiler" -DPython_EXECUTABLE="$python" \
+    -DCMAKE_CXX_FLAGS_DEBUG=-g1 -DCMAKE_CXX_COMPILER="$compiler" -DPython_EXECUTABLE="$python" \
     -Dnanobind_DIR="$("$python" -m nanobind --cmake_dir)" >"$1.log" || { cat "$1.log"; return 1; }
   cmake --build "$1" --parallel
 }

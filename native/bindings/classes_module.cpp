@@ -31,6 +31,14 @@ auto group_rows_py(const Matrix& codes) {
   return std::pair(give(std::move(groups)), give(std::move(first)));
 }
 
+// In the order of kernels.Refined.
+auto refine_py(const Array<std::int32_t>& records, const Array<std::int32_t>& group, std::int64_t groups,
+               const Array<std::int32_t>& codes, std::int32_t size) {
+  auto refined = without_lock([&] { return refine(view(records), view(group), groups, view(codes), size); });
+  return std::tuple(give(std::move(refined.records)), give(std::move(refined.group)), refined.groups,
+                    refined.shared, refined.smallest);
+}
+
 auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
                  const std::vector<SensitiveSpec>& sensitive, std::int64_t k, double frequency_l,
                  std::int64_t distinct, double entropy, const Array<std::int32_t>& owners,
@@ -214,6 +222,7 @@ class PatternSearchPy {
 
 void bind_classes(nb::module_& module) {
   module.def("group_rows", &group_rows_py, "codes"_a);
+  module.def("refine", &refine_py, "records"_a, "group"_a, "groups"_a, "codes"_a, "size"_a);
   module.def("mondrian", &mondrian_py, "codes"_a, "attributes"_a, "sensitive"_a, "k"_a, "frequency_l"_a,
              "distinct"_a, "entropy"_a, "owners"_a, "persons"_a, "relaxed"_a);
   module.def("cover", &cover_py, "codes"_a, "kept"_a, "k"_a, "shared"_a, "sensitive"_a, "asked"_a);

@@ -13,4 +13,5 @@ NB_MODULE(_native, module) {
   shoal::bind_graphs(module);
   shoal::bind_own_rows(module);
   shoal::bind_sets(module);
+  shoal::bind_sparse(module);
 }

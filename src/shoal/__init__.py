@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
+from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError, ShoalWarning
 from shoal.files.reading import read_table
 from shoal.kinds.hierarchy import Hierarchy
 from shoal.kinds.hierarchy_rules import Intervals, Prefixes
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from shoal.engines.comparison import ComparedRun, Comparison, compare
     from shoal.engines.local import anonymize
     from shoal.engines.on_disk import anonymize_file
+    from shoal.engines.repetition import Guesses, RepeatedAttack, repeated_attack
     from shoal.engines.scanning import Scan, scan
     from shoal.engines.spark import SparkRelease, anonymize_spark
     from shoal.engines.spark_sessions import spark_session
@@ -47,6 +48,7 @@ __all__ = [
     "Concealment",
     "Dissimilarity",
     "Freeform",
+    "Guesses",
     "Hierarchy",
     "InfeasibleError",
     "InputError",
@@ -63,12 +65,14 @@ __all__ = [
     "Prefixes",
     "PromiseError",
     "Release",
+    "RepeatedAttack",
     "Role",
     "Scan",
     "Schema",
     "SetAnonymity",
     "SetDiversity",
     "ShoalError",
+    "ShoalWarning",
     "SparkRelease",
     "advise",
     "anonymize",
@@ -79,6 +83,7 @@ __all__ = [
     "compare",
     "open_release",
     "read_table",
+    "repeated_attack",
     "scan",
     "spark_session",
 ]
@@ -88,6 +93,7 @@ _LATE = {
     "engines.comparison": ("ComparedRun", "Comparison", "compare"),
     "engines.local": ("anonymize",),
     "engines.on_disk": ("anonymize_file",),
+    "engines.repetition": ("Guesses", "RepeatedAttack", "repeated_attack"),
     "engines.scanning": ("Scan", "scan"),
     "engines.spark": ("SparkRelease", "anonymize_spark"),
     "engines.spark_sessions": ("spark_session",),

@@ -26,6 +26,7 @@ from shoal.kernels.geometry import (
     CodeIntervals,
     Geometry,
     group_rows,
+    refine,
 )
 from shoal.kernels.graphs import Diversification, Reassignable, Refinement
 from shoal.kernels.orders import Ring, chain
@@ -76,6 +77,7 @@ __all__ = [
     "group_rows",
     "least_chances",
     "mondrian",
+    "refine",
     "sets_among_worlds",
     "spaced",
     "walk",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
+from shoal.base.distribution import require
 from shoal.kernels import ANY_LABELS, VariedLabels
 
 MOST_PAIRS = 3_000_000
@@ -168,6 +169,7 @@ def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
     The program is that of Equations 1 to 4 of Bredereck et al. (2013), but every pair is linked to its class
     individually, which gives a better bound than linking all pairs of a class together.
     """
+    require("scipy", "exact", "the proof of an optimum")
     from scipy.optimize import Bounds, milp  # late: only this method needs it
 
     pairs, classes = len(program.row_type), len(program.pattern)

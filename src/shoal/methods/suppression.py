@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.errors import InfeasibleError, listing
+from shoal.errors import InfeasibleError, InputError, Reason, listing
 from shoal.kernels import ANY_LABELS, VariedLabels
 from shoal.measures.geometry import refuse_items
-from shoal.methods.feasibility import require_feasible
+from shoal.methods.feasibility import require_feasible, require_persons
 from shoal.methods.method import Circumstances, Effort, Progress, Seconds, keeps, silent
 from shoal.methods.pattern_diversity import Settling, labels_of, require_varied
+from shoal.methods.pattern_persons import person_patterns
 from shoal.methods.pattern_prices import Prices
 from shoal.methods.pattern_program import MOST_SOLVED, PatternProgram, Solution, solve
 from shoal.methods.varied_program import solve_varied
@@ -71,7 +72,7 @@ class Patterns:
         return bool((self.suppressed[-1] >= self.suppressed.any(axis=0)).all())
 
 
-@keeps(Patterned, default=True)
+@keeps(Patterned, default=True, persons=True)
 def suppression(
     table: Table,
     model: Patterned,
@@ -87,6 +88,9 @@ def suppression(
     enough others that have none yet. Rows that are left over are joined by the cheapest others, until they
     are k. O(patterns x records x columns) for the heuristic. Deterministic, unless an integer program runs
     out of time.
+
+    If persons have several records, the heuristic takes as many of the records that look the same as persons
+    allow, and there is no search beyond it.
 
     Parameters
     ----------
@@ -113,6 +117,8 @@ def suppression(
     _require_room(table, model, patterns)
     labels = labels_of(table, model)
     circumstances.progress("giving rows their patterns", 0.0)
+    if table.owners is not None:
+        return _for_persons(table, table.owners, patterns, model)
     pattern_of = heuristic(table.codes, patterns, model.k, search=effort != "fast", labels=labels)
     account: dict[str, float] = {"patterns": len(patterns)}
     left = int((pattern_of < 0).sum())
@@ -123,6 +129,21 @@ def suppression(
         account["bound"] = bound
     account["cost"] = float(patterns.costs[pattern_of].sum())
     circumstances.progress("giving rows their patterns", 1.0)
+    return Recoding.of_suppression(table, patterns.suppressed, pattern_of, account)
+
+
+def _for_persons(table: Table, owners: NDArray[np.int32], patterns: Patterns, model: Patterned) -> Recoding:
+    """Return the recoding by patterns such that no person has more than 1 in k rows of a class."""
+    if model.diversity is not None:
+        raise InputError(
+            "some persons have several records; with these, the method 'suppression' supports k alone; leave "
+            "out l, p and entropy_l, or choose the model k-anonymity",
+            reason=Reason.PARAMETER,
+            parameter="model",
+        )
+    require_persons(table, model.k)
+    pattern_of = person_patterns(table.codes, owners, patterns.suppressed, patterns.costs, model.k)
+    account: dict[str, float] = {"patterns": len(patterns), "cost": float(patterns.costs[pattern_of].sum())}
     return Recoding.of_suppression(table, patterns.suppressed, pattern_of, account)
 
 

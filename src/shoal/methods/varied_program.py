@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.base.distribution import require
 from shoal.kernels import VariedLabels
 from shoal.methods.pattern_diversity import SLACK, missing
 from shoal.methods.pattern_program import INFEASIBLE, PatternProgram, Solution, equations
@@ -42,6 +43,7 @@ def solve_varied(program: PatternProgram, k: int, seconds: float, labels: Varied
     choice for each label of a class. An entropy is concave: a solution in which a class has too little of it
     is cut off by a tangent, and the program is solved again.
     """
+    require("scipy", "exact", "an integer program")
     from scipy.optimize import Bounds, LinearConstraint, milp  # late: only this method needs it
     from scipy.sparse import csr_array, vstack
 

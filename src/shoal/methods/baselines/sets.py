@@ -25,11 +25,13 @@ from shoal.table import Table
 
 REACH = 3
 """CAHD looks at this many times l candidates on either side (its parameter alpha)."""
+PAPER = "it follows a paper to the letter, where each record is a person"
+"""Why these methods do not count persons."""
 PATIENCE = 2_000
 """The maximum number of steps of walks for each record in the literal procedure."""
 
 
-@keeps(SetAnonymity, name="gray")
+@keeps(SetAnonymity, name="gray", persons=PAPER)
 def set_gray(table: Table, model: SetAnonymity, circumstances: Circumstances, /) -> Recoding:
     """Return rows that cover k neighbours each, on one ring in the plain Gray order; a baseline.
 
@@ -43,7 +45,7 @@ def set_gray(table: Table, model: SetAnonymity, circumstances: Circumstances, /)
     return Recoding.of_graph(table, gray_ring(records_of(table, model, circumstances), model.k))
 
 
-@keeps(SetDiversity, name="cahd")
+@keeps(SetDiversity, name="cahd", persons=PAPER)
 def diverse_cahd(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
     """Return classes as CAHD makes them, for one sensitive column; a baseline.
 
