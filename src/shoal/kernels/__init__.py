@@ -27,7 +27,15 @@ from shoal.kernels.geometry import (
     Geometry,
     group_rows,
 )
-from shoal.kernels.graphs import Diversification, Reassignable, Refinement
+from shoal.kernels.graphs import (
+    Crowds,
+    DiverseDraw,
+    Diversification,
+    DrawnColumn,
+    Reassignable,
+    Refinement,
+    Shares,
+)
 from shoal.kernels.orders import Ring, chain
 from shoal.kernels.own_rows import OwnRows
 from shoal.kernels.patterns import Cover, PatternSearch, cover
@@ -48,7 +56,10 @@ __all__ = [
     "Component",
     "ConsistencyGraph",
     "Cover",
+    "Crowds",
+    "DiverseDraw",
     "Diversification",
+    "DrawnColumn",
     "Geometry",
     "LabelCounts",
     "Matched",
@@ -61,6 +72,7 @@ __all__ = [
     "Reassignable",
     "Refinement",
     "Ring",
+    "Shares",
     "Walked",
     "chain",
     "cheapest_assignment",
