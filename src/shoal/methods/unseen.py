@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from shoal.kernels import Crowds, DiverseDraw, DrawnColumn, Shares
 from shoal.methods.method import Circumstances
 from shoal.models import Freeform
-from shoal.models.diversity import NO_DIVERSITY
 from shoal.recoding import Recoding
 from shoal.recoding.assignment import random_assignment
 from shoal.recoding.coverage import Graph
 from shoal.table import Table
 
-SMALL = 64
-"""The maximum number of records of a small table."""
+SMALL = 32
+"""The maximum number of records of a small table. In larger ones, rows grow where labels lack diversity."""
 
 FITTING = 50
 """Number of turns of proportional fitting."""
@@ -90,11 +89,14 @@ def settle(draw: DiverseDraw, rows: int) -> bool:
 def _united(table: Table, graph: NDArray[np.int32], size: int) -> Recoding:
     """Return the recoding in which units of about so many rows show the same.
 
-    The rows of a unit are from all over the table: near rows have the same records, and would add no labels.
+    The rows of a unit are about k rows apart in their order: nearer ones have the same records, and would add
+    no labels, and farther ones lose more.
     """
     n, k = graph.shape
-    count = max(n // size, 1)
-    units = (np.arange(n) % count).astype(np.int32)
+    apart = max(min(k, n // size), 1)
+    blocks = max(n // (apart * size), 1)
+    block = np.minimum(np.arange(n) // (apart * size), blocks - 1)
+    units = (block * apart + np.arange(n) % apart).astype(np.int32)
     members = graph[np.argsort(units, kind="stable")].ravel()
     starts = np.concatenate(([0], np.cumsum(np.bincount(units)))) * k
     values = tuple(a.domain.closure(a.codes[members], starts) for a in table.attributes)
@@ -190,7 +192,7 @@ def _columns(table: Table, model: Freeform, graph: Graph, around: NDArray[np.int
     """Return what is asked of the labels of each sensitive column, and of persons."""
     columns = []
     if model.diversity is not None:
-        asked = model.diversity or NO_DIVERSITY
+        asked = model.diversity
         columns = [
             DrawnColumn(column.codes, asked.frequency_l, asked.distinct, asked.entropy)
             for column in table.sensitive
