@@ -53,12 +53,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the slow ones, so that no core waits for a long test at the end.
 
     Tests that share what a module makes once (a server, a browser, a release) run in one process, so that it
-    is made only once.
+    is made only once. Those that are only for campaigns are left out of other runs.
     """
+    if settings().derandomize:
+        left_out = [item for item in items if item.get_closest_marker("campaign")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("campaign")]
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
         if item.get_closest_marker("xdist_group") is None and _shares(item):
