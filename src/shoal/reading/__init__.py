@@ -6,8 +6,9 @@ from shoal.reading.codebook import Codebook
 
 if TYPE_CHECKING:
     from shoal.reading.answers import Answer, Count
+    from shoal.reading.joint import ESTIMATORS, Estimator
     from shoal.reading.opening import open_release
-    from shoal.reading.reader import ESTIMATORS, Estimator, Reader
+    from shoal.reading.reader import Reader
 
 __all__ = ["ESTIMATORS", "Answer", "Codebook", "Count", "Estimator", "Reader", "open_release"]
 

@@ -48,7 +48,7 @@ def answers(material: Material) -> Content | None:
         if estimated
         else "The release answers as if every value that a cell allows were equally likely."
     )
-    covered = ()
+    covered: tuple[tuple[str, str], ...] = ()
     if found.covered is not None:
         covered = (("intervals with 95% confidence contain the true answer", percent(found.covered)),)
     return Content(
