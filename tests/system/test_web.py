@@ -152,6 +152,7 @@ def test_a_release_is_used_on_the_page(
         strict=True,
     ):
         assert re.search(rf"{re.escape(name)} +{re.escape(words)}", done.stdout)
+    visitor.enter("question", "age 30..59")
     visitor.enter("by", "sex")
     visitor.press("ask")
     visitor.wait("document.querySelector('#answer table')")

@@ -15,8 +15,8 @@ from shoal.reading.mixture import Assumption
 class Family:
     """Methods whose rows look alike, and what readers take for granted about them.
 
-    The figures were fitted to releases of Nursery and of made-up patients, with k from 3 to 40: the powers
-    to the errors of answers, the others to how large these errors are. `docs/estimator.md` explains them.
+    The powers were chosen by hand, from errors of answers on CMC and Adult. The other figures were fitted to
+    releases of Nursery and of made-up patients, with k from 3 to 40. `docs/estimator.md` explains them.
 
     Parameters
     ----------
