@@ -19,7 +19,8 @@ from servers import postgresql, program
 
 import shoal
 from shoal.errors import InputError, Reason
-from shoal.files.databases import hidden, is_database, named, write_to_database
+from shoal.files.databases import hidden, is_database, write_to_database
+from shoal.files.sql_names import named
 from shoal.samples import hospital
 
 pytest.importorskip("adbc_driver_postgresql", reason="the extra databases is not installed")
