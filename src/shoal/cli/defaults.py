@@ -64,11 +64,15 @@ class Promised:
         found = shares(schema)
         worst = max(found, key=found.__getitem__)
         usual = usual_l(found[worst])
+        often = f"{percent(found[worst])} of the records have the same value of {worst!r}"
+        if usual <= 1:
+            warn(f"{often}, so nothing is required of sensitive columns. Use --l to require something.")
+            return make_model(name, self._given)
         self.by_default, self.usual = True, usual
         if usual < 2:
             warn(
-                f"{percent(found[worst])} of the records have the same value of {worst!r}, so l = 2 is not "
-                f"achievable; l = {usual:g} is required instead. Use --l to choose another one."
+                f"{often}, so l = 2 is not achievable; l = {usual:g} is required instead. Use --l to choose "
+                "another one."
             )
         return make_model(name, {**self._given, "l": usual})
 
