@@ -291,7 +291,7 @@ def test_kinds_are_inferred_from_all_values(cells: list[Any], kind: Kind, flavou
         (pd.DataFrame({"x": pd.Series(["1", None], dtype=object)}), Kind.NUMERIC),
         (pd.DataFrame({"x": pd.Series([1, "a"], dtype=object)}), Kind.CATEGORICAL),
         (pl.DataFrame({"x": pl.Series(["1"], dtype=pl.Categorical)}), Kind.CATEGORICAL),
-        (pl.DataFrame({"x": pl.Series(["1"], dtype=pl.Enum(["1"]))}), Kind.ORDINAL),
+        (pl.DataFrame({"x": pl.Series(["1"], dtype=pl.Enum(["1"]))}), Kind.CATEGORICAL),
         (pl.DataFrame({"x": [Decimal("1.5")]}), Kind.NUMERIC),
         (pl.DataFrame({"x": [DAY]}), Kind.DATE),
         (pa.table({"x": pa.array(["1"]).dictionary_encode()}), Kind.CATEGORICAL),

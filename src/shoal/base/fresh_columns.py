@@ -126,19 +126,6 @@ def _is_extension(dtype: Any) -> bool:
     return base is not None and isinstance(dtype, base)
 
 
-def ordered_categories(column: nw.Series[Any]) -> tuple[str, ...]:
-    """Return the categories of a column whose type declares their order, lowest first, as texts."""
-    if not _is_ordered(column):
-        return ()
-    native: Any = column.to_native()
-    if column.implementation.is_polars():
-        return tuple(native.dtype.categories)
-    if column.implementation.is_pyarrow():
-        chunk = native.unify_dictionaries().chunks[:1]
-        return tuple(str(each) for one in chunk for each in one.dictionary.to_pylist())
-    return tuple(str(each) for each in native.cat.categories)
-
-
 def _is_ordered(column: nw.Series[Any]) -> bool:
     native = column.to_native()
     if column.implementation.is_polars():

@@ -54,7 +54,7 @@ class Promised:
 
     def __init__(self, name: str | None, given: Mapping[str, Any], method: str | None) -> None:
         self._name, self._given, self._method = name, given, method
-        self.by_default = False
+        self.by_default, self.usual = False, 1.0
 
     def __call__(self, schema: Schema, shares: Shares) -> Model:
         """Return the model for a table with this schema; `shares` is called if the default depends on it."""
@@ -64,11 +64,15 @@ class Promised:
         found = shares(schema)
         worst = max(found, key=found.__getitem__)
         usual = usual_l(found[worst])
-        self.by_default = True
+        often = f"{percent(found[worst])} of the records have the same value of {worst!r}"
+        if usual <= 1:
+            warn(f"{often}, so nothing is required of sensitive columns. Use --l to require something.")
+            return make_model(name, self._given)
+        self.by_default, self.usual = True, usual
         if usual < 2:
             warn(
-                f"{percent(found[worst])} of the records have the same value of {worst!r}, so l = 2 is not "
-                f"achievable; l = {usual:g} is required instead. Use --l to choose another one."
+                f"{often}, so l = 2 is not achievable; l = {usual:g} is required instead. Use --l to choose "
+                "another one."
             )
         return make_model(name, {**self._given, "l": usual})
 
@@ -80,7 +84,8 @@ class Promised:
         """Say that l is the default, if it is."""
         if self.by_default:
             out.print(
-                "Nothing was required of the sensitive columns, so Shoal chose l; --l 1 requires nothing.",
+                f"l = {self.usual:g} is the default where a sensitive column is named; --l sets another "
+                "one, and --l 1 requires nothing.",
                 highlight=False,
                 soft_wrap=True,
             )

@@ -67,6 +67,9 @@ def usual_l(share: float) -> float:
 
     That is 2. If more than half of the records have the same value, 2 is not achievable, and the largest
     achievable l would give every crowd the distribution of the whole table. A crowd may then have that value
-    in a share halfway between that of the table and all of its rows.
+    in a share halfway between that of the table and all of its rows. If more than 90% of the records have the
+    same value, nothing is required: the others would have to be spread over all crowds.
     """
+    if share > 0.9:
+        return 1.0
     return 2.0 if share <= 0.5 else math.floor(200 / (1 + share)) / 100

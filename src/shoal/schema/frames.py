@@ -12,7 +12,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.typing import IntoDataFrame
 
-from shoal.base.fresh_columns import ordered_categories, readable
+from shoal.base.fresh_columns import readable
 from shoal.errors import InputError, Reason
 from shoal.kinds import moments
 from shoal.kinds.encoding import to_polars
@@ -86,24 +86,18 @@ class Inferred:
     ----------
     kind
         Its kind.
-    domain
-        For categories in an order that their type declares: those that occur, lowest first.
     date_format
         Format of dates that are not written as YYYY-MM-DD.
-    order
-        All categories of such a type, in order.
     numbers
         For few numbers that may be codes: the different ones.
     """
 
     kind: Kind
-    domain: tuple[str, ...] | None = None
     date_format: str | None = None
-    order: tuple[str, ...] = ()
     numbers: frozenset[Any] | None = None
 
     def settings(self, name: str, *, last: bool = False) -> dict[str, Any]:
-        """Return kind, domain and date format as arguments of `Column`.
+        """Return kind and date format as arguments of `Column`.
 
         Parameters
         ----------
@@ -115,20 +109,17 @@ class Inferred:
         kind = self.kind
         if kind.numeric and self.numbers is not None and are_codes(name, len(self.numbers), last=last):
             kind = Kind.CATEGORICAL
-        found = {"kind": kind, "domain": self.domain, "date_format": self.date_format}
+        found = {"kind": kind, "date_format": self.date_format}
         return {key: value for key, value in found.items() if value is not None}
 
     def united(self, other: Inferred) -> Inferred:
         """Return what two parts of a column suggest together."""
-        if (self.order, self.date_format) != (other.order, other.date_format):
+        if self.date_format != other.date_format:
             return Inferred(Kind.CATEGORICAL)
-        both = {*(self.domain or ()), *(other.domain or ())}
         numbers = None if self.numbers is None or other.numbers is None else self.numbers | other.numbers
         return Inferred(
             self.kind.united(other.kind),
-            tuple(each for each in self.order if each in both) or None,
             self.date_format,
-            self.order,
             numbers if numbers is not None and len(numbers) <= MOST_CODES else None,
         )
 
@@ -146,15 +137,9 @@ def infer_column(series: nw.Series[Any], missing_marks: Collection[str] = ()) ->
     """Return what the type of a column or, for text and Python objects, all its values suggest.
 
     Text counts as numeric only if reading it as numbers loses nothing: codes with leading zeros, such as ZIP
-    codes, remain categories. Categories in an order are ordinal. Common forms of dates are recognized, if day
+    codes, remain categories. Common forms of dates are recognized, if day
     and month cannot be mistaken for each other.
     """
-    order = ordered_categories(series)
-    if order:
-        present = {str(each) for each in series.drop_nulls().unique().to_list()} - {"", *missing_marks}
-        domain = tuple(each for each in order if each in present)
-        if domain and len(domain) == len(present):
-            return Inferred(Kind.ORDINAL, domain, order=order)
     if series.dtype == nw.Object:
         with suppress(InputError):
             series = nw.from_native(to_polars(series), series_only=True)

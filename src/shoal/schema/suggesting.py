@@ -44,8 +44,6 @@ class Suggestion:
         Number of cells that are null, empty or not a number.
     unique_share
         Share of the records that have a unique value; "missing" counts as a value.
-    domain
-        For categories in an order that their type declares: those that occur, lowest first.
     date_format
         Format of dates that are not written as YYYY-MM-DD.
     """
@@ -57,7 +55,6 @@ class Suggestion:
     distinct: int
     missing: int
     unique_share: float
-    domain: tuple[str, ...] | None = None
     date_format: str | None = None
 
 

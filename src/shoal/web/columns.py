@@ -281,7 +281,6 @@ def _more(place: int, column: dict[str, Any]) -> Tag:
             f"order_{place}",
             "Order",
             "Kind ordinal: all values, lowest first, separated by commas.",
-            column.get("order", ""),
         ),
         parts.text(
             f"dates_{place}",

@@ -22,8 +22,8 @@ from shoal.methods.feasibility import largest_diversity
 from shoal.models import Model
 from shoal.reading.wording import asked, facts, group_table, grouped
 from shoal.release import Format
-from shoal.schema import Kind, Schema
-from shoal.schema.suggesting import Suggestion, warnings
+from shoal.schema import Schema
+from shoal.schema.suggesting import warnings
 from shoal.table import Table
 
 DRAWN, DRAWS = "drawn", 5
@@ -89,7 +89,8 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
             {
                 "name": each.name,
                 "role": each.role.value,
-                **_kind_on_page(each),
+                "kind": each.kind.value,
+                "dates": each.date_format or "",
                 "reason": each.reason,
                 "distinct": each.distinct,
                 "missing": each.missing,
@@ -194,14 +195,6 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
     task.__name__: task for task in (look, weigh, frontier, make, ask, write_tables)
 }
 """The tasks by name."""
-
-
-def _kind_on_page(found: Suggestion) -> dict[str, Any]:
-    """Return the kind of a column with its order and date format, as the fields of the page hold them."""
-    values = found.domain or ()
-    if any("," in value for value in values):  # the field separates values by commas
-        return {"kind": Kind.CATEGORICAL.value, "order": "", "dates": ""}
-    return {"kind": found.kind.value, "order": ", ".join(values), "dates": found.date_format or ""}
 
 
 def _shown(cell: Any, most: int = 60) -> str:
