@@ -123,14 +123,14 @@ def work(name: str, method: str, k: int) -> dict[str, Any]:
     """Make a release for records, one for persons and one of one record each; return figures of each."""
     frame, schema = table(name)
     model, called, options = METHODS[method]
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for way in WAYS:
         before = resource.getrusage(resource.RUSAGE_SELF)
         try:
             made: Release = anonymize(
                 frame,
                 schema.changed("person", role="identifier") if way == "records" else schema,
-                model(k=k),  # type: ignore[call-arg]
+                model(k=k),
                 method=called,
                 seed=1,
                 most_per_person=1 if way == "one" else None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -39,8 +40,8 @@ QUICK_FROM = 25
 """From this k on, methods with an effort run with `fast`."""
 WORKLOADS = ((1, 0.1), (2, 0.1), (3, 0.1), (4, 0.1), (2, 0.01), (2, 0.3))
 """The number of quasi-identifiers and the share of the domain that questions ask for."""
-QUESTIONS = 1000
-FEWER_QUESTIONS = 100
+QUESTIONS = 300
+FEWER_QUESTIONS = 60
 """The number of questions of the workload of the first table, and of each other workload."""
 
 
@@ -76,9 +77,10 @@ def work(data: str, method: str, k: int) -> dict[str, Any]:
         reader = open_release(
             release.written("csv"), codebook=release.certified.codebook(), estimator=estimator
         )
-        _, seconds = timed(reader.fit)
+        started = time.process_time()
+        reader.fit()
         figures[estimator] = {
-            "seconds": seconds,
+            "processor_seconds": time.process_time() - started,
             **{
                 name: _figures(reader, table, queries)
                 for name, queries in workloads.items()
@@ -192,8 +194,9 @@ Measured = dict[tuple[str, str, int], dict[str, Any]]
 
 def _text(measured: Measured, large: dict[str, Any] | None, models: list[tuple[str, str, str]] | None) -> str:
     parts = [INTRODUCTION, *_standard(measured), *_workloads(measured), *_coverage(measured), "## Time"]
-    seconds = max(found["tight"]["seconds"] for found in measured.values())
-    parts.append(f"The joint estimate took {seconds:.1f} s at most.")
+    seconds = [found["tight"].get("processor_seconds", 0.0) for found in measured.values()]
+    if all(seconds):
+        parts.append(f"The joint estimate took {max(seconds):.1f} s of processor time at most.")
     if large is not None:
         parts.append(
             f"A release of {large['rows']:,} rows (Adult enlarged, `mondrian`, k = 10) was opened in "
@@ -213,7 +216,7 @@ def _text(measured: Measured, large: dict[str, Any] | None, models: list[tuple[s
 
 INTRODUCTION = """# Reading a release
 
-How far off answers from a release are, by [estimator](../estimator.md). Each of 1,000 random questions asks
+How far off answers from a release are, by [estimator](../estimator.md). Each of 300 random questions asks
 for the number of records with certain values of two quasi-identifiers and the sensitive column, a tenth of
 the domain in all; every question has an answer above 0 in the original. The error is the difference from the
 true number, as a share of it: mean / median. From k = 25 on, `matching`, `chain` and `expansion` run with the

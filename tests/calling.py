@@ -51,8 +51,9 @@ def called(folder: Path, *arguments: str, code: int = 0) -> subprocess.Completed
 
 @contextlib.contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Restore what `main` sets: how signals are answered."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    """Restore what `main` sets: how signals are answered. Windows does not have all of them."""
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [signal.Signals[name] for name in names]
     before = [signal.getsignal(number) for number in numbers]
     try:
         yield

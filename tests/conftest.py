@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import io
 import json
@@ -54,12 +53,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the slow ones, so that no core waits for a long test at the end.
 
     Tests that share what a module makes once (a server, a browser, a release) run in one process, so that it
-    is made only once.
+    is made only once. Those that are only for campaigns are left out of other runs.
     """
+    if settings().derandomize:
+        left_out = [item for item in items if item.get_closest_marker("campaign")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("campaign")]
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
         if item.get_closest_marker("xdist_group") is None and _shares(item):
@@ -116,6 +119,7 @@ def workers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """
     if not settings().derandomize or request.node.get_closest_marker("processes"):
         return
+    from shoal.engines import workers
     from shoal.engines.workers import Crew
 
     in_a_process = Crew.ask
@@ -123,14 +127,17 @@ def workers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     def ask(self: Crew, code: str, task: bytes) -> dict[str, Any]:
         if self._limit is not None or self._stopped:
             return in_a_process(self, code, task)
-        told = io.StringIO()
+        asked, told = io.BytesIO(), io.BytesIO()
+        workers._send(asked, task)
+        asked.seek(0)
         with (
             _ONE_AT_A_TIME,
-            mock.patch.object(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(task))),
-            contextlib.redirect_stdout(told),
+            mock.patch.object(sys, "stdin", SimpleNamespace(buffer=asked)),
+            mock.patch.object(sys, "stdout", SimpleNamespace(buffer=told)),
         ):
             exec(code, {})
-        answer: dict[str, Any] = json.loads(told.getvalue())
+        told.seek(0)
+        answer: dict[str, Any] = json.loads(workers._received(told) or b"")
         return answer
 
     monkeypatch.setattr(Crew, "ask", ask)

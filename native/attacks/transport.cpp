@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/interruption.hpp"
+
 namespace shoal {
 namespace {
 
@@ -156,6 +158,7 @@ void Transport::augment_from(std::size_t start) {
   std::size_t node = start;
   bool at_box = false;
   while (true) {
+    pause_sometimes();
     if (at_box && to_take_[node] > 0) {
       std::int64_t units = std::min(to_send_[start], to_take_[node]);
       for (std::size_t step = 0; step < path_.size(); ++step) {

@@ -13,6 +13,7 @@
 #include "matching/assignment.hpp"
 #include "matching/chain.hpp"
 #include "matching/cheapest_matching.hpp"
+#include "matching/diverse_draw.hpp"
 #include "matching/diversification.hpp"
 #include "matching/greedy_matching.hpp"
 #include "matching/refinement.hpp"
@@ -236,6 +237,59 @@ class DiversificationPy {
   std::optional<Diversification> diversification_;
 };
 
+// A sensitive column: labels, frequency_l, distinct, entropy, and where the labels that count begin and what
+// they are, for each crowd; empty if all count.
+using DrawnSpec =
+    std::tuple<Array<std::int32_t>, double, std::int64_t, double, Array<std::int64_t>, Array<std::int32_t>>;
+
+// The type of each record, where the units of each type begin, these units, and shares.
+using SharesSpec = std::tuple<Array<std::int32_t>, Array<std::int64_t>, Array<std::int32_t>, Array<double>>;
+
+// A draw together with all that it refers to.
+class DiverseDrawPy {
+ public:
+  DiverseDrawPy(const SharesSpec& shares, Array<std::int32_t> units, Array<std::int64_t> starts,
+                Array<std::int32_t> crowds, Array<double> weights, Array<std::int32_t> around,
+                std::vector<DrawnSpec> columns, const Array<std::int32_t>& record_of,
+                const Array<std::uint64_t>& key)
+      : shares_(shares), units_(std::move(units)), starts_(std::move(starts)), crowds_(std::move(crowds)),
+        weights_(std::move(weights)), around_(std::move(around)), columns_(std::move(columns)),
+        random_(view(key)) {
+    nb::gil_scoped_release release;
+    std::vector<DrawnColumn> drawn;
+    for (const auto& [labels, frequency_l, distinct, entropy, own_starts, own] : columns_)
+      drawn.push_back({view(labels), Variety{frequency_l, distinct, entropy}, view(own_starts), view(own)});
+    const auto& [types, type_starts, type_units, type_shares] = shares_;
+    draw_.emplace(Shares{view(types), view(type_starts), view(type_units), view(type_shares)}, view(units_),
+                  Incidence{view(starts_), view(crowds_), view(weights_), view(around_)}, std::move(drawn),
+                  view(record_of));
+  }
+
+  std::int64_t violated() const { return draw_->violated(); }
+  auto violated_crowds() const { return give(std::vector(draw_->violated_crowds())); }
+  double shortfall() const { return draw_->shortfall(); }
+  std::int64_t search(std::int64_t steps) {
+    nb::gil_scoped_release release;
+    return draw_->search(steps, random_);
+  }
+  void mix(std::int64_t steps, double price) {
+    nb::gil_scoped_release release;
+    draw_->mix(steps, price, random_);
+  }
+  auto record_of() const { return give(std::vector(draw_->record_of())); }
+
+ private:
+  SharesSpec shares_;
+  Array<std::int32_t> units_;
+  Array<std::int64_t> starts_;
+  Array<std::int32_t> crowds_;
+  Array<double> weights_;
+  Array<std::int32_t> around_;
+  std::vector<DrawnSpec> columns_;
+  RandomWords random_;
+  std::optional<DiverseDraw> draw_;
+};
+
 // A refinement together with all that it refers to.
 class RefinementPy {
  public:
@@ -356,6 +410,18 @@ void bind_graphs(nb::module_& module) {
       .def("grow", &DiversificationPy::grow, "rows"_a, "records"_a)
       .def("record_of", &DiversificationPy::record_of)
       .def("grown", &DiversificationPy::grown);
+  nb::class_<DiverseDrawPy>(module, "DiverseDraw")
+      .def(nb::init<const SharesSpec&, Array<std::int32_t>, Array<std::int64_t>, Array<std::int32_t>,
+                    Array<double>, Array<std::int32_t>, std::vector<DrawnSpec>, const Array<std::int32_t>&,
+                    const Array<std::uint64_t>&>(),
+           "shares"_a, "units"_a, "starts"_a, "crowds"_a, "weights"_a, "around"_a, "columns"_a, "record_of"_a,
+           "key"_a)
+      .def("violated", &DiverseDrawPy::violated)
+      .def("violated_crowds", &DiverseDrawPy::violated_crowds)
+      .def("shortfall", &DiverseDrawPy::shortfall)
+      .def("search", &DiverseDrawPy::search, "steps"_a)
+      .def("mix", &DiverseDrawPy::mix, "steps"_a, "price"_a)
+      .def("record_of", &DiverseDrawPy::record_of);
   nb::class_<RefinementPy>(module, "Refinement")
       .def(nb::init<Matrix, std::vector<AttributeSpec>, const Matrix&, const Array<std::uint64_t>&,
                     Array<std::int32_t>>(),

@@ -141,19 +141,20 @@ def test_categories_that_should_be_something_else_are_warned_of() -> None:
         {
             "amount": [str(number) for number in range(N - 1)] + ["unknown"],
             "born": ["01/02/1980", "03/04/1981", "05/06/1982"] * (N // 3),
+            "price": ["1,5", "2,25", "1.000,5"] * (N // 3),
             "word": [f"word {number}" for number in range(N)],
             "sex": ["m", "f"] * (N // 2),
         }
     )
     schema = shoal.Schema.infer(frame, quasi=frame.columns)
     said = shoal.anonymize(frame, schema, shoal.KAnonymity(k=5)).warnings
-    assert [each.split("'")[1] for each in said] == ["amount", "born", "word"]
+    assert [each.split("'")[1] for each in said] == ["amount", "born", "price", "word"]
     assert "all its values but one are numbers" in said[0]
     assert "look like dates" in said[1]
-    assert "60 different values in 60 records" in said[2]
-    marked = shoal.Schema.infer(
-        frame, quasi=["amount"], drop=["born", "word", "sex"], missing_marks=["unknown"]
-    )
+    assert "60 different values in 60 records" in said[3]
+    assert "decimal comma" in said[2]
+    frame = frame.select("amount")
+    marked = shoal.Schema.infer(frame, quasi=["amount"], missing_marks=["unknown"])
     assert shoal.anonymize(frame, marked, shoal.KAnonymity(k=5)).warnings == ()
 
 

@@ -354,7 +354,7 @@ def _explained(by: NDArray[np.int32], of: NDArray[np.int32]) -> bool | None:
     return right - chance >= GIVEN_AWAY * (1 - chance)
 
 
-def _highest(by: NDArray[np.int64], of: NDArray[np.int32]) -> NDArray[np.int64]:
+def _highest(by: NDArray[np.integer[Any]], of: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return for each value that occurs in one column how often its most frequent value of another does."""
     if not len(by):
         return np.empty(0, dtype=np.int64)
@@ -362,7 +362,7 @@ def _highest(by: NDArray[np.int64], of: NDArray[np.int32]) -> NDArray[np.int64]:
     width = (int(by.max()) + 1) * values
     if width <= 8 * len(by):
         highest = np.bincount(by * values + of, minlength=width).reshape(-1, values).max(axis=1)
-        return highest[highest > 0]
+        return np.asarray(highest[highest > 0], dtype=np.int64)
     pairs, counts = np.unique(by * values + of, return_counts=True)
     first = np.flatnonzero(np.diff(pairs // values, prepend=-1))
     return np.asarray(np.maximum.reduceat(counts, first), dtype=np.int64)

@@ -16,7 +16,16 @@ from shoal.cli.output import out, warn
 from shoal.errors import InfeasibleError
 from shoal.kinds import encoding
 from shoal.methods import METHODS
-from shoal.models import Model, declarations, make_model, model_named, suitable, usual_l, usual_model
+from shoal.models import (
+    Model,
+    Patterned,
+    declarations,
+    make_model,
+    model_named,
+    suitable,
+    usual_l,
+    usual_model,
+)
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
@@ -114,6 +123,8 @@ def leaves_open(name: str, given: Mapping[str, Any], schema: Schema) -> bool:
     model = model_named(name)
     known = [each for each, _, _ in declarations(model)]
     possible = all(each in known for each in _ABOUT_VALUES) and not model.for_comparison
+    if schema.person is not None and model is Patterned:
+        possible = False  # it counts persons for k alone
     said = any(given.get(each) is not None for each in _ABOUT_VALUES)
     return bool(schema.sensitive) and possible and not said
 

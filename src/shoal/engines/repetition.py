@@ -44,6 +44,11 @@ class Guesses:
     certain
         The share of persons and test runs in which the attacker was certain, although another value was
         possible; None if no release was familiar as a whole.
+
+    Examples
+    --------
+    >>> shoal.Guesses(right=0.5, error=0.02, worst=0.6).as_dict()["worst"]
+    0.6
     """
 
     right: float
@@ -72,6 +77,12 @@ class RepeatedAttack:
         The same by an attacker who knows the sensitive values of everyone; None without a sensitive column.
     values
         Guesses of the value in each sensitive column, by an attacker who knows only how often each occurs.
+
+    Examples
+    --------
+    >>> guesses = shoal.Guesses(right=0.5, error=0.02, worst=0.6)
+    >>> shoal.RepeatedAttack(200, 100, 0.5, guesses, None).as_dict()["row"]["right"]
+    0.5
     """
 
     training: int
@@ -146,7 +157,7 @@ def repeated_attack(
             "learn from and two to guess in",
             reason=Reason.PARAMETER,
         )
-    attack = _Attack(nw.from_native(frame, eager_only=True), schema)
+    attack = _Attacker(nw.from_native(frame, eager_only=True), schema)
     random = np.random.default_rng(seed)
     chances: list[float | None] = []
     for run in range(training + tests):
@@ -166,7 +177,7 @@ def repeated_attack(
     return attack.result(training, tests, least)
 
 
-class _Attack:
+class _Attacker:
     """What the attacker has learnt, and how often it was right."""
 
     def __init__(self, frame: nw.DataFrame[Any], schema: Schema) -> None:

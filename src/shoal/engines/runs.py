@@ -23,9 +23,9 @@ from shoal.models import Model
 from shoal.release import Release
 from shoal.schema import Schema
 
-QUESTIONS = 100
+QUESTIONS = 60
 """The number of random questions that each release answers; all runs are asked the same."""
-MOST_ROWS = 100_000
+MOST_ROWS = 50_000
 """Larger releases are not asked, since reading them takes long."""
 _WORKER = "from shoal.engines.runs import answer; answer()"
 

@@ -28,7 +28,15 @@ from shoal.kernels.geometry import (
     group_rows,
     refine,
 )
-from shoal.kernels.graphs import Diversification, Reassignable, Refinement
+from shoal.kernels.graphs import (
+    Crowds,
+    DiverseDraw,
+    Diversification,
+    DrawnColumn,
+    Reassignable,
+    Refinement,
+    Shares,
+)
 from shoal.kernels.orders import Ring, chain
 from shoal.kernels.own_rows import OwnRows
 from shoal.kernels.patterns import ANY_LABELS, Cover, PatternSearch, VariedLabels, cover
@@ -50,7 +58,10 @@ __all__ = [
     "Component",
     "ConsistencyGraph",
     "Cover",
+    "Crowds",
+    "DiverseDraw",
     "Diversification",
+    "DrawnColumn",
     "Geometry",
     "LabelCounts",
     "Matched",
@@ -63,6 +74,7 @@ __all__ = [
     "Reassignable",
     "Refinement",
     "Ring",
+    "Shares",
     "VariedLabels",
     "Walked",
     "chain",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +107,148 @@ class Diversification:
     def grown(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Rows that grew, and around which records."""
         return self._native.grown()
+
+
+@dataclass(frozen=True, eq=False)
+class Crowds:
+    """The rows whose labels are looked at together.
+
+    Parameters
+    ----------
+    starts, crowds, weights
+        The rows of unit i count in the crowds ``crowds[starts[i]:starts[i + 1]]``, with these weights.
+    around
+        For each crowd a record whose rows are in it.
+    """
+
+    starts: NDArray[np.int64]
+    crowds: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    around: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """With which probability a row of a unit carries a record of a type: records of a type are equal.
+
+    Parameters
+    ----------
+    type_of
+        The type of each record.
+    starts, units, shares
+        Rows of the units ``units[starts[i]:starts[i + 1]]``, ascending, carry a single record of type i with
+        these probabilities, each of their rows.
+    """
+
+    type_of: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    units: NDArray[np.int32]
+    shares: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnColumn:
+    """A sensitive column, and what its labels must be in each crowd.
+
+    Parameters
+    ----------
+    labels
+        The label of each record.
+    frequency_l, distinct, entropy
+        No label above a share of 1 / `frequency_l`, different labels, entropy of the labels in nats; 0 is no
+        demand.
+    own_starts, own
+        If given, only the labels ``own[own_starts[i]:own_starts[i + 1]]`` count in crowd i; ascending.
+    """
+
+    labels: NDArray[np.int32]
+    frequency_l: float = 0.0
+    distinct: int = 0
+    entropy: float = 0.0
+    own_starts: NDArray[np.int64] | None = None
+    own: NDArray[np.int32] | None = None
+
+
+class DiverseDraw:
+    """An assignment of records to rows that is changed at random until the labels of all crowds are varied.
+
+    See native/matching/diverse_draw.hpp for the distribution that is drawn from.
+
+    Parameters
+    ----------
+    shares
+        Which rows can carry which records, and with which probability they should.
+    units
+        The unit of each row, numbered from 0.
+    crowds, columns
+        The crowds, and what is asked of them.
+    assignment
+        The record of each row to start with.
+    key
+        Four random words that all random choices follow from.
+    """
+
+    def __init__(
+        self,
+        shares: Shares,
+        units: NDArray[np.int32],
+        crowds: Crowds,
+        columns: Sequence[DrawnColumn],
+        assignment: NDArray[np.int32],
+        key: NDArray[np.uint64],
+    ) -> None:
+        self._native = _native.DiverseDraw(
+            (shares.type_of, shares.starts, shares.units, shares.shares),
+            units,
+            crowds.starts,
+            crowds.crowds,
+            crowds.weights,
+            crowds.around,
+            [
+                (
+                    column.labels,
+                    column.frequency_l,
+                    column.distinct,
+                    column.entropy,
+                    np.empty(0, dtype=np.int64) if column.own_starts is None else column.own_starts,
+                    given(column.own),
+                )
+                for column in columns
+            ],
+            assignment,
+            key,
+        )
+
+    @property
+    def violated(self) -> int:
+        """Number of violated crowds."""
+        return self._native.violated()
+
+    @property
+    def violated_crowds(self) -> NDArray[np.int32]:
+        """The violated crowds."""
+        return self._native.violated_crowds()
+
+    @property
+    def shortfall(self) -> float:
+        """Total by which crowds miss the requirement: about the number of labels too many or too few."""
+        return self._native.shortfall()
+
+    def search(self, steps: int) -> int:
+        """Change rows of violated crowds until none is left, or for so many steps; return `violated`."""
+        return self._native.search(steps)
+
+    def mix(self, steps: int, price: float) -> None:
+        """Move at random for so many steps; crowds may be violated afterwards.
+
+        An assignment with one row too many in a crowd is e^price times less likely than a valid one.
+        """
+        self._native.mix(steps, price)
+
+    @property
+    def assignment(self) -> NDArray[np.int32]:
+        """The record of each row."""
+        return self._native.record_of()
 
 
 class Reassignable:

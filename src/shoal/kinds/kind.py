@@ -183,7 +183,7 @@ class Kind(str, metaclass=_Kinds):
         return without_marks(cells, column.missing_marks, numeric=self.numeric)
 
     @_abstract
-    def attribute(
+    def attribute(  # type: ignore[empty-body]  # abstract, which type checkers do not see
         self,
         cells: pl.Series,
         column: Column,
@@ -191,7 +191,7 @@ class Kind(str, metaclass=_Kinds):
         known: Domain | None = None,
         *,
         times: bool = False,
-    ) -> Attribute:  # type: ignore[empty-body]  # abstract, which type checkers do not see
+    ) -> Attribute:
         """Return a quasi-identifier as codes into its domain.
 
         Parameters

@@ -228,12 +228,21 @@ def read_error(reader: Reader, table: Table, queries: Sequence[Query]) -> QueryE
     queries
         Drawn from it.
     """
-    answers = [reader.count(conditions_of(table, query)) for query in queries]
+    answers = np.array([_read(reader, conditions_of(table, query)) for query in queries])
     truth = np.array([query.answer for query in queries])
-    errors = np.abs(np.array([answer.estimate for answer in answers]) - truth) / truth
-    low, high = np.array([answer.interval for answer in answers]).T
+    estimates, low, high = answers.T
+    errors = np.abs(estimates - truth) / truth
     covered = (low - ROUNDING <= truth) & (truth <= high + ROUNDING)
     return QueryError(errors, float(covered.mean()))
+
+
+def _read(reader: Reader, conditions: dict[str, Any]) -> tuple[float, float, float]:
+    """Return a reader's estimate, and the ends of its interval."""
+    try:
+        answer = reader.count(conditions)
+    except InputError:  # all records with such a value were withheld
+        return 0.0, 0.0, 0.0
+    return answer.estimate, *answer.interval
 
 
 def ranks_of(column: Sensitive) -> NDArray[np.int64]:

@@ -141,8 +141,8 @@ def _for_persons(
             reason=Reason.PARAMETER,
         )
     circumstances.notes.append(
-        "some persons have several records, so rows are those of the model freeform, which promises more and "
-        f"loses more than {model.name} for records"
+        "some persons have several records, so rows are those of the model freeform, which promises more "
+        f"than {model.name}"
     )
     promised = Freeform(k=model.k, l=model.l, p=model.p, entropy_l=model.entropy_l)
     return matching(table, promised, circumstances, effort=effort)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels import ROUNDING, Diversification
 from shoal.measures.geometry import geometry
+from shoal.methods import unseen
 from shoal.methods.method import Circumstances
 from shoal.methods.refinement import order_of_records, rows_in_order
 from shoal.models import Freeform
@@ -60,6 +61,8 @@ def recoded(
         return Recoding.of_graph(table, graph)
     order, place = order_of_records(table)
     graph = order[rows_in_order(place[graph])]
+    if len(table) <= unseen.SMALL:
+        return unseen.drawn_unseen(table, model, graph, circumstances)
     assignment = random_assignment(graph, circumstances.randomness)
     diversification = diversification_of(table, model, graph, assignment)
     while True:

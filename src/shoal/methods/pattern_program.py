@@ -29,7 +29,8 @@ class PatternProgram:
     Parameters
     ----------
     kind
-        The row type of each row: rows of one type are equal in all columns.
+        The row type of each row: rows of one type fit the same classes, as rows do that are equal in all
+        columns, and others that differ only in columns that all these classes suppress.
     copies
         Number of rows of each row type.
     row_type, class_of
@@ -83,10 +84,15 @@ class PatternProgram:
                 return None
         if len(costs) <= MOST_COMPARED:
             classes = _needed(classes, costs, copies)
+        # Row types that fit the same classes, and have the same labels, need not be told apart.
+        fits = np.column_stack((classes.T, *(column[first] for column, _ in labels.columns)))
+        same, of_type = kernels.group_rows(np.ascontiguousarray(fits, dtype=np.int32))
+        apart = np.int64(len(copies))
+        kind, copies, classes = same[kind], np.bincount(same, copies).astype(np.int64), classes[:, of_type]
         row_type, pattern_of_pair = np.nonzero(classes.T >= 0)
-        place = classes[pattern_of_pair, row_type].astype(np.int64) + pattern_of_pair * np.int64(len(copies))
+        place = classes[pattern_of_pair, row_type].astype(np.int64) + pattern_of_pair * apart
         places, class_of = np.unique(place, return_inverse=True)
-        pattern = (places // len(copies)).astype(np.int32)
+        pattern = (places // apart).astype(np.int32)
         return cls(kind, copies, row_type, class_of, pattern, costs[pattern])
 
     def without(self, needless: NDArray[np.bool_]) -> PatternProgram:

@@ -233,8 +233,8 @@ def united_groups(groups: NDArray[np.int32], owners: NDArray[np.int32], differen
             united.append(held)
             held = []
     numbers = np.empty_like(groups)
-    for number, each in enumerate(united):
-        numbers[each] = number
+    for number, together in enumerate(united):
+        numbers[together] = number
     return numbers
 
 

@@ -223,7 +223,9 @@ def improved(
         return known, bound
     prices = Prices(program, k)
     going, turn = True, 0
-    while going and time.monotonic() - started < seconds:
+    # A program that is small enough gets at least half of the time.
+    until = seconds / 2 if len(program.row_type) <= _most_solved(labels) else seconds
+    while going and time.monotonic() - started < until:
         going, turn = prices.improve(cost), turn + 1
         if turn % STEPS_BETWEEN == 0 or not going:
             progress("proving the optimum", min((time.monotonic() - started) / seconds, 1.0))

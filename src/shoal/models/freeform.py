@@ -17,8 +17,9 @@ class Freeform(DiverseModel):
     through a k-regular graph. Which of k disjoint assignments is the true one was drawn at random, so each of
     the k rows of a record is its own with the same probability to an attacker who knows the quasi-identifiers
     of all records and the graph. With `l`, `p` or `entropy_l`, the rows that cover a record also keep that
-    requirement in every sensitive column, as published; the assignment that was drawn is then changed where
-    needed, and its probabilities are no longer the same.
+    requirement in every sensitive column, as published. In tables of at most 32 records, the assignment is
+    then drawn among those that keep it. In larger ones the assignment that was drawn is changed where needed,
+    and its probabilities are no longer the same.
 
     Parameters
     ----------

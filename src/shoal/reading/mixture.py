@@ -169,7 +169,8 @@ def fitted(
         members = mixture.memberships()
         likely = []
         for column, incidence, p, alone in zip(seen, incidences, mixture.likely, overall, strict=True):
-            updated = _expected(column, incidence @ members, p, assumption) + PRIOR * alone[:, None]
+            often: Floats = np.asarray(incidence @ members)
+            updated = _expected(column, often, p, assumption) + PRIOR * alone[:, None]
             likely.append(updated / updated.sum(axis=0))
         mixture = Mixture(tuple(seen), tuple(likely), members.mean(axis=0, dtype=np.float64), assumption)
     return replace(mixture, columns=tuple(columns))

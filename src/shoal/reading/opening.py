@@ -13,7 +13,8 @@ from shoal.base.fresh_columns import readable
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
 from shoal.reading.codebook import FILE, Codebook
-from shoal.reading.reader import Estimator, Reader
+from shoal.reading.joint import Estimator
+from shoal.reading.reader import Reader
 
 if TYPE_CHECKING:
     from shoal.models import Model

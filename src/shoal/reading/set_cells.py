@@ -154,7 +154,9 @@ class SetCells(ReadCells[AskedLabels]):
         return np.asarray(self.members.spread(amounts))
 
     def spread_required(self, amounts: Floats) -> Floats:
-        found = np.asarray(self.members.spread(np.where((self.tight | self.exact)[:, None], amounts, 0.0)))
+        found: Floats = np.asarray(
+            self.members.spread(np.where((self.tight | self.exact)[:, None], amounts, 0.0))
+        )
         found[-1] = 0.0
         return found
 

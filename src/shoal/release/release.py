@@ -185,7 +185,7 @@ class Release(Generic[FrameT]):
 
     def reader(self) -> Reader:
         """Return a reader that computes with the release, and knows nothing else; see `open_release`."""
-        from shoal.reading import open_release  # late: it needs SciPy
+        from shoal.reading import open_release  # late: few callers need it
 
         return open_release(self.written("csv"), codebook=self.certified.codebook())
 

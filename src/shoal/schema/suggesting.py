@@ -185,6 +185,11 @@ def doubts(frame: IntoDataFrame, schema: Schema) -> dict[str, str]:
                 "all its values but one are numbers, and it is released as sets of exact values; correct "
                 "that value, or declare it as a missing mark, so that the column is numeric"
             )
+        elif cells.dtype == pl.String and _mostly(cells.drop_nulls(), _DECIMAL_COMMAS):
+            found[column.name] = (
+                "its values look like numbers with a decimal comma, and it is released as sets of exact "
+                "values; write them with a decimal point"
+            )
         elif facts.odd_dates:
             found[column.name] = (
                 "its values look like dates, and it is released as sets of exact dates; set its date_format"
@@ -233,6 +238,7 @@ _IDENTIFIERS = {  # recognized by their form, regardless of the column's name
 _ODD_DATES = r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:[ ,T]|$)|^\s*\d{4}[./]\d{1,2}[./]\d{1,2}(?:[ ,T]|$)"
 _FEW_RECORDS = 20  # in fewer records, most values are different anyway
 _ENOUGH = 10_000  # texts that show which form most of a column have
+_DECIMAL_COMMAS = r"^\s*-?\d{1,3}(?:\.?\d{3})*,\d+\s*$"
 _NUMBERS = r"^\s*-?\d+(\.\d+)?\s*$"
 
 

@@ -153,7 +153,7 @@ def ask(
     source: Source, folder: Path, question: str, by: str, mean: str, progress: Progress
 ) -> dict[str, Any]:
     """Answer a question from the files of a release, in words."""
-    from shoal.reading import open_release  # late: it needs SciPy
+    from shoal.reading import open_release  # late: few callers need it
 
     del source
     progress("reading the release", 0.0)
@@ -167,7 +167,7 @@ def ask(
 
 def write_tables(source: Source, folder: Path, form: str, progress: Progress) -> dict[str, Any]:
     """Write a release as ordinary tables, in one archive beside it."""
-    from shoal.reading import open_release  # late: it needs SciPy
+    from shoal.reading import open_release  # late: few callers need it
 
     del source
     progress("reading the release", 0.0)

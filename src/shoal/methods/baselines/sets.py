@@ -65,7 +65,7 @@ def diverse_cahd(table: Table, model: SetDiversity, circumstances: Circumstances
     return Recoding.of_classes(table, cahd(sets, labels, model.l))
 
 
-@keeps(SetDiversity)
+@keeps(SetDiversity, persons=PAPER)
 def printed_diversity(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
     """Return what the procedure of Xue et al. (2012, Section 4.4) makes, if it keeps the guarantee.
 

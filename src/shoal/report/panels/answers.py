@@ -13,8 +13,8 @@ from shoal.measures.queries import draw_queries, query_error, read_error
 from shoal.report.chart import WIDTH, Chart, Spec, axis, values
 from shoal.report.panel import Content, Material, in_memory, percent, report_panel
 
-QUERIES = 100
-MOST_ROWS = 100_000
+QUERIES = 60
+MOST_ROWS = 50_000
 """Larger releases are read by an even spread of values, which takes less time."""
 COLUMNS = 2
 SELECTIVITY = 0.1
@@ -48,7 +48,7 @@ def answers(material: Material) -> Content | None:
         if estimated
         else "The release answers as if every value that a cell allows were equally likely."
     )
-    covered = ()
+    covered: tuple[tuple[str, str], ...] = ()
     if found.covered is not None:
         covered = (("intervals with 95% confidence contain the true answer", percent(found.covered)),)
     return Content(

@@ -1,0 +1,210 @@
+"""Diverse sensitive values in small tables, by rows that do not depend on them.
+
+In a small table an attacker with the code can try all ways to deal the sensitive values. If a row grew
+because of the labels around it, this would tell the labels. So rows are made without labels, and then who
+carries which row is drawn among all assignments in which the labels are diverse. If there is none, all rows
+are shared by more people, by the same rule for the whole table. Decision 044 has the reasons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels import Crowds, DiverseDraw, DrawnColumn, Shares
+from shoal.methods.method import Circumstances
+from shoal.models import Freeform
+from shoal.recoding import Recoding
+from shoal.recoding.assignment import random_assignment
+from shoal.recoding.coverage import Graph
+from shoal.table import Table
+
+SMALL = 32
+"""The maximum number of records of a small table. In larger ones, rows grow where labels lack diversity."""
+
+FITTING = 50
+"""Number of turns of proportional fitting."""
+
+SEARCH = 20_000
+"""Number of moves to find a valid assignment."""
+
+MIXING = 60
+"""Number of random moves for each row after which an assignment has forgotten where it began."""
+
+PRICES = (2.0, 3.0, 4.0, 6.0)
+"""How unlikely violated crowds are. With low prices all assignments are reached soon, but few are valid."""
+
+TRIES = 20
+"""How often mixing is tried with each price until the result is valid."""
+
+
+def drawn_unseen(
+    table: Table, model: Freeform, graph: NDArray[np.int32], circumstances: Circumstances
+) -> Recoding:
+    """Return the recoding of a regular graph with a random assignment whose labels are diverse.
+
+    Each row carries each record that it covers with a certain probability of at most 1 / k. Weighed like
+    this, the labels of the rows that cover a record must be diverse; and, counted, those of all rows that
+    cover it, and of its matches. If no assignment is found that keeps this, rows are united to units of 2, 3,
+    4, 6, ... rows that show the same, up to all rows.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method; the guarantee is feasible.
+    graph
+        The records of each row, near rows together; every record is in as many rows as rows have records.
+    """
+    size = 1
+    while True:
+        recoding = _united(table, graph, size)
+        assignment = random_assignment(graph, circumstances.randomness)
+        draw = _draw(recoding, model, assignment, circumstances)
+        if settle(draw, len(graph)):
+            return Recoding(table, recoding.values, recoding.box, graph, draw.assignment)
+        if size >= len(graph):  # no crowd can be more diverse than the table, up to rounding
+            return Recoding(table, recoding.values, recoding.box, graph, assignment)
+        size = max(size + 1, size * 3 // 2)
+
+
+def settle(draw: DiverseDraw, rows: int) -> bool:
+    """Draw a valid assignment; return whether there is one.
+
+    A search shows whether there is a valid one. Then the assignment is mixed until it is valid again, and has
+    forgotten by then what the search found.
+    """
+    if draw.search(SEARCH) > 0:
+        return False
+    for price in PRICES:
+        for _ in range(TRIES):
+            draw.mix(MIXING * rows, price)
+            if draw.violated == 0:
+                return True
+    return draw.search(SEARCH) == 0
+
+
+def _united(table: Table, graph: NDArray[np.int32], size: int) -> Recoding:
+    """Return the recoding in which units of about so many rows show the same.
+
+    The rows of a unit are about k rows apart in their order: nearer ones have the same records, and would add
+    no labels, and farther ones lose more.
+    """
+    n, k = graph.shape
+    apart = max(min(k, n // size), 1)
+    blocks = max(n // (apart * size), 1)
+    block = np.minimum(np.arange(n) // (apart * size), blocks - 1)
+    units = (block * apart + np.arange(n) % apart).astype(np.int32)
+    members = graph[np.argsort(units, kind="stable")].ravel()
+    starts = np.concatenate(([0], np.cumsum(np.bincount(units)))) * k
+    values = tuple(a.domain.closure(a.codes[members], starts) for a in table.attributes)
+    return Recoding(table, values, units, graph)
+
+
+def _draw(
+    recoding: Recoding, model: Freeform, assignment: NDArray[np.int32], circumstances: Circumstances
+) -> DiverseDraw:
+    """Return a draw over the crowds of a recoding: covering rows, weighed and counted, and matches."""
+    units = recoding.box
+    graph = Graph.of_recoding(recoding)
+    edges = _Edges.of(graph, units, assignment)
+    share = edges.shares(1 / model.k)
+    match, types = edges.match, len(graph.records)
+    first = np.unique(graph.record_type, return_index=True)[1]
+    fewer = np.unique(edges.kind[~match])
+    some = match & np.isin(edges.kind, fewer)
+    unit = np.concatenate((edges.unit[match], edges.unit, edges.unit[some]))
+    crowd = np.concatenate(
+        (edges.kind[match], types + edges.kind, 2 * types + np.searchsorted(fewer, edges.kind[some]))
+    )
+    weight = np.concatenate((share * model.k, np.ones(len(match) + int(some.sum()))))
+    around = np.concatenate((first, first, first[fewer]))
+    by_unit = np.argsort(unit, kind="stable")
+    starts = np.searchsorted(unit[by_unit], np.arange(int(units.max()) + 2))
+    crowds = Crowds(
+        starts.astype(np.int64), crowd[by_unit].astype(np.int32), weight[by_unit], around.astype(np.int32)
+    )
+    shares = Shares(
+        graph.record_type.astype(np.int32),
+        np.searchsorted(edges.kind[match], np.arange(types + 1)).astype(np.int64),
+        edges.unit[match].astype(np.int32),
+        share,
+    )
+    columns = _columns(recoding.table, model, graph, around)
+    return DiverseDraw(shares, units, crowds, columns, assignment, circumstances.randomness.words(4))
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """Which types of record the rows of which units cover, sorted.
+
+    Parameters
+    ----------
+    kind, unit
+        The type of record, and the unit.
+    match
+        Whether rows of the unit are matches of these records.
+    records, rows
+        The number of records of each type, and of rows in each unit.
+    """
+
+    kind: NDArray[np.int64]
+    unit: NDArray[np.int64]
+    match: NDArray[np.bool_]
+    records: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, graph: Graph, units: NDArray[np.int32], assignment: NDArray[np.int32]) -> Self:
+        """Return the edges of a coverage graph with a perfect matching, the record of each row."""
+        unit_of_box = np.empty(len(graph.boxes), dtype=np.int64)
+        unit_of_box[graph.row_type] = units
+        starts, boxes = graph.crowds(np.arange(len(graph.records)))
+        kind = np.repeat(np.arange(len(graph.records)), np.diff(starts))
+        unit = unit_of_box[boxes]
+        order = np.lexsort((unit, kind))
+        kind, unit = kind[order], unit[order]
+        matches = graph.matches(assignment)
+        of_kind = np.empty(len(graph.records), dtype=np.int64)
+        of_kind[graph.record_type] = matches.component_of_record
+        of_unit = np.empty(len(graph.boxes), dtype=np.int64)
+        of_unit[units] = matches.component_of_row
+        match = of_kind[kind] == of_unit[unit]
+        return cls(kind, unit, match, np.bincount(graph.record_type), np.bincount(units))
+
+    def shares(self, most: float) -> NDArray[np.float64]:
+        """Return the probability of each match: as even as possible, at most `most`, adding up to nearly 1.
+
+        Proportional fitting: each turn lets the probabilities of each record, and then of each row, add up.
+        """
+        kind, unit = self.kind[self.match], self.unit[self.match]
+        share = np.ones(len(kind))
+        for _ in range(FITTING):
+            share /= np.bincount(kind, share * self.rows[unit], len(self.records))[kind]
+            share /= np.bincount(unit, share * self.records[kind], len(self.rows))[unit]
+            np.minimum(share, most, out=share)
+        return share
+
+
+def _columns(table: Table, model: Freeform, graph: Graph, around: NDArray[np.int64]) -> list[DrawnColumn]:
+    """Return what is asked of the labels of each sensitive column, and of persons."""
+    columns = []
+    if model.diversity is not None:
+        asked = model.diversity
+        columns = [
+            DrawnColumn(column.codes, asked.frequency_l, asked.distinct, asked.entropy)
+            for column in table.sensitive
+        ]
+    if table.owners is not None:
+        # Around a record only its own person counts: rows of others tell nothing about her.
+        pairs = np.unique(np.column_stack((graph.record_type, table.owners)), axis=0)
+        begins = np.searchsorted(pairs[:, 0], np.arange(len(graph.records) + 1))
+        kinds = graph.record_type[around]
+        many = np.diff(begins)[kinds]
+        starts = np.concatenate(([0], np.cumsum(many)))
+        which = np.arange(starts[-1]) + np.repeat(begins[kinds] - starts[:-1], many)
+        own = np.ascontiguousarray(pairs[which, 1], dtype=np.int32)
+        columns.append(DrawnColumn(table.owners, float(model.k), 0, 0.0, starts.astype(np.int64), own))
+    return columns
