@@ -60,3 +60,6 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_
             r"<(?:script|link|img)[^>]+(?:src|href)=[\"']?(https?://[^\"' >]+)", file.read_text()
         )
         assert [address for address in loaded if "canonical" not in address] == [], file
+    # The search works from disk: its index is a script, and so is what stands in for a worker.
+    assert (tmp_path / "search" / "search_index.js").is_file()
+    assert 'src="assets/iframe-worker.js"' in (tmp_path / "index.html").read_text()
