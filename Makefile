@@ -1,15 +1,19 @@
-# make demo | test | check | setup | quick | campaign [SEED=n] | bench [NAME=x] | docs | sanitize
+# make demo | test | check | setup | quick | campaign [SEED=n] | bench [NAME=x] | docs | sanitize | portable | wheel | sbom
+#      docs-version VERSION=n
 # Everything runs in .venv, which the first command creates; a Python >= 3.11 and a C++20 compiler are enough.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/*/*)
+WERROR := cmake.define.SHOAL_WERROR=ON
+TOOLS  := cmake nanobind ninja scikit-build-core setuptools-scm
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NAME   ?=
 SEED   ?=
+PYTHONS ?=
 
-.PHONY: demo test quick campaign check setup bench docs sanitize clean
+.PHONY: demo test quick campaign check setup bench docs docs-version sanitize portable sbom wheel clean
 
 demo: $(VENV)/core
 	$(BIN)/shoal demo
@@ -26,7 +30,7 @@ campaign: setup
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run -Werror native/*/*
+	$(BIN)/clang-format --dry-run -Werror native/*/* tests/portable/*.cpp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -35,11 +39,32 @@ setup: $(VENV)/dev
 bench: setup
 	$(BIN)/python -m benchmarks $(NAME)
 
+# The documentation of a version beside those of earlier ones, on the branch gh-pages: make docs-version VERSION=1.2
+docs-version: $(VENV)/release
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --update-aliases $(VERSION) latest
+
+# What an installation with all extras consists of, as a CycloneDX document.
+sbom: $(VENV)/release
+	rm -rf build/sbom && $(BIN)/python -m venv build/sbom && mkdir -p dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --config-settings=$(WERROR) --wheel-dir build/sbom .
+	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	  "$$(echo build/sbom/*.whl)[all]"
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON \
+	  -o dist/shoal-privacy.cdx.json build/sbom/bin/python
+
+# The kernels, with every compiler and for every platform that is found here.
+portable:
+	tests/portable/run.sh
+
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 sanitize: setup
 	PYTHON=$(BIN)/python tests/sanitize.sh
+
+# For all Pythons that are found, or for those in PYTHONS; the packages are in dist/.
+wheel: $(VENV)/release
+	$(BIN)/python distribution/wheel.py $(PYTHONS:%=--python %)
 
 clean:
 	rm -rf $(VENV) build dist site shoal-demo
@@ -48,11 +73,22 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Shoal needs Python 3.11 or newer; set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/core: $(VENV)/bin/python $(NATIVE)
-	$(PIP) --editable .
+# The package had another name before; two editable installs of one module are one too many.
+$(VENV)/tools: $(VENV)/bin/python
+	$(BIN)/python -m pip uninstall --quiet --yes shoal 2>/dev/null
+	$(PIP) $(TOOLS)
 	touch $@
 
-# The developers' install contains the core, so `make demo` finds it there.
-$(VENV)/dev: $(VENV)/bin/python $(NATIVE)
-	$(PIP) --editable ".[dev]" --config-settings=cmake.define.SHOAL_WERROR=ON
+$(VENV)/core: $(VENV)/tools $(NATIVE)
+	$(PIP) --editable ".[report]" --no-build-isolation
+	touch $@
+
+$(VENV)/release: $(VENV)/dev
+	$(PIP) abi3audit build cyclonedx-bom mike
+	touch $@
+
+# The developers' install contains the core, so `make demo` finds it there. With tools that stay, what was compiled
+# stays as well: only sources that change are compiled again.
+$(VENV)/dev: $(VENV)/tools $(NATIVE)
+	$(PIP) --editable ".[dev]" --no-build-isolation --config-settings=$(WERROR)
 	touch $(VENV)/core $@

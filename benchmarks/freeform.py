@@ -123,14 +123,18 @@ def main(options: Sequence[str] = ()) -> None:
         charts[f"{name}-loss"] = _loss_chart(name, source, measured)
         charts[f"{name}-seconds"] = _seconds_chart(source, measured)
     growth, charts["growth"] = _growth()
-    text = "\n\n".join((_introduction(), *sections, growth, literal_sort_greedy.section()))
+    text = "\n\n".join((_introduction(), *sections, growth, *_printed()))
     write_page("freeform", text, charts)
+
+
+def _printed() -> tuple[str, str]:
+    return literal_sort_greedy.growth_section(), literal_sort_greedy.section()
 
 
 def _measure(chosen: argparse.Namespace) -> None:
     """Measure the chosen cells and print each as a line."""
     if chosen.only == "literal":
-        print(literal_sort_greedy.section())
+        print("\n\n".join(_printed()))
     cells = [
         {"source": name, "k": k, "how": how}
         for name in SOURCES

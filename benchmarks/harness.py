@@ -104,6 +104,18 @@ def in_fresh_process(module: str, **arguments: Any) -> dict[str, Any]:
 
 def remembered(module: str, **arguments: Any) -> dict[str, Any]:
     """Return what `in_fresh_process` does, or did before at the same commit."""
+    figures = recalled(module, **arguments)
+    if figures is None:
+        figures = in_fresh_process(module, **arguments)
+        MEASURED.mkdir(parents=True, exist_ok=True)
+        with (MEASURED / f"{module}.jsonl").open("a", encoding="utf-8") as out:
+            cell = {"commit": commit(), "arguments": arguments}
+            out.write(json.dumps({**cell, "figures": figures}) + "\n")
+    return figures
+
+
+def recalled(module: str, **arguments: Any) -> dict[str, Any] | None:
+    """Return what was measured at the same commit; None if nothing was."""
     cell = {"commit": commit(), "arguments": arguments}
     file = MEASURED / f"{module}.jsonl"
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
@@ -111,11 +123,7 @@ def remembered(module: str, **arguments: Any) -> dict[str, Any]:
         if cell.items() <= known.items():
             figures: dict[str, Any] = known["figures"]
             return figures
-    figures = in_fresh_process(module, **arguments)
-    MEASURED.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as out:
-        out.write(json.dumps({**cell, "figures": figures}) + "\n")
-    return figures
+    return None
 
 
 def report(module: str, arguments: dict[str, Any]) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
-from benchmarks.harness import adult, adult_schema, markdown_table, remembered, timed
+from benchmarks.harness import adult, adult_like, adult_schema, markdown_table, remembered, timed
 from shoal.measures.gcp import gcp
 from shoal.methods.baselines.printed_growth import printed_sort_greedy
 from shoal.methods.method import Circumstances
@@ -13,6 +17,9 @@ from shoal.models import Freeform
 from shoal.table import Table
 
 ROWS, K = 4_000, 10
+SIZES = (2_500, 5_000, 10_000, 20_000, 40_000)
+KS = (5, 10, 20, 40, 80)
+ROWS_OF_KS = 5_000
 
 
 def section() -> str:
@@ -37,8 +44,37 @@ def section() -> str:
     )
 
 
-def work(rows: int, k: int) -> dict[str, Any]:
-    """Return GCP and seconds of the algorithm as printed, and of ours."""
+def growth_section() -> str:
+    """Return a section of a results page: how the time of SortGreedy alone grows with n and with k."""
+    by_rows = [(n, remembered("literal_sort_greedy", rows=n, k=K, alone=True)["seconds"]) for n in SIZES]
+    by_k = [(k, remembered("literal_sort_greedy", rows=ROWS_OF_KS, k=k, alone=True)["seconds"]) for k in KS]
+    return "\n\n".join(
+        (
+            "## Growth of SortGreedy",
+            "Processor seconds of `sort_greedy` (effort `fast`) by itself, without encoding and audit, on "
+            f"perturbed bootstraps of Adult: with k = {K}, then with {ROWS_OF_KS:,} rows. The exponent is "
+            "that of the growth from the row before.",
+            markdown_table(("rows", "processor seconds", "exponent"), _steps(by_rows)),
+            markdown_table(("k", "processor seconds", "exponent"), _steps(by_k)),
+        )
+    )
+
+
+def _steps(points: Sequence[tuple[int, float]]) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = [(points[0][0], f"{points[0][1]:.2f}", "")]
+    for (x, t), (size, seconds) in pairwise(points):
+        rows.append((size, f"{seconds:.2f}", f"{math.log(seconds / t) / math.log(size / x):.2f}"))
+    return rows
+
+
+def work(rows: int, k: int, alone: bool = False) -> dict[str, Any]:
+    """Return GCP and seconds of the algorithm as printed, and of ours; or processor seconds of ours alone."""
+    if alone:
+        frame = adult_like(rows)
+        table = Table.encode(frame, adult_schema(frame))
+        began = time.process_time()
+        sort_greedy(table, Freeform(k=k), Circumstances(), effort="fast")
+        return {"seconds": time.process_time() - began}
     frame = adult().sample(rows, seed=1)
     table = Table.encode(frame, adult_schema(frame))
     literal, literal_seconds = timed(printed_sort_greedy, table, Freeform(k=k), Circumstances())

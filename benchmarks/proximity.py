@@ -47,7 +47,6 @@ VARIED = {
 }
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 DELTAS = (0.5, 0.6, 0.7, 0.8, 0.9)
-SIZES = (10_000, 20_000, 50_000, 100_000, 200_000, 400_000)
 TIMED = {"epsilon": 0.15, "delta": 0.9, "k": 20}
 """The defaults of the paper's Figure 6."""
 
@@ -234,34 +233,6 @@ def figure_5(data: str) -> tuple[str, dict[str, alt.Chart]]:
     return "\n\n".join(parts), {f"{data}-errors": chart}
 
 
-def figure_6() -> tuple[str, dict[str, alt.Chart]]:
-    """Return time against the number of records."""
-    rows: list[tuple[object, ...]] = []
-    points: list[dict[str, Any]] = []
-    for size in SIZES:
-        found = remembered(
-            "proximity",
-            task="release",
-            data="acs",
-            rows=size,
-            start="locality",
-            selectivities=[],
-            effort="balanced",
-            **TIMED,
-        )
-        if "refused" in found:
-            rows.append((size, "refused", "", "", ""))
-            continue
-        seconds = found["seconds"]
-        steps = [np.log(seconds / p["seconds"]) / np.log(size / p["records"]) for p in points[-1:]]
-        exponent = "".join(f"{step:.2f}" for step in steps)
-        rows.append((size, f"{found['gcp']:.4f}", f"{seconds:.1f}", exponent, f"{found['peak_mib']:.0f}"))
-        points.append({"records": size, "seconds": seconds, "method": "xcolor"})
-    text = markdown_table(("records", "GCP", "seconds", "exponent", "peak MiB"), rows)
-    chart = line_chart(points, "Time", "records", "seconds", alt.Scale(type="log"))
-    return f"{text}\n\nThe exponent is that of the growth from the row before.", {"time": chart}
-
-
 def main() -> None:
     """Measure and write the results page."""
     charts: dict[str, Any] = {}
@@ -291,10 +262,9 @@ def main() -> None:
             _picture(drawn),
         ]
         charts |= drawn
-    text, drawn = figure_6()
-    limits = ", ".join(f"{key} = {value}" for key, value in TIMED.items())
-    parts += ["## Time", f"Bootstraps of the survey, {limits}, locality start.", text, _picture(drawn)]
-    charts |= drawn
+    from benchmarks import proximity_figures as more  # late: it takes its tables from here
+
+    parts += [more.figure_5(), more.figure_6(), more.growth()]
     write_page("proximity", "\n\n".join(parts), charts)
 
 

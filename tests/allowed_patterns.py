@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import combinations
 
 from few_records import Original, Record, Row, all_at_home, grouped, text_of
@@ -34,25 +35,46 @@ def unpatterned(original: Original, rows: Sequence[Row], model: Patterned) -> It
             yield "a combination of suppressed cells that is not allowed"
 
 
-def can_be_patterned(original: Original, records: Sequence[Record], model: Patterned) -> bool:
-    """Return whether some classes, of k records each at least, can hold all records."""
+def can_be_patterned(
+    original: Original, records: Sequence[Record], model: Patterned, varied: Callable[[frozenset[int]], bool]
+) -> bool:
+    """Return whether some classes, of k records each at least, and varied enough, can hold all records."""
     names = [column.name for column in original.having(Role.QUASI)]
-    classes = set()
+    groups = set()
     for pattern in _allowed(original, model):
         shown = [
             tuple(None if name in pattern else text_of(original, record)[name] for name in names)
             for record in records
         ]
-        for members in grouped(shown).values():
-            if len(members) >= model.k:
-                classes.add(frozenset(members))
-    for count in range(1, len(records) // model.k + 1):
-        for chosen in combinations(classes, count):
-            if len(frozenset().union(*chosen)) == len(records):
-                seats = [members for members in chosen for _ in range(model.k)]
-                if all_at_home(
-                    [[i in members for members in seats] for i in range(len(records))], len(seats)
-                ):
+        groups |= {frozenset(members) for members in grouped(shown).values() if len(members) >= model.k}
+    if model.diversity is None:
+        return _can_be_filled(groups, len(records), model.k)
+
+    @cache
+    def divided(left: frozenset[int]) -> bool:
+        """Return whether these records can be divided into classes; the first is in one of them."""
+        if not left:
+            return True
+        return any(
+            varied(chosen) and divided(left - chosen)
+            for chosen in {
+                frozenset((min(left), *others))
+                for members in groups
+                if min(left) in members
+                for size in range(model.k - 1, len(records))
+                for others in combinations(sorted((members & left) - {min(left)}), size)
+            }
+        )
+
+    return divided(frozenset(range(len(records))))
+
+
+def _can_be_filled(groups: set[frozenset[int]], records: int, k: int) -> bool:
+    for count in range(1, records // k + 1):
+        for chosen in combinations(groups, count):
+            if len(frozenset().union(*chosen)) == records:
+                seats = [members for members in chosen for _ in range(k)]
+                if all_at_home([[i in members for members in seats] for i in range(records)], len(seats)):
                     return True
     return False
 

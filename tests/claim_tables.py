@@ -105,11 +105,18 @@ def compared(check: dict[str, Any], markdown: str) -> list[Compared]:
 
     ``section`` and the columns choose the tables, ``rows`` (column and allowed cells) their rows. A condition
     is a number or a column, which ``times`` may multiply. With ``growth``, the figure is the exponent with
-    which the column grows with that one, from each row to the next.
+    which the column grows with that one, from each row to the next; with ``against`` (a column and a cell),
+    it is the ratio to the same column of that row. With ``says``, figures stand where a text has ``{}``.
     """
     (condition,) = (name for name in CONDITIONS if name in check)
-    limit, columns = check[condition], check["columns"]
-    needed = {*columns, *check.get("rows", {}), *([limit] if isinstance(limit, str) else [])}
+    limit = check[condition]
+    if "says" in check:
+        return [
+            Compared(check["says"], figure, condition, float(limit))
+            for figure in said(check["says"], markdown)
+        ]
+    needed = {*check["columns"], *check.get("rows", {}), *check.get("against", {})}
+    needed |= {limit} if isinstance(limit, str) else set()
     needed |= {check["growth"]} if "growth" in check else set()
     found: list[Compared] = []
     for table in tables(markdown):
@@ -117,8 +124,8 @@ def compared(check: dict[str, Any], markdown: str) -> list[Compared]:
             continue
         allowed = check.get("rows", {}).items()
         chosen = [row for row in table.rows if all(row[name] in cells for name, cells in allowed)]
-        for column in columns:
-            for place, figure, row in _figures(table, chosen, column, check.get("growth")):
+        for column in check["columns"]:
+            for place, figure, row in _figures(table, chosen, column, check):
                 bound = number(row[limit]) if isinstance(limit, str) else float(limit)
                 if bound is not None:
                     where = f"{table.section}, {place}, {column}"
@@ -126,17 +133,29 @@ def compared(check: dict[str, Any], markdown: str) -> list[Compared]:
     return found
 
 
+def said(text: str, markdown: str) -> list[float]:
+    """Return the numbers that stand where a text has ``{}``, each time that a page says it."""
+    before, after = (r"\s+".join(map(re.escape, part.split(" "))) for part in text.split("{}"))
+    found = re.findall(f"{before}({NUMBER.pattern}){after}", markdown)
+    return [value for each in found if (value := number(each)) is not None]
+
+
 def _figures(
-    table: ResultTable, rows: list[dict[str, str]], column: str, growth: str | None
+    table: ResultTable, rows: list[dict[str, str]], column: str, check: dict[str, Any]
 ) -> Iterator[tuple[str, float, dict[str, str]]]:
     """Yield the figures of a column: where each stands, its value, its row."""
     first = table.columns[0]
     known = [(row[first], value, row) for row in rows if (value := number(row[column])) is not None]
-    if growth is None:
+    if "against" in check:
+        ((name, cell),) = check["against"].items()
+        (other,) = (number(row[column]) for row in table.rows if row[name] == cell)
+        yield from ((place, value / other, row) for place, value, row in known if other is not None)
+        return
+    if "growth" not in check:
         yield from known
         return
     for (_, before, smaller), (place, after, row) in pairwise(known):
-        sizes = [number(each[growth]) for each in (smaller, row)]
+        sizes = [number(each[check["growth"]]) for each in (smaller, row)]
         assert sizes[0] is not None
         assert sizes[1] is not None
         yield place, math.log(after / before) / math.log(sizes[1] / sizes[0]), row

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import io
+import json
 import os
 import secrets
 import sys
+import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import Any, NoReturn
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -18,11 +23,12 @@ from numpy.typing import NDArray
 
 CI = os.environ.get("CI") == "true"
 NATIVE = os.environ.get("SHOAL_NATIVE")
+_ONE_AT_A_TIME = threading.Lock()
 
-# The same examples in every run, so that no test fails by chance; a campaign draws others.
-settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=True)
+# The same examples in every run, so that no test fails by chance; a campaign draws others, and twice as many.
+settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=True, max_examples=50)
 settings.register_profile("few", settings.get_profile("shoal"), max_examples=12)
-settings.register_profile("campaign", deadline=None, print_blob=True, derandomize=False)
+settings.register_profile("campaign", deadline=None, print_blob=True, derandomize=False, max_examples=100)
 settings.load_profile("shoal")
 
 if NATIVE:  # a core built apart, as tests/sanitize.sh does, in place of the installed one
@@ -46,9 +52,28 @@ def pytest_configure(config: pytest.Config) -> None:
         chosen.hypothesis_seed = str(secrets.randbelow(2**32))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slow ones, so that no core waits for a long test at the end."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the slow ones, so that no core waits for a long test at the end.
+
+    Tests that share what a module makes once (a server, a browser, a release) run in one process, so that it
+    is made only once. Those that are only for campaigns are left out of other runs.
+    """
+    if settings().derandomize:
+        left_out = [item for item in items if item.get_closest_marker("campaign")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("campaign")]
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and _shares(item):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def _shares(item: pytest.Item) -> bool:
+    """Return whether a test uses a fixture that its module makes once."""
+    used = getattr(item, "_fixtureinfo", None)
+    made = () if used is None else used.name2fixturedefs.values()
+    return any(fixture.scope == "module" for same_name in made for fixture in same_name)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -72,7 +97,9 @@ def repeatable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         return
     from shoal.base.randomness import Randomness  # not before the compiled core is chosen
 
-    generator = np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+    group = request.node.get_closest_marker("xdist_group")  # which xdist adds to the name of a test
+    name = request.node.nodeid.removesuffix(f"@{group.args[0]}" if group else "")
+    generator = np.random.default_rng(zlib.crc32(name.encode()))
     seeded = Randomness.words
 
     def words(self: Randomness, count: int) -> NDArray[np.uint64]:
@@ -81,6 +108,39 @@ def repeatable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         return generator.integers(0, 2**64, size=count, dtype=np.uint64)
 
     monkeypatch.setattr(Randomness, "words", words)
+
+
+@pytest.fixture(autouse=True)
+def workers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let blocks and compared runs work in this process, one after the other: most time is to start others.
+
+    They have processes of their own in tests marked ``processes``, in campaigns, if a run has a time limit,
+    and in every command that a test runs as a process.
+    """
+    if not settings().derandomize or request.node.get_closest_marker("processes"):
+        return
+    from shoal.engines import workers
+    from shoal.engines.workers import Crew
+
+    in_a_process = Crew.ask
+
+    def ask(self: Crew, code: str, task: bytes) -> dict[str, Any]:
+        if self._limit is not None or self._stopped:
+            return in_a_process(self, code, task)
+        asked, told = io.BytesIO(), io.BytesIO()
+        workers._send(asked, task)
+        asked.seek(0)
+        with (
+            _ONE_AT_A_TIME,
+            mock.patch.object(sys, "stdin", SimpleNamespace(buffer=asked)),
+            mock.patch.object(sys, "stdout", SimpleNamespace(buffer=told)),
+        ):
+            exec(code, {})
+        told.seek(0)
+        answer: dict[str, Any] = json.loads(workers._received(told) or b"")
+        return answer
+
+    monkeypatch.setattr(Crew, "ask", ask)
 
 
 @pytest.fixture(scope="session")

@@ -90,6 +90,7 @@ def _breaches(original: Original, rows: Sequence[Row], model: Model) -> Iterator
         case Patterned():
             yield from _fewer(map(len, classes), k, "rows are identical")
             yield from unpatterned(original, rows, model)
+            yield from _undiverse(original, rows, classes, model.l, model.p, model.entropy_l)
         case Dissimilarity():
             yield from _fewer(map(len, classes), k, "rows are identical")
             distance = distance_of(original, model)
@@ -107,7 +108,13 @@ def possible(original: Original, model: Model) -> bool:
     records = [original.records[i] for i in original.kept]
     match model:
         case Patterned():
-            return can_be_patterned(original, records, model)
+            rows = [text_of(original, record) for record in records]
+
+            def varied(members: frozenset[int]) -> bool:
+                limits = (model.l, model.p, model.entropy_l)
+                return not list(_undiverse(original, rows, [sorted(members)], *limits))
+
+            return can_be_patterned(original, records, model, varied)
         case Dissimilarity():
             distance = distance_of(original, model)
             return can_be_partitioned(

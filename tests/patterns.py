@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from itertools import product
 
@@ -29,6 +30,81 @@ def cover(rows: list[Row], suppressed: NDArray[np.bool_], k: int, *, shared: boo
             if instances[projection(rows[i], blank)] >= k and found[i] < 0:
                 found[i] = pattern
     return found
+
+
+def varied(columns: list[list[int]], asked: tuple[float, int, float], members: list[int]) -> bool:
+    """Return whether the labels of some rows are as varied as asked: share, number, entropy in nats."""
+    share, distinct, entropy = asked
+    for labels in columns:
+        often = Counter(labels[i] for i in members).values()
+        n = len(members)
+        found = -sum(c / n * math.log(c / n) for c in often)
+        if share * max(often) > n + ROUNDING or len(often) < distinct or found < entropy - ROUNDING:
+            return False
+    return True
+
+
+def varied_part(
+    columns: list[list[int]], asked: tuple[float, int, float], members: list[int], k: int
+) -> list[int]:
+    """Return what is left of some rows after the last ones with the most frequent label were removed."""
+    members = list(members)
+    while len(members) >= k:
+        wrong = [labels for labels in columns if not varied([labels], asked, members)]
+        if not wrong:
+            return members
+        often = Counter(wrong[0][i] for i in members)
+        worst = min(label for label in often if often[label] == max(often.values()))
+        members.remove(max(i for i in members if wrong[0][i] == worst))
+    return []
+
+
+def varied_cover(
+    rows: list[Row],
+    suppressed: NDArray[np.bool_],
+    k: int,
+    columns: list[list[int]],
+    asked: tuple[float, int, float],
+) -> list[int]:
+    """Return the pattern of each row if each takes of equal rows only a part that is varied enough."""
+    found = [-1] * len(rows)
+    for pattern, blank in enumerate(suppressed):
+        groups = defaultdict(list)
+        for i in range(len(rows)):
+            if found[i] < 0:
+                groups[projection(rows[i], blank)].append(i)
+        for members in groups.values():
+            for i in varied_part(columns, asked, members, k):
+                found[i] = pattern
+    return found
+
+
+def classes(rows: list[Row], suppressed: NDArray[np.bool_], pattern_of: list[int]) -> list[list[int]]:
+    """Return the rows of each class."""
+    found = defaultdict(list)
+    for i, (row, p) in enumerate(zip(rows, pattern_of, strict=True)):
+        found[p, projection(row, suppressed[p])].append(i)
+    return list(found.values())
+
+
+def varied_optimum(
+    rows: list[Row],
+    suppressed: NDArray[np.bool_],
+    costs: NDArray[np.float64],
+    k: int,
+    columns: list[list[int]],
+    asked: tuple[float, int, float],
+) -> float:
+    """Return the least cost of all ways in which every class is varied enough; infinity if there is none."""
+    least = np.inf
+    for chosen in product(range(len(costs)), repeat=len(rows)):
+        cost = sum(costs[pattern] for pattern in chosen)
+        if cost < least and all(
+            len(members) >= k and varied(columns, asked, members)
+            for members in classes(rows, suppressed, list(chosen))
+        ):
+            least = cost
+    return float(least)
 
 
 def sizes(rows: list[Row], suppressed: NDArray[np.bool_], pattern_of: list[int]) -> Counter[tuple[int, Row]]:

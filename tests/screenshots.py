@@ -68,10 +68,21 @@ def tour(browser: Browser, server: Server, table: Path, folder: Path) -> None:
     visitor.make(run=2, k=5)
     take(browser, "#step-result", folder / "web-result.png")
     take(browser, "#step-download", folder / "web-download.png")
+    ask(visitor)
+    take(browser, "#step-use", folder / "web-use.png")
     browser.show(width=390)
     take(browser, "#step-result", folder / "web-result-narrow.png")
     take(browser, "#step-download", folder / "web-download-narrow.png")
     browser.driver.get("about:blank")
+
+
+def ask(visitor: Visitor) -> None:
+    """Ask the release a question, and write its tables."""
+    visitor.enter("question", "age 30..59, sex=female")
+    visitor.press("ask")
+    visitor.wait("document.getElementById('answer')")
+    visitor.press("write_tables")
+    visitor.wait("document.getElementById('tables')")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 
 namespace shoal {
@@ -108,6 +109,7 @@ class Kosaraju {
   void search_along(Vertex root) {
     see(root);
     while (!waiting_.empty()) {
+      pause_sometimes();
       const Vertex vertex = waiting_.back();
       const bool more = vertex.is_box() ? see_record_of(vertex.number()) : see_box_around(vertex.number());
       if (more) continue;
@@ -164,6 +166,7 @@ class Kosaraju {
       if ((root.is_box() ? of_box_ : of_record_)[at(root.number())] >= 0) continue;
       join(root, component);
       while (!waiting_.empty()) {
+        pause_sometimes();
         const Vertex vertex = waiting_.back();
         waiting_.pop_back();
         if (vertex.is_box())

@@ -43,14 +43,17 @@ ConsistencyGraph::ConsistencyGraph(std::span<const std::int32_t> records,
   box_copies_ = in_order(box_copies, 1, boxes_->order());
   columns_ = extents.columns;
   doubtful_ = std::move(extents.doubtful);
+  attribute_of_ = std::move(extents.attribute_of);
   if (!doubtful_.empty()) inner_ = in_order(std::span<const Cell>(extents.inner), columns_, boxes_->order());
 }
 
-bool ConsistencyGraph::in_doubtful_sets(std::int32_t record, std::int32_t box) const {
+bool ConsistencyGraph::in_doubtful_sets(std::int32_t record, std::int32_t box,
+                                        std::optional<std::size_t> unknown) const {
   const std::int32_t* codes = codes_.data() + at(records_->order()[at(record)]) * attributes_.size();
   const std::int32_t* values = values_.data() + at(boxes_->order()[at(box)]) * attributes_.size();
-  return std::all_of(doubtful_.begin(), doubtful_.end(),
-                     [&](std::size_t a) { return attributes_[a].contains(values[a], codes[a]); });
+  return std::all_of(doubtful_.begin(), doubtful_.end(), [&](std::size_t a) {
+    return a == unknown || attributes_[a].contains(values[a], codes[a]);
+  });
 }
 
 std::vector<std::int32_t> ConsistencyGraph::boxes_around(std::int32_t record,
@@ -85,9 +88,9 @@ std::vector<std::int32_t> ConsistencyGraph::records_in(std::int32_t box,
 class ConsistencyGraph::Counter {
  public:
   Counter(const ConsistencyGraph& graph, const std::vector<std::int64_t>& copies_before, Counts& counts,
-          std::vector<std::int64_t>& changes, std::mutex& mutex)
+          std::vector<std::int64_t>& changes, std::mutex& mutex, std::optional<std::size_t> unknown)
       : graph_(graph), copies_before_(copies_before), counts_(counts), changes_(changes), mutex_(mutex),
-        mine_(changes.size(), 0) {}
+        unknown_(unknown), mine_(changes.size(), 0) {}
   Counter(const Counter&) = delete;
 
   ~Counter() {
@@ -100,8 +103,11 @@ class ConsistencyGraph::Counter {
     const std::int64_t copies = graph_.box_copies_[number];
     std::int64_t inside = 0;
     graph_.records_->search_stretches(
-        graph_.boxes_->extents(box), graph_.inner_extents(box), waiting_,
-        [&](std::int32_t record) { return graph_.in_sets(record, box); },
+        without_unknown(graph_.boxes_->extents(box), wanted_),
+        without_unknown(graph_.inner_extents(box), inner_), waiting_,
+        [&](std::int32_t record) {
+          return graph_.doubtful_.empty() || graph_.in_doubtful_sets(record, box, unknown_);
+        },
         [&](std::int32_t begin, std::int32_t end) {
           inside += copies_before_[at(end)] - copies_before_[at(begin)];
           mine_[at(begin)] += copies;
@@ -111,22 +117,35 @@ class ConsistencyGraph::Counter {
   }
 
  private:
+  // The extents of a box, changed in a copy so that they contain every code of the unknown attribute.
+  const Cell* without_unknown(const Cell* extents, std::vector<Cell>& copy) const {
+    if (!unknown_) return extents;
+    copy.assign(extents, extents + graph_.columns_);
+    const Values& values = graph_.attributes_[*unknown_];
+    const Cell all = values.sets ? Cell::set(~std::uint64_t{0}) : Cell::interval(0, values.size - 1);
+    for (std::size_t column = 0; column < copy.size(); ++column)
+      if (graph_.attribute_of_[column] == *unknown_) copy[column] = all;
+    return copy.data();
+  }
+
   const ConsistencyGraph& graph_;
   const std::vector<std::int64_t>& copies_before_;
   Counts& counts_;
   std::vector<std::int64_t>& changes_;
   std::mutex& mutex_;
+  std::optional<std::size_t> unknown_;
+  std::vector<Cell> wanted_, inner_;
   std::vector<std::int64_t> mine_;
   std::vector<std::int32_t> waiting_;
 };
 
-Counts ConsistencyGraph::count() const {
+Counts ConsistencyGraph::count(std::optional<std::size_t> unknown) const {
   const std::size_t records = record_copies_.size(), boxes = box_copies_.size();
   std::vector<std::int64_t> copies_before(records + 1, 0), changes(records + 1, 0);
   std::partial_sum(record_copies_.begin(), record_copies_.end(), copies_before.begin() + 1);
   Counts counts{std::vector<std::int64_t>(records), std::vector<std::int64_t>(boxes)};
   std::mutex mutex;
-  share(boxes, 64, [&] { return Counter(*this, copies_before, counts, changes, mutex); });
+  share(boxes, 64, [&] { return Counter(*this, copies_before, counts, changes, mutex, unknown); });
   std::int64_t around = 0;
   for (std::size_t place = 0; place < records; ++place) {
     around += changes[place];

@@ -76,8 +76,9 @@ class ConsistencyGraph {
   // The records in a box, in the same way.
   std::vector<std::int32_t> records_in(std::int32_t box, std::vector<std::int32_t>& waiting) const;
 
-  // All edges, counted at both ends, in the original order of records and boxes. On all cores.
-  Counts count() const;
+  // All edges, counted at both ends, in the original order of records and boxes. On all cores. If an
+  // attribute is unknown, boxes contain all its codes.
+  Counts count(std::optional<std::size_t> unknown = {}) const;
 
   // The labels 0 .. size - 1 of the boxes around each record; records and boxes in their original order. On
   // all cores.
@@ -94,7 +95,7 @@ class ConsistencyGraph {
   bool in_sets(std::int32_t record, std::int32_t box) const {
     return doubtful_.empty() || in_doubtful_sets(record, box);
   }
-  bool in_doubtful_sets(std::int32_t record, std::int32_t box) const;
+  bool in_doubtful_sets(std::int32_t record, std::int32_t box, std::optional<std::size_t> unknown = {}) const;
   // An extent within these holds only codes of the box.
   const Cell* inner_extents(std::int32_t box) const {
     if (doubtful_.empty()) return boxes_->extents(box);
@@ -104,7 +105,7 @@ class ConsistencyGraph {
   std::span<const std::int32_t> codes_, values_;
   const std::vector<Values>& attributes_;
   std::size_t columns_ = 0;
-  std::vector<std::size_t> doubtful_;
+  std::vector<std::size_t> doubtful_, attribute_of_;
   std::vector<Cell> inner_;
   std::optional<LiveTree> records_, boxes_;
   std::vector<std::int64_t> record_copies_, box_copies_;

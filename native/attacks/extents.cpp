@@ -142,6 +142,7 @@ class Builder {
     }
     extents_.by_records.push_back(profile_of_intervals(extents_.records, values.size));
     extents_.by_boxes.push_back(profile_of_intervals(extents_.boxes, values.size));
+    extents_.attribute_of.push_back(a);
     ++column_;
   }
 
@@ -156,6 +157,7 @@ class Builder {
     }
     extents_.by_records.push_back(profile_of_sets(extents_.records));
     extents_.by_boxes.push_back(profile_of_sets(extents_.boxes));
+    extents_.attribute_of.push_back(a);
     ++column_;
   }
 

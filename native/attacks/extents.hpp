@@ -37,7 +37,8 @@ struct Extents {
   std::size_t columns = 0;
   std::vector<Cell> records, boxes, inner;
   std::vector<SearchProfile> by_records, by_boxes;
-  std::vector<std::size_t> doubtful;  // attributes with sets that may meet without a code in common
+  std::vector<std::size_t> attribute_of;  // whose column each is
+  std::vector<std::size_t> doubtful;      // attributes with sets that may meet without a code in common
 };
 
 // records: row-major codes; boxes: row-major numbers of values, one for each attribute.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 
 namespace shoal {
@@ -200,6 +201,7 @@ class Flow {
     path_.clear();
     std::int32_t record = start;
     while (true) {
+      pause_sometimes();
       const auto layer = static_cast<std::int32_t>(path_.size());
       const std::int32_t box = box_in_layer(record, layer);
       if (box < 0) {

@@ -1,17 +1,24 @@
 #include "attacks/transport.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
+
+#include "base/interruption.hpp"
 
 namespace shoal {
 namespace {
 
-__extension__ using Wide = __int128;
-
 // Units are at least this many for each copy, so that shares can be told apart.
 constexpr std::int64_t kUnits = std::int64_t{1} << 20;
 constexpr int kFittings = 40;
+
+// The product of two numbers that are not negative, or the largest number if that is smaller.
+std::int64_t product(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return a != 0 && b > most / a ? most : a * b;
+}
 
 }  // namespace
 
@@ -79,11 +86,12 @@ void Transport::set_capacities(std::int64_t numerator, std::int64_t denominator)
   scale_ = denominator * factor;
   // More than all boxes take together is as good as no limit: such an edge is in no minimum cut.
   const std::int64_t all = std::accumulate(box_copies_.begin(), box_copies_.end(), std::int64_t{1});
+  const std::int64_t limit = product(scale_, all);
+  const std::int64_t each = product(numerator, factor);
+  const std::int64_t below = each == 0 ? limit : limit / each;  // so many pairs stay within the limit
   capacity_.resize(edges());
-  for (std::size_t edge = 0; edge < edges(); ++edge) {
-    const Wide most = Wide{numerator} * factor * pairs(edge);
-    capacity_[edge] = static_cast<std::int64_t>(std::min(most, Wide{scale_} * all));
-  }
+  for (std::size_t edge = 0; edge < edges(); ++edge)
+    capacity_[edge] = pairs(edge) > below ? limit : each * pairs(edge);
 }
 
 bool Transport::send(std::int64_t numerator, std::int64_t denominator, const std::vector<double>& shares) {
@@ -150,6 +158,7 @@ void Transport::augment_from(std::size_t start) {
   std::size_t node = start;
   bool at_box = false;
   while (true) {
+    pause_sometimes();
     if (at_box && to_take_[node] > 0) {
       std::int64_t units = std::min(to_send_[start], to_take_[node]);
       for (std::size_t step = 0; step < path_.size(); ++step) {

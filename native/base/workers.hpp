@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/interruption.hpp"
+
 namespace shoal {
 
 // The maximum number of threads: one for each core, or SHOAL_THREADS where several processes share a
@@ -64,7 +66,11 @@ class WorkStack {
   void run(const MakeWorker& make_worker, std::int64_t at_once) {
     const std::int64_t count = std::min(static_cast<std::int64_t>(most_threads()), at_once);
     const auto mine = [&] { work(make_worker); };
-    auto threads = start_threads(static_cast<std::size_t>(std::max<std::int64_t>(count - 1, 0)), mine);
+    const auto helper = [&] {
+      const Helping helping(stopping_);
+      mine();
+    };
+    auto threads = start_threads(static_cast<std::size_t>(std::max<std::int64_t>(count - 1, 0)), helper);
     mine();
     for (auto& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
@@ -83,6 +89,7 @@ class WorkStack {
         tasks_.pop_back();
         ++busy_;
         lock.unlock();
+        pause();
         worker(std::move(task));
         lock.lock();
         --busy_;
@@ -91,6 +98,7 @@ class WorkStack {
     } catch (...) {
       std::lock_guard lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
+      stopping_ = true;
       changed_.notify_all();
     }
   }
@@ -100,6 +108,7 @@ class WorkStack {
   std::vector<Task> tasks_;
   std::size_t busy_ = 0;
   std::exception_ptr failure_;
+  std::atomic<bool> stopping_{false};
 };
 
 // Calls make_worker() once in each thread and hands the worker every number from 0 to count - 1 once, in
@@ -110,19 +119,27 @@ void share(std::size_t count, std::size_t grain, const MakeWorker& make_worker) 
   std::atomic<std::size_t> taken{0};
   std::mutex mutex;
   std::exception_ptr failure;
+  std::atomic<bool> stopping{false};
   const auto work = [&] {
     try {
       auto worker = make_worker();
-      for (std::size_t begin; (begin = taken.fetch_add(grain)) < count;)
+      for (std::size_t begin; (begin = taken.fetch_add(grain)) < count;) {
+        pause();
         for (std::size_t i = begin; i < std::min(begin + grain, count); ++i) worker(i);
+      }
     } catch (...) {
       taken = count;  // nothing more is handed out
       std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();
+      stopping = true;
     }
   };
+  const auto helper = [&] {
+    const Helping helping(stopping);
+    work();
+  };
   const std::size_t most = std::min(most_threads(), count / (4 * grain));
-  auto threads = start_threads(most > 1 ? most - 1 : 0, work);
+  auto threads = start_threads(most > 1 ? most - 1 : 0, helper);
   work();
   for (auto& thread : threads) thread.join();
   if (failure) std::rethrow_exception(failure);

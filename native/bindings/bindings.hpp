@@ -11,5 +11,6 @@ void bind_consistency(nanobind::module_& module);
 void bind_graphs(nanobind::module_& module);
 void bind_own_rows(nanobind::module_& module);
 void bind_sets(nanobind::module_& module);
+void bind_sparse(nanobind::module_& module);
 
 }  // namespace shoal

@@ -31,6 +31,14 @@ auto group_rows_py(const Matrix& codes) {
   return std::pair(give(std::move(groups)), give(std::move(first)));
 }
 
+// In the order of kernels.Refined.
+auto refine_py(const Array<std::int32_t>& records, const Array<std::int32_t>& group, std::int64_t groups,
+               const Array<std::int32_t>& codes, std::int32_t size) {
+  auto refined = without_lock([&] { return refine(view(records), view(group), groups, view(codes), size); });
+  return std::tuple(give(std::move(refined.records)), give(std::move(refined.group)), refined.groups,
+                    refined.shared, refined.smallest);
+}
+
 auto mondrian_py(const Matrix& codes, const std::vector<AttributeSpec>& specs,
                  const std::vector<SensitiveSpec>& sensitive, std::int64_t k, double frequency_l,
                  std::int64_t distinct, double entropy, const Array<std::int32_t>& owners,
@@ -167,19 +175,35 @@ class ColoringPy {
   std::optional<Coloring> coloring_;
 };
 
-auto cover_py(const Matrix& codes, const Array<std::uint64_t>& kept, std::int64_t k, bool shared) {
+// What is asked of the labels of all sensitive columns: frequency_l, distinct, entropy.
+using Asked = std::tuple<double, std::int64_t, double>;
+
+VariedRows varied_rows(const std::vector<SensitiveSpec>& sensitive, const Asked& asked) {
+  auto columns = columns_of(sensitive);
+  for (Sensitive& column : columns)
+    column.asked = {std::get<0>(asked), std::get<1>(asked), std::get<2>(asked)};
+  return VariedRows(std::move(columns));
+}
+
+auto cover_py(const Matrix& codes, const Array<std::uint64_t>& kept, std::int64_t k, bool shared,
+              const std::vector<SensitiveSpec>& sensitive, const Asked& asked) {
   const std::int64_t rows = count_rows(codes);
-  auto found = without_lock([&] { return cover(view(codes), at(rows), view(kept), k, shared); });
+  const VariedRows varied = varied_rows(sensitive, asked);
+  auto found = without_lock([&] { return cover(view(codes), at(rows), view(kept), k, shared, varied); });
   return std::pair(give(std::move(found.pattern_of)), found.counted);
 }
 
 class PatternSearchPy {
  public:
   PatternSearchPy(const Matrix& codes, const Array<std::uint64_t>& kept, const Array<double>& costs,
-                  double beyond, std::int64_t k, const Array<std::int32_t>& pattern_of) {
+                  double beyond, std::int64_t k, const Array<std::int32_t>& pattern_of,
+                  std::vector<SensitiveSpec> sensitive, const Asked& asked)
+      : sensitive_(std::move(sensitive)) {
     const auto rows = at(count_rows(codes));
+    VariedRows varied = varied_rows(sensitive_, asked);
     nb::gil_scoped_release release;
-    search_.emplace(view(codes), rows, view(kept), view(costs), beyond, k, view(pattern_of));
+    search_.emplace(view(codes), rows, view(kept), view(costs), beyond, k, view(pattern_of),
+                    std::move(varied));
   }
 
   std::int64_t sweep(std::size_t begin, std::size_t end) {
@@ -190,6 +214,7 @@ class PatternSearchPy {
   auto pattern_of() const { return give(search_->pattern_of()); }
 
  private:
+  std::vector<SensitiveSpec> sensitive_;
   std::optional<PatternSearch> search_;
 };
 
@@ -197,13 +222,14 @@ class PatternSearchPy {
 
 void bind_classes(nb::module_& module) {
   module.def("group_rows", &group_rows_py, "codes"_a);
+  module.def("refine", &refine_py, "records"_a, "group"_a, "groups"_a, "codes"_a, "size"_a);
   module.def("mondrian", &mondrian_py, "codes"_a, "attributes"_a, "sensitive"_a, "k"_a, "frequency_l"_a,
              "distinct"_a, "entropy"_a, "owners"_a, "persons"_a, "relaxed"_a);
-  module.def("cover", &cover_py, "codes"_a, "kept"_a, "k"_a, "shared"_a);
+  module.def("cover", &cover_py, "codes"_a, "kept"_a, "k"_a, "shared"_a, "sensitive"_a, "asked"_a);
   nb::class_<PatternSearchPy>(module, "PatternSearch")
       .def(nb::init<const Matrix&, const Array<std::uint64_t>&, const Array<double>&, double, std::int64_t,
-                    const Array<std::int32_t>&>(),
-           "codes"_a, "kept"_a, "costs"_a, "beyond"_a, "k"_a, "pattern_of"_a)
+                    const Array<std::int32_t>&, std::vector<SensitiveSpec>, const Asked&>(),
+           "codes"_a, "kept"_a, "costs"_a, "beyond"_a, "k"_a, "pattern_of"_a, "sensitive"_a, "asked"_a)
       .def("sweep", &PatternSearchPy::sweep, "begin"_a, "end"_a)
       .def("cost", &PatternSearchPy::cost)
       .def("pattern_of", &PatternSearchPy::pattern_of);

@@ -39,8 +39,10 @@ class ConsistencyGraphPy {
     graph_.emplace(view(records_), view(record_copies), view(boxes_), view(box_copies), values_);
   }
 
-  auto count() const {
-    auto counts = without_lock([&] { return graph_->count(); });
+  // A negative number stands for no unknown attribute.
+  auto count(std::int32_t unknown) const {
+    auto counts = without_lock(
+        [&] { return unknown < 0 ? graph_->count() : graph_->count(static_cast<std::size_t>(unknown)); });
     return std::pair(give(std::move(counts.boxes_of_record)), give(std::move(counts.records_of_box)));
   }
 
@@ -208,7 +210,7 @@ void bind_consistency(nb::module_& module) {
       .def(nb::init<Matrix, const Array<std::int64_t>&, Matrix, const Array<std::int64_t>&,
                     std::vector<ValuesSpec>>(),
            "records"_a, "record_copies"_a, "boxes"_a, "box_copies"_a, "attributes"_a)
-      .def("count", &ConsistencyGraphPy::count)
+      .def("count", &ConsistencyGraphPy::count, "unknown"_a)
       .def("count_labels", &ConsistencyGraphPy::count_labels, "labels"_a, "size"_a)
       .def("count_persons", &ConsistencyGraphPy::count_persons, "starts"_a, "owners"_a, "persons"_a)
       .def("boxes_around", &ConsistencyGraphPy::boxes_around, "records"_a)

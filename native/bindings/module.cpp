@@ -2,10 +2,27 @@
 // releases the GIL.
 #include <nanobind/nanobind.h>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 #include "bindings/bindings.hpp"
 
+namespace {
+
+unsigned long main_thread = 0;  // Python's, which alone handles signals
+
+// Throws what a signal handler of Python raises, such as KeyboardInterrupt after Ctrl-C.
+void handle_signals() {
+  if (PyThread_get_thread_ident() != main_thread) return;
+  nanobind::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+}
+
+}  // namespace
+
 NB_MODULE(_native, module) {
+  const auto main = nanobind::module_::import_("threading").attr("main_thread")();
+  main_thread = nanobind::cast<unsigned long>(main.attr("ident"));
+  shoal::question = handle_signals;
   module.attr("ROUNDING") = shoal::kRounding;
   shoal::bind_baselines(module);
   shoal::bind_classes(module);
@@ -13,4 +30,5 @@ NB_MODULE(_native, module) {
   shoal::bind_graphs(module);
   shoal::bind_own_rows(module);
   shoal::bind_sets(module);
+  shoal::bind_sparse(module);
 }

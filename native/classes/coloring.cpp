@@ -17,6 +17,7 @@ constexpr double kPatience = 2.0;  // another class may grow by this multiple of
 constexpr double kNever = kUnlimited;
 constexpr std::size_t kWider = 6;  // factor by which more classes are tried, if the first few were not enough
 constexpr std::size_t kWidest = 1024;  // the maximum number tried in this way
+constexpr std::size_t kLarge = 4096;   // a table with more classes is large
 constexpr std::int64_t kStretch = 64;  // classes tried on each side
 constexpr std::int64_t kFarther = 4;   // factor by which stretches are farther apart each time
 constexpr std::size_t kWays = 3;       // in which a cycle of three goes on from the second class
@@ -29,8 +30,18 @@ constexpr std::int64_t kInVain =
 Coloring::Coloring(Classes& classes, const Closeness& close, std::span<const std::int32_t> values,
                    std::span<const std::int32_t> allowed)
     : classes_(classes), close_(close), values_(values), allowed_(allowed), neighbours_(values.size(), 0),
-      changed_(classes.count(), 0) {
-  for (std::size_t number = 0; number < classes_.count(); ++number) count(static_cast<std::int32_t>(number));
+      starts_(classes.count() + 1, 0), of_class_(values.size()), changed_(classes.count(), 0) {
+  for (std::size_t number = 0; number < classes_.count(); ++number) {
+    const auto one = static_cast<std::int32_t>(number);
+    starts_[number + 1] = starts_[number] + classes_.members(one).size();
+    gather(one);
+    count(one);
+  }
+}
+
+void Coloring::gather(std::int32_t number) {
+  std::size_t place = starts_[at(number)];
+  for (const std::int32_t record : classes_.members(number)) of_class_[place++] = values_[at(record)];
 }
 
 bool Coloring::violates(std::int32_t record) const {
@@ -48,11 +59,13 @@ void Coloring::count(std::int32_t number) {
   potential_ += twice / 2;
 }
 
+// The record itself, if it is there, is close to its own value, but does not count.
 std::int32_t Coloring::neighbours_in(std::int32_t number, std::int32_t record) const {
+  const std::int32_t value = values_[at(record)];
   std::int32_t near = 0;
-  for (const std::int32_t other : classes_.members(number))
-    near += other != record && close_(values_[at(record)], values_[at(other)]);
-  return near;
+  for (std::size_t place = starts_[at(number)]; place < starts_[at(number) + 1]; ++place)
+    near += close_(value, of_class_[place]);
+  return near - (class_of(record) == number && close_(value, value));
 }
 
 // The effect on the records of a class if one leaves and another joins.
@@ -62,9 +75,10 @@ Coloring::Effect Coloring::effect(std::int32_t number, std::int32_t out, std::in
   if (gone == come) return {};
   std::int32_t near = 0;
   Effect effect;
+  std::size_t place = starts_[at(number)];
   for (const std::int32_t other : classes_.members(number)) {
+    const std::int32_t value = of_class_[place++], now = neighbours_[at(other)];
     if (other == out) continue;
-    const std::int32_t value = values_[at(other)], now = neighbours_[at(other)];
     const std::int32_t more = close_(come, value), less = close_(gone, value);
     near += more;
     effect.excess += over(now + more - less) - over(now);
@@ -166,10 +180,16 @@ Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope s
     limit = kPatience * saved;
     if (saved <= kWorthwhile) return best;
   }
-  const auto look_near = [&, codes = codes](std::size_t width) {
+  // In a large table very many classes are equally near. Where the first few brought nothing, the search ends
+  // a few classes after the first exchange that costs nothing.
+  const bool large = classes_.count() > kLarge;
+  const auto look_near = [&, codes = codes, few = few](std::size_t width) {
     classes_.tree().nearest(codes, width + 1, limit, own.nearby);
-    for (const auto& [extra, to] : own.nearby.found)
+    std::size_t more = 0;  // classes after the first exchange
+    for (const auto& [extra, to] : own.nearby.found) {
+      if (large && width > few && best.cost <= kWorthwhile && ++more > few) break;
       if (to != from) try_pairs(record, to, goal, best);
+    }
   };
   look_near(few);
   if (cycles && !best.found())
@@ -205,7 +225,10 @@ void Coloring::make(const Change& change) {
     changed_[at(number)] = now_;
   }
   classes_.rotate({change.records.data(), change.size()}, change.cost);
-  for (std::size_t i = 0; i < change.size(); ++i) count(class_of(change.records[i]));
+  for (std::size_t i = 0; i < change.size(); ++i) {
+    gather(class_of(change.records[i]));
+    count(class_of(change.records[i]));
+  }
 }
 
 std::int64_t Coloring::mend(Goal goal, std::size_t few, bool cycles, std::int64_t most) {

@@ -95,6 +95,7 @@ class Coloring {
                                                  const std::vector<std::int32_t>& others) const;
   void make(const Change& change);
   void count(std::int32_t number);
+  void gather(std::int32_t number);
   std::int32_t class_of(std::int32_t record) const { return classes_.class_of()[at(record)]; }
   bool violates(std::int32_t record) const;
 
@@ -102,6 +103,10 @@ class Coloring {
   const Closeness& close_;
   std::span<const std::int32_t> values_, allowed_;
   std::vector<std::int32_t> neighbours_;
+  // The values of each class, in the order of its members: side by side, because searches look at very many
+  // classes, and would otherwise wait for memory with every record. Classes keep their sizes.
+  std::vector<std::size_t> starts_;
+  std::vector<std::int32_t> of_class_;
   std::vector<std::int64_t> changed_;  // per class, when it changed last
   std::int64_t now_ = 0, potential_ = 0, excess_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 
 namespace shoal {
@@ -46,6 +47,7 @@ std::vector<std::int32_t> cut(std::span<const std::int32_t> codes, std::int32_t 
   std::vector<double> costs;                            // of the class of the last 1, 2, ... records
   least[0] = 0.0;
   for (std::int32_t end = k; end <= rows; ++end) {
+    pause_sometimes();
     const std::int32_t longest = std::min(reach[at(end)], 2 * k - 1);
     costs.assign(at(longest), 0.0);
     for (std::size_t a = 0; a < d; ++a) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 #include "trees/box_tree.hpp"
 #include "trees/union_tree.hpp"
@@ -102,6 +103,7 @@ class GreedyChain {
   std::vector<std::int32_t> link() {
     std::vector<std::int32_t> order;
     for (std::size_t i = 0; i < copies_.size(); ++i) {
+      pause();
       const std::int32_t place = cheapest(), record = boxes_.order()[at(place)];
       order.push_back(record);
       left_[at(place)] = false;

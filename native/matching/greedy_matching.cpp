@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 
 namespace shoal {
@@ -18,6 +19,7 @@ Matching match_in_order(BoxTree& tree, std::span<const std::int32_t> records,
   BoxTree::Search search;
   std::int64_t queries = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
+    pause_sometimes();
     const std::int32_t record = records[i];
     std::int32_t box = costless[i];
     if (box < 0 || pairing.holder(box) >= 0 || tree.has_member(box, record)) {

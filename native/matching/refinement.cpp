@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 #include "base/workers.hpp"
 #include "matching/neighbourhood.hpp"
@@ -29,6 +30,7 @@ class Exchanges {
     std::int64_t made = 0;
     std::vector<std::pair<double, std::int32_t>> dearest;
     for (std::int32_t row = 0; row < here_.rows(); ++row) {
+      pause();
       dearest.clear();
       for (std::size_t slot = 0; slot < here_.degree(); ++slot)
         if (here_.saving(row, slot) > kWorthwhileAlone)
@@ -95,6 +97,7 @@ class Reassignment {
     starts_.assign(1, 0);
     edges_.clear();
     for (std::int32_t row = 0; row < here_.rows(); ++row) {
+      pause();
       offer(row);
       starts_.push_back(static_cast<std::int64_t>(edges_.size()));
     }

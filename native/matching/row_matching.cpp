@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 #include "base/workers.hpp"
 #include "matching/parts.hpp"
@@ -111,6 +112,7 @@ bool complete(Finder& finder, std::vector<std::int32_t>& taken) {
   std::int32_t last = 0;
   for (std::int32_t box = 0; box < n; ++box) {
     if (taken[at(box)] >= 0) continue;
+    pause();
     while (is_taken[at(last)]) ++last;
     is_taken[at(last)] = 1;
     std::int32_t best = -1;

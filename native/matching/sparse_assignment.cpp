@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 
 namespace shoal {
@@ -36,7 +37,10 @@ const std::vector<std::int32_t>& SparseAssignment::solve(std::span<const std::in
   free_.resize(rows);
   std::iota(free_.begin(), free_.end(), 0);
   bid();
-  for (const std::int32_t row : free_) augment(row);
+  for (const std::int32_t row : free_) {
+    pause();
+    augment(row);
+  }
   return column_of_;
 }
 
@@ -49,6 +53,7 @@ void SparseAssignment::bid() {
     // Price wars between a few rows are left to the searches.
     std::int64_t bids = 20 * static_cast<std::int64_t>(column_of_.size());
     for (std::size_t next = 0; next < free_.size();) {
+      pause_sometimes();
       const std::int32_t row = free_[next++];
       double best = kFar, second = kFar, cost = 0.0;
       std::int32_t column = -1;

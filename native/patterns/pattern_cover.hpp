@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "patterns/projection.hpp"
+#include "patterns/varied_rows.hpp"
 
 namespace shoal {
 
@@ -20,8 +21,9 @@ struct Cover {
 // Takes one pattern after the other, in the order given: rows that look the same as at least k - 1 others,
 // among those that no pattern has taken yet, get this pattern. `kept` are the columns that each pattern
 // keeps. The result does not depend on the number of cores. If rows are `shared`, rows that are taken still
-// count for others: each row then has the first pattern that could take it.
+// count for others: each row then has the first pattern that could take it. If sensitive values must be
+// varied, a pattern takes of rows that look the same only a part that is varied enough.
 Cover cover(std::span<const std::int32_t> codes, std::size_t rows, std::span<const Columns> kept,
-            std::int64_t k, bool shared);
+            std::int64_t k, bool shared, const VariedRows& varied = {});
 
 }  // namespace shoal

@@ -26,10 +26,11 @@ std::uint64_t key(std::int32_t pattern, std::uint32_t hash) {
 
 PatternSearch::PatternSearch(std::span<const std::int32_t> codes, std::size_t rows,
                              std::span<const Columns> kept, std::span<const double> costs, double beyond,
-                             std::int64_t k, std::span<const std::int32_t> pattern_of)
+                             std::int64_t k, std::span<const std::int32_t> pattern_of, VariedRows varied)
     : projections_(codes, rows == 0 ? 0 : codes.size() / rows, all(rows)), kept_(kept.begin(), kept.end()),
-      costs_(costs.begin(), costs.end()), beyond_(beyond), k_(k), sieve_(projections_, k, kept_.size()),
-      class_of_(rows, 0), place_(rows), price_(rows, beyond), open_(kept_.size(), 0) {
+      costs_(costs.begin(), costs.end()), beyond_(beyond), k_(k), varied_(std::move(varied)),
+      sieve_(projections_, k, kept_.size()), class_of_(rows, 0), place_(rows), price_(rows, beyond),
+      open_(kept_.size(), 0) {
   classes_.push_back({-1, all(rows)});
   place_ = classes_[0].members;
   for (std::size_t row = 0; row < rows; ++row)
@@ -169,6 +170,7 @@ bool PatternSearch::attempt(const Target& target) {
   }
   for (const Move& step : homes) classes_[at(step.to)].receives = false;
   if (!(saved > kWorthwhile)) return false;
+  if (varied_.any() && !stay_varied(giving, homes, own)) return false;
   for (const Move& step : homes) move(step);
   std::int32_t to = own >= 0 ? own : ~target.pattern;
   for (const Source& source : giving)
@@ -177,6 +179,34 @@ bool PatternSearch::attempt(const Target& target) {
       to = class_of_[at(source.rows[i])];
     }
   return true;
+}
+
+// Whether all classes are varied as asked after a planned move: those that give, those that receive, and the
+// one that opens or grows.
+bool PatternSearch::stay_varied(const std::vector<Source>& giving, const std::vector<Move>& homes,
+                                std::int32_t own) const {
+  std::unordered_map<std::int32_t, std::vector<std::int32_t>> after;  // the rows of each class that changes
+  const auto rows_of = [&](std::int32_t of) -> std::vector<std::int32_t>& {
+    return after.try_emplace(of, of < 0 ? std::vector<std::int32_t>{} : classes_[at(of)].members)
+        .first->second;
+  };
+  std::vector<std::int32_t> moved;
+  for (const Source& source : giving) {
+    moved.assign(source.rows.begin(), source.rows.begin() + static_cast<std::ptrdiff_t>(source.taken));
+    auto& target = rows_of(own);
+    target.insert(target.end(), moved.begin(), moved.end());
+    for (const Move& step : homes)
+      if (class_of_[at(step.row)] == source.of) {
+        moved.push_back(step.row);
+        rows_of(step.to).push_back(step.row);
+      }
+    if (moved.empty() || source.of == 0) continue;  // rows that are left over need not be varied
+    std::sort(moved.begin(), moved.end());
+    std::erase_if(rows_of(source.of),
+                  [&](std::int32_t row) { return std::binary_search(moved.begin(), moved.end(), row); });
+  }
+  return std::all_of(after.begin(), after.end(),
+                     [&](const auto& each) { return each.second.empty() || varied_.holds(each.second); });
 }
 
 // An upper bound of what is saved: all rows that gain join, and the rows they leave behind find a class at

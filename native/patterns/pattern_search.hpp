@@ -9,6 +9,7 @@
 
 #include "patterns/projection.hpp"
 #include "patterns/sieve.hpp"
+#include "patterns/varied_rows.hpp"
 
 namespace shoal {
 
@@ -19,10 +20,11 @@ namespace shoal {
 class PatternSearch {
  public:
   // `kept` are the columns that each pattern keeps, cheapest first, `costs` what a row costs under each.
-  // `pattern_of` is the pattern of each row, or -1 if it is left over: such rows cost `beyond`.
+  // `pattern_of` is the pattern of each row, or -1 if it is left over: such rows cost `beyond`. Classes that
+  // are varied as asked stay so.
   PatternSearch(std::span<const std::int32_t> codes, std::size_t rows, std::span<const Columns> kept,
                 std::span<const double> costs, double beyond, std::int64_t k,
-                std::span<const std::int32_t> pattern_of);
+                std::span<const std::int32_t> pattern_of, VariedRows varied = {});
 
   // Tries, under each pattern from `begin` to before `end`, to open classes or to let them grow: with the
   // rows that gain, and as many others as k requires. Returns how often this lowered the cost.
@@ -57,6 +59,7 @@ class PatternSearch {
   double plan(std::vector<Source>& giving, double cost, std::int64_t rows, std::vector<Move>& homes);
   double take_all(Source& source, double saved, std::vector<Move>& homes);
   double fill_up(std::vector<Source>& sources, double cost, std::int64_t need);
+  bool stay_varied(const std::vector<Source>& giving, const std::vector<Move>& homes, std::int32_t own) const;
   std::int32_t find(std::int32_t pattern, std::int32_t row) const;
   std::int32_t home(std::int32_t row) const;
   void move(Move step);
@@ -68,6 +71,7 @@ class PatternSearch {
   std::vector<double> costs_;
   double beyond_;
   std::int64_t k_;
+  VariedRows varied_;
   Sieve sieve_;
   std::vector<Class> classes_;  // the first is that of rows that are left over
   std::vector<std::int32_t> vacant_;

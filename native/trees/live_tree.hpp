@@ -52,8 +52,10 @@ class LiveTree {
 
   bool meet(const Cell* x, const Cell* y) const {
     bool all = true;
-    for (std::size_t a = 0; a < intervals_; ++a)
-      all &= (x[a].low() <= y[a].high()) & (y[a].low() <= x[a].high());
+    for (std::size_t a = 0; a < intervals_; ++a) {
+      all &= x[a].low() <= y[a].high();
+      all &= y[a].low() <= x[a].high();
+    }
     for (std::size_t a = intervals_; a < columns_; ++a) all &= (x[a].bits() & y[a].bits()) != 0;
     return all;
   }
@@ -61,8 +63,10 @@ class LiveTree {
   // Whether all of x lies in y.
   bool within(const Cell* x, const Cell* y) const {
     bool all = true;
-    for (std::size_t a = 0; a < intervals_; ++a)
-      all &= (y[a].low() <= x[a].low()) & (x[a].high() <= y[a].high());
+    for (std::size_t a = 0; a < intervals_; ++a) {
+      all &= y[a].low() <= x[a].low();
+      all &= x[a].high() <= y[a].high();
+    }
     for (std::size_t a = intervals_; a < columns_; ++a) all &= (x[a].bits() & ~y[a].bits()) == 0;
     return all;
   }

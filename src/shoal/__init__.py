@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
+from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError, ShoalWarning
 from shoal.files.reading import read_table
 from shoal.kinds.hierarchy import Hierarchy
 from shoal.kinds.hierarchy_rules import Intervals, Prefixes
@@ -72,6 +72,7 @@ __all__ = [
     "SetAnonymity",
     "SetDiversity",
     "ShoalError",
+    "ShoalWarning",
     "SparkRelease",
     "advise",
     "anonymize",

@@ -36,8 +36,10 @@ class Reason(StrEnum):
     OUTPUT_UNWRITABLE = "output-unwritable"
     INFEASIBLE = "infeasible"
     SPARK = "spark"
+    DATABASE = "database"
+    MISSING_EXTRA = "missing-extra"  # a package that is installed on request
     PROMISE_BROKEN = "promise-broken"
-    CAUTION = "caution"  # the promise holds, but another column could identify
+    CAUTION = "caution"  # the promise holds, but there are warnings
     BUG = "bug"
 
 
@@ -148,6 +150,18 @@ class InternalError(ShoalError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}. This is a bug in Shoal; please report it.", reason=Reason.BUG)
+
+
+class ShoalWarning(UserWarning):
+    """Something that everyone should know who decides whether a release is published.
+
+    Python's `warnings` show them, and can turn them into errors; `Release.warnings` has all of a release.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", shoal.ShoalWarning)  # for pipelines that must stop there
+    """
 
 
 def unknown_column(missing: str, available: Iterable[str], where: str = "the table") -> InputError:

@@ -16,9 +16,13 @@ import pytest
 from typer.testing import CliRunner
 
 from shoal import Freeform, KAnonymity, PromiseError, Schema, anonymize, anonymize_file, audit
+from shoal.auditing import carried
+from shoal.auditing.reading import read_release
 from shoal.cli.app import app
 from shoal.engines.own_values import SIZE, OwnValues
 from shoal.samples import hospital
+from shoal.schema import as_frame
+from shoal.table import Table
 
 ROWS = 240
 FLAVOURS = [pl.DataFrame, pd.DataFrame, pa.table]
@@ -54,7 +58,7 @@ def test_an_ordinary_column_is_no_reason_for_a_caution() -> None:
 def test_a_unique_name_makes_the_verdict_amber(flavour: Any) -> None:
     frame = flavour(people())
     schema = Schema.infer(frame, quasi=["age", "zip"], sensitive=["ill"])
-    release = anonymize(frame, schema, KAnonymity(k=8), seed=3)
+    release = anonymize(frame, schema, KAnonymity(k=8))  # without a seed, so that it may be published
     for found in (release.audit, audit(frame, release.table, schema, KAnonymity(k=8))):
         assert found.holds  # the guarantee is about the quasi-identifiers
         assert found.status == "caution"
@@ -256,7 +260,7 @@ def test_the_command_line_says_so_and_fails_only_if_it_is_strict(tmp_path: Path)
     told = run(app, ["audit", table, str(out / "release.csv"), *roles, "--strict", "--json"])
     assert told.exit_code == 1
     assert json.loads(told.stdout)["status"] == "caution"
-    clean = [*roles, "--drop", "name"]
+    clean = [*roles, "--drop", "name,ward"]
     assert run(app, ["anonymize", table, *clean, "-o", str(tmp_path / "fine"), "--strict"]).exit_code == 0
 
 
@@ -319,3 +323,45 @@ def test_counting_in_parts_agrees_with_counting_at_once() -> None:
     assert everyone.count(40_000) == 40_000
     assert OwnValues.of(pl.Series([None, "", "a"], dtype=pl.String)).count(3) == 1
     assert OwnValues.of(pl.Series([None, float("nan"), 1.0])).count(3) == 1
+
+
+def test_a_sample_shows_what_all_records_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    rows = 3 * carried.SAMPLE
+    town = np.where(rng.random(rows) < 0.8, 0, rng.integers(1, 40, rows))
+    age = rng.integers(18, 80, rows)
+
+    def with_errors(share: float) -> Any:
+        """Return a code for each town, with some that are wrong."""
+        return np.where(rng.random(rows) < share, rng.integers(0, 40, rows), town) * 7 + 3
+
+    frame = pl.DataFrame(
+        {
+            "age": age,
+            "town": town,
+            "noise": rng.integers(0, 50, rows),
+            "many": rng.integers(0, rows // 2, rows),
+            "copied": age,
+            "right": with_errors(0.01),
+            "mostly": with_errors(0.05),
+            "rarely": with_errors(0.2),
+            "mixed": np.where(rng.random(rows) < 0.5, town, 1000 + rng.integers(0, rows, rows)),
+            "unique": rng.permutation(rows),
+            "half": np.where(rng.random(rows) < 0.55, rng.permutation(rows), -1),
+            "fewer": np.where(rng.random(rows) < 0.35, rng.permutation(rows), -1),
+        }
+    )
+    schema = Schema.infer(frame, quasi=["age", "town"])
+    table = Table.encode(frame, schema)
+    shown = frame.sample(fraction=1, shuffle=True, seed=1).with_columns(pl.lit("*").alias("town"))
+    shown = shown.with_columns(pl.lit("*").alias("age"))
+    columns = read_release(as_frame(shown), table)
+    by_sample = carried.carried_along(as_frame(shown), table, columns)
+    monkeypatch.setattr(carried, "SAMPLE", 10**9)
+    assert by_sample == carried.carried_along(as_frame(shown), table, columns)
+    found = {each.column: each for each in by_sample}
+    assert found["copied"].repeats
+    assert found["unique"].own_values == 1
+    assert found["right"].gives_away
+    assert 0.5 < (found["half"].own_values or 0) < 0.6
+    assert not found.keys() & {"noise", "many", "rarely", "fewer"}

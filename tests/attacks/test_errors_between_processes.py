@@ -94,22 +94,50 @@ def test_an_error_survives_a_pool_of_processes(method: str) -> None:
             assert same(found, make())
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("error", [make() for make in ERRORS[1:5]], ids=lambda error: type(error).__name__)
 def test_an_error_survives_the_crew(error: ShoalError) -> None:
     code = (
-        "import pickle, sys\n"
+        "import pickle\n"
         "from shoal.engines.workers import tell\n"
-        "error = pickle.load(sys.stdin.buffer)\n"
-        "def work(): raise error\n"
+        "def work(task): raise pickle.loads(task)\n"
         "tell(work)"
     )
     told = Crew().ask(code, pickle.dumps(error))
     assert same(failure(told), error)
 
 
+@pytest.mark.processes
 def test_a_crew_process_that_lacks_memory_has_died() -> None:
-    code = "from shoal.engines.workers import tell\ndef work(): raise MemoryError\ntell(work)"
+    code = "from shoal.engines.workers import tell\ndef work(task): raise MemoryError\ntell(work)"
     assert Crew().ask(code, b"")["reason"] == "died"
+
+
+def test_a_lasting_process_does_one_task_after_the_other_until_it_dies() -> None:
+    code = (
+        "import os, sys\n"
+        "from shoal.engines.workers import tell\n"
+        "from shoal.errors import InfeasibleError\n"
+        "def work(task):\n"
+        "    if task == b'refuse': raise InfeasibleError('no')\n"
+        "    if task == b'die': sys.exit('last words')\n"
+        "    if task == b'kill': os.kill(os.getpid(), 9)\n"
+        "    return {'process': os.getpid(), 'length': len(task)}\n"
+        "tell(work)"
+    )
+    crew = Crew(lasting=True)
+    try:
+        first = crew.ask(code, b"x" * 1_000_000)
+        assert first["length"] == 1_000_000
+        assert crew.ask(code, b"refuse")["reason"] == "infeasible"
+        assert crew.ask(code, b"") == {"process": first["process"], "length": 0}
+        assert crew.ask(code, b"die") == {"reason": "died", "message": "the process died: last words"}
+        second = crew.ask(code, b"")
+        assert second["process"] != first["process"]
+        assert crew.ask(code, b"kill") == {"reason": "died", "message": "the process died: signal 9"}
+    finally:
+        crew.stop()
+    assert crew.ask(code, b"")["reason"] == "stopped"
 
 
 @pytest.mark.parametrize("rows", [1, 3, 4])
@@ -127,6 +155,7 @@ def test_blocks_with_fewer_records_than_k_refuse_as_memory_does(
     assert [file.name for file in tmp_path.iterdir()] == ["in.parquet"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("model", "options"),
     [

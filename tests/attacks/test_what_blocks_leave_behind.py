@@ -25,6 +25,8 @@ from shoal.engines.on_disk import anonymize_file
 from shoal.errors import Reason
 from shoal.samples import hospital
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture(autouse=True)
 def umask() -> Iterator[None]:
@@ -190,13 +192,13 @@ def test_a_resumed_run_removes_what_the_killed_one_left(tmp_path: Path) -> None:
 
 
 def test_workers_end_with_the_run_that_started_them() -> None:
-    code = "from shoal.engines.workers import tell\nimport time\ntell(lambda: time.sleep(600))"
+    code = "from shoal.engines.workers import tell\nimport time\ntell(lambda task: time.sleep(600))"
     parent = (
         "import threading\nfrom shoal.engines.workers import Crew\ncrew = Crew()\n"
         f"threading.Thread(target=crew.ask, args=({code!r}, b'')).start()\n"
         "import time\n"
         "while not crew._working: time.sleep(0.01)\n"
-        "print(next(iter(crew._working)).pid, flush=True)\n"
+        "print(next(iter(crew._working)).process.pid, flush=True)\n"
         "time.sleep(2)\n"
         "print('ready', flush=True)\n"
         "time.sleep(600)\n"

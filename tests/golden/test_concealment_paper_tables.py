@@ -26,11 +26,12 @@ def judged(original: pl.DataFrame, released: pl.DataFrame, schema: Schema) -> tu
     columns = read_release(as_frame(released), table)
     consistency = consistency_of(columns, table)
     cells = np.column_stack([column.cell for column in columns])
-    matches = Graph.of(table.codes, cells, [column.values for column in columns]).matches()
+    graph = Graph.of(table.codes, cells, [column.values for column in columns])
+    matches = graph.matches()
     assert matches.perfect
     one_k, k_one = consistency.rows_of_record.min(), consistency.records_of_row.min()
     levels = {
-        "k": classes_of(columns).sizes.min(),
+        "k": classes_of(graph).sizes.min(),
         "(1,k)": one_k,
         "(k,1)": k_one,
         "(k,k)": min(one_k, k_one),

@@ -8,9 +8,11 @@ import pickle
 import resource
 import subprocess
 import sys
+from collections import Counter
 from functools import partial
 from typing import Any
 
+import mondrian_twin
 import numpy as np
 import pytest
 import twins
@@ -53,6 +55,25 @@ def test_group_rows(rows: list[tuple[int, ...]]) -> None:
 def test_group_rows_of_extreme_numbers(rows: list[tuple[int, ...]]) -> None:
     group, first = kernels.group_rows(matrix(rows, 2))
     assert (group.tolist(), first.tolist()) == twins.group_rows(rows)
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 4), st.integers(0, 5)), max_size=60),
+    st.sampled_from([6, 100, 2**31 - 1]),
+)
+def test_refine(records: list[tuple[bool, int, int]], size: int) -> None:
+    # With few codes a table has a slot for each pair of group and code, with many it hashes them.
+    chosen = [number for number, (asked, _, _) in enumerate(records) if asked]
+    group = np.array([records[number][1] for number in chosen], np.int32)
+    codes = np.array([code for _, _, code in records], np.int32)
+    found = kernels.refine(np.array(chosen, np.int32), group, 5, codes, size)
+    sizes = Counter((records[number][1], records[number][2]) for number in chosen)
+    sharing = [number for number in chosen if sizes[records[number][1:]] > 1]
+    assert found.records.tolist() == sharing
+    pairs = {(records[number][1:], own) for number, own in zip(sharing, found.group.tolist(), strict=True)}
+    assert len(pairs) == len({pair for pair, _ in pairs}) == len({own for _, own in pairs}) == found.shared
+    assert {own for _, own in pairs} == set(range(found.shared))
+    assert (found.groups, found.smallest) == (len(sizes), min(sizes.values(), default=0))
 
 
 def test_group_rows_takes_columns_in_any_layout() -> None:
@@ -136,7 +157,7 @@ def test_mondrian(problem: tuple[Any, ...]) -> None:
     rows, attributes, sensitive, demands = problem
     classes = native_mondrian(matrix(rows, len(attributes)), attributes, sensitive, demands)
     event(f"classes: {min(len(set(classes)), 4)}")
-    assert classes == twins.mondrian(rows, attributes, sensitive, **demands)
+    assert classes == mondrian_twin.mondrian(rows, attributes, sensitive, **demands)
 
 
 @settings(max_examples=2 * settings().max_examples)
@@ -153,7 +174,7 @@ def test_mondrian_with_demands_that_refuse_cuts(data: st.DataObject) -> None:
     demands = {"k": data.draw(st.integers(2, 4)), "distinct": 2, "frequency_l": 1.5, "relaxed": True}
     classes = native_mondrian(matrix(rows, len(attributes)), attributes, sensitive, demands)
     event(f"classes: {min(len(set(classes)), 4)}")
-    assert classes == twins.mondrian(rows, attributes, sensitive, **demands)
+    assert classes == mondrian_twin.mondrian(rows, attributes, sensitive, **demands)
 
 
 @given(st.data())
@@ -175,7 +196,7 @@ def test_mondrian_loses_patience_with_cuts_that_take_off_a_little(group: int, re
     attributes = [Geometry(TREE, 0.5, size, apart), Geometry(SET, 0.5, 2, np.array([2.0]))]
     rows = [(code, int(rng.integers(2))) for code in rng.permutation(np.repeat(np.arange(size), 2)).tolist()]
     demands = {"k": 2, "relaxed": relaxed}
-    assert native_mondrian(matrix(rows, 2), attributes, [], demands) == twins.mondrian(
+    assert native_mondrian(matrix(rows, 2), attributes, [], demands) == mondrian_twin.mondrian(
         rows, attributes, [], **demands
     )
 
@@ -206,7 +227,9 @@ def test_mondrian_that_is_shared_among_threads(relaxed: bool) -> None:
     codes, attributes = np.ascontiguousarray(codes[:, :3]), attributes[:3]
     rows = [tuple(row) for row in codes.tolist()]
     demands = {"k": 200, "relaxed": relaxed}
-    assert native_mondrian(codes, attributes, [], demands) == twins.mondrian(rows, attributes, [], **demands)
+    assert native_mondrian(codes, attributes, [], demands) == mondrian_twin.mondrian(
+        rows, attributes, [], **demands
+    )
 
 
 @pytest.mark.parametrize("relaxed", [False, True])

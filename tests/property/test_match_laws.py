@@ -125,6 +125,21 @@ def test_a_match_is_a_pair_of_some_maximum_matching(graph: Graph) -> None:
     check(found, edges)
 
 
+@given(graphs(most=12))
+def test_edges_are_counted_without_an_unknown_attribute(graph: Graph) -> None:
+    for unknown in range(len(graph.attributes)):
+        others = [a for a in range(len(graph.attributes)) if a != unknown]
+        fewer = graph_of(
+            graph.records[graph.record_type][:, others],
+            graph.boxes[graph.row_type][:, others],
+            [graph.attributes[a] for a in others],
+        )
+        edges = np.array(edges_of(fewer), dtype=bool).reshape(len(graph.record_type), len(graph.row_type))
+        rows, records = graph.degrees(unknown)
+        assert rows.tolist() == edges.sum(axis=1).tolist()
+        assert records.tolist() == edges.sum(axis=0).tolist()
+
+
 def by_permutations(edges: list[list[bool]], rows: int) -> list[list[bool]]:
     """Return which pairs some maximum matching uses, by trying every matching."""
     records = len(edges)

@@ -213,3 +213,29 @@ def test_a_schema_reads_a_release_without_a_codebook() -> None:
     book = Codebook.of_schema(schema, shoal.Freeform(k=2))
     assert book.tightness.records == 2
     assert [column.name for column in book.columns] == ["age", "sex"]
+
+
+@pytest.mark.parametrize("model", [shoal.SetAnonymity(k=2), shoal.SetAnonymity(k=4)], ids=repr)
+@settings(max_examples=8, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(
+    sets=st.lists(st.sets(st.sampled_from(["a", "b", "c d", "e"]), min_size=1), min_size=4, max_size=20),
+    typed=st.booleans(),
+)
+def test_the_truth_about_items_lies_between_certain_and_possible(
+    model: Any, sets: list[set[str]], typed: bool
+) -> None:
+    frame = pl.DataFrame({"basket": [sorted(each) for each in sets]})
+    schema = shoal.Schema.infer(frame, quasi=["basket"], kinds={"basket": "items"})
+    release = shoal.anonymize(frame, schema, model, seed=1)
+    book = codebook_of(release.model, schema, release.circumstances)
+    reader = open_release(release.written("parquet" if typed else "csv"), codebook=book)
+    for wanted in ({"a"}, {"c d"}, {"b", "e"}, {"a", "b", "c d", "e"}):
+        true = sum(bool(wanted & each) for each in sets)
+        try:
+            found = reader.count(basket=sorted(wanted))
+        except shoal.InputError:
+            assert not all(any(item in each for each in sets) for item in wanted)
+            continue
+        assert found.certain <= true <= found.possible
+        assert found.certain - 1e-6 <= found.estimate <= found.possible + 1e-6
+        assert found.error >= 0

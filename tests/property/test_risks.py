@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from loose_releases import LooseRelease, loose_releases
 
 from shoal.auditing.classes import classes_of
-from shoal.auditing.consistency import consistency_of
+from shoal.auditing.consistency import consistency_of, graph_of
 from shoal.auditing.contribution import contributions_of
 from shoal.auditing.risks import Attack, Risks, consistency_with_population, risks_of
 from shoal.errors import InputError, Reason
@@ -34,7 +34,7 @@ def risks(loose: LooseRelease, population: pl.DataFrame | None = None, threshold
         whole = consistency_with_population(loose.released, population, loose.schema)
     columns = loose.columns
     found = consistency_of(columns, loose.table)
-    return risks_of(classes_of(columns), found, population=whole, threshold=threshold)
+    return risks_of(classes_of(graph_of(columns, loose.table)), found, population=whole, threshold=threshold)
 
 
 @given(loose_releases(), st.sampled_from([0.0, 0.2, 0.5, 1.0]))
@@ -102,7 +102,7 @@ def test_impossible_thresholds_are_refused(threshold: float, loose: LooseRelease
 
 @given(loose_releases())
 def test_contributions_are_counts_without_a_column(loose: LooseRelease) -> None:
-    found = contributions_of(loose.columns, loose.table)
+    found = contributions_of(("age", "job"), graph_of(loose.columns, loose.table))
     assert [each.column for each in found] == ["age", "job"]
     known = consistency_of(loose.columns, loose.table)
     for unknown, each in enumerate(found):
@@ -119,5 +119,5 @@ def test_contributions_are_counts_without_a_column(loose: LooseRelease) -> None:
 def test_without_the_only_quasi_identifier_every_row_covers_every_record() -> None:
     original = pl.DataFrame({"age": [1, 2, 3]})
     loose = LooseRelease(original, original, Schema.infer(original, quasi=["age"]), np.empty(0, np.bool_))
-    (found,) = contributions_of(loose.columns, loose.table)
+    (found,) = contributions_of(("age",), graph_of(loose.columns, loose.table))
     assert (found.rows_per_record, found.records_per_row) == (3, 3)

@@ -7,12 +7,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from itemset_strategies import check_regular, packed, records
 from numpy.typing import NDArray
 
+from shoal import Schema, anonymize
 from shoal.base.ragged import Subsets
 from shoal.base.randomness import Randomness
 from shoal.errors import InfeasibleError, InputError
@@ -166,3 +168,21 @@ def test_one_record() -> None:
 def test_an_unknown_effort(model: SetAnonymity | SetDiversity) -> None:
     with pytest.raises(InputError, match="fast"):
         require_options(*method_for(model), {"effort": "fastt"})
+
+
+def test_the_procedure_as_printed_is_a_method_that_says_how_often_it_breaks_the_guarantee() -> None:
+    rng = np.random.default_rng(8)
+    frame = pl.DataFrame(
+        {
+            "items": [sorted(set(rng.integers(0, 12, 5).tolist())) for _ in range(120)],
+            "label": np.minimum(rng.geometric(0.15, 120) - 1, 15).astype(str),
+        }
+    )
+    schema = Schema.infer(frame, quasi=["items"], sensitive=["label"])
+    with pytest.raises(InfeasibleError, match=r"breaks its guarantee for \d+ of 120 records \(\d"):
+        anonymize(frame, schema, SetDiversity(l=5), method="printed_diversity", seed=1)
+    # With as many labels as records, nothing can be broken.
+    alone = frame.with_columns(label=pl.Series([str(i) for i in range(120)]))
+    release = anonymize(alone, schema, SetDiversity(l=5), method="printed_diversity", seed=1)
+    assert release.audit.holds
+    assert release.certificate["method"] == "printed_diversity"

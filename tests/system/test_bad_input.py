@@ -5,18 +5,16 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from calling import call
 
 GOOD = "name,age,sex,zip,diagnosis\n" + "".join(
     f"n{i},{20 + i % 30},{'fm'[i % 2]},0213{i % 4},d{i % 3}\n" for i in range(40)
 )
-SHOAL = [sys.executable, "-m", "shoal"]
 
 
 @dataclass(frozen=True)
@@ -155,10 +153,6 @@ CASES = {
 }
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*SHOAL, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input_is_explained_and_nothing_is_written(name: str, tmp_path: Path) -> None:
     case = CASES[name]
@@ -170,7 +164,7 @@ def test_bad_input_is_explained_and_nothing_is_written(name: str, tmp_path: Path
     case.before(tmp_path)
     there = sorted(tmp_path.rglob("*"))
 
-    done = run(tmp_path, "anonymize", "table.csv", "--k", case.k, "-o", case.output, "--json", *case.options)
+    done = call(tmp_path, "anonymize", "table.csv", "--k", case.k, "-o", case.output, "--json", *case.options)
 
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
@@ -184,7 +178,7 @@ def test_bad_input_is_explained_and_nothing_is_written(name: str, tmp_path: Path
 
 def test_an_infeasible_promise_is_no_input_error_but_says_what_can_be_had(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text(GOOD)
-    done = run(
+    done = call(
         tmp_path,
         *("anonymize", "table.csv", "--quasi", "age", "--sensitive", "diagnosis"),
         *("--k", "3", "--l", "9", "-o", "out", "--json"),
@@ -202,7 +196,7 @@ def test_a_wrong_call_is_explained(tmp_path: Path) -> None:
         ["anonymize", "t.csv"],
         ["anonymize", "t.csv", "--k", "many", "-o", "o"],
     ):
-        done = run(tmp_path, *arguments)
+        done = call(tmp_path, *arguments)
         assert done.returncode == 2
         assert done.stderr
         assert "Traceback" not in done.stderr

@@ -213,7 +213,7 @@ def test_warnings_for_key_and_seed(clinic: Path, tmp_path: Path) -> None:
         tmp_path, "anonymize", table, *ROLES, "--k", "5", "--seed", "3", "--keep-key", "-o", "o", "--json"
     )
     assert "key.csv" in done.stderr
-    assert "seeded" in done.stderr
+    assert "Do not publish this release. It was made from a seed" in done.stderr
     assert json.loads(done.stdout)["seeded"] is True
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from test_cli import run
+from calling import called
 
 ITEMS = ("--quasi", "basket", "--kind", "basket=items")
 NAMES = ["milk", "red wine", "bread", "eggs, large", "*"]
@@ -32,7 +32,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_transaction_files_need_no_more_than_a_k(shop: Path, tmp_path: Path) -> None:
     lines = (shop / "baskets.dat").read_text().replace(" ", "_").replace(",", " ")
     (tmp_path / "baskets.dat").write_text(lines)
-    done = run(tmp_path, "anonymize", "baskets.dat", "--k", "3", "-o", "out", "--keep-key", "--json")
+    done = called(tmp_path, "anonymize", "baskets.dat", "--k", "3", "-o", "out", "--keep-key", "--json")
     certificate = json.loads(done.stdout)
     assert certificate["model"]["name"] == "set-anonymity"
     assert set(certificate["loss"]["items"]["items"]) == {
@@ -44,15 +44,15 @@ def test_transaction_files_need_no_more_than_a_k(shop: Path, tmp_path: Path) -> 
     }
     header = (tmp_path / "out" / "release.csv").read_text().splitlines()[0]
     assert header == "items,items_uncertain,items_max_errors"
-    run(tmp_path, "audit", "baskets.dat", "out/release.csv", "--k", "3", "--key", "out/key.csv")
-    run(tmp_path, "audit", "baskets.dat", "out/release.csv", "--k", "40", code=1)
-    run(tmp_path, "scan", "baskets.dat")
-    run(tmp_path, "anonymize", "baskets.dat", "--schema", "schema.toml", "--k", "3", "-o", "again")
+    called(tmp_path, "audit", "baskets.dat", "out/release.csv", "--k", "3", "--key", "out/key.csv")
+    called(tmp_path, "audit", "baskets.dat", "out/release.csv", "--k", "40", code=1)
+    called(tmp_path, "scan", "baskets.dat")
+    called(tmp_path, "anonymize", "baskets.dat", "--schema", "schema.toml", "--k", "3", "-o", "again")
 
 
 def test_a_delimiter_cuts_transactions_whose_items_have_spaces(shop: Path, tmp_path: Path) -> None:
     call = ("anonymize", str(shop / "baskets.dat"), "--delimiter", ",", "--k", "3", "-o", "out")
-    assert "red\\ wine" in (run(tmp_path, *call), (tmp_path / "out" / "release.csv").read_text())[1]
+    assert "red\\ wine" in (called(tmp_path, *call), (tmp_path / "out" / "release.csv").read_text())[1]
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -68,10 +68,10 @@ def test_labels_are_varied_around_everybody(
 ) -> None:
     original = (str(shop / table[0]), *table[1:], "--sensitive", "label")
     promise = ("--model", "set-diversity", "--l", "2")
-    run(tmp_path, "anonymize", *original, *promise, "-o", "out", "--format", form)
+    called(tmp_path, "anonymize", *original, *promise, "-o", "out", "--format", form)
     released = str(tmp_path / "out" / f"release.{form}")
-    run(tmp_path, "audit", *original[:1], released, *original[1:], *promise)
-    run(
+    called(tmp_path, "audit", *original[:1], released, *original[1:], *promise)
+    called(
         tmp_path,
         "audit",
         *original[:1],
@@ -104,13 +104,13 @@ def test_methods_and_efforts_are_certified(shop: Path, tmp_path: Path, call: tup
         "--sensitive",
         "label",
     )
-    certificate = json.loads(run(tmp_path, "anonymize", *original, *call, "-o", "out", "--json").stdout)
+    certificate = json.loads(called(tmp_path, "anonymize", *original, *call, "-o", "out", "--json").stdout)
     option, value = call[-2:]
     if option == "--method":
         assert (certificate["method"], certificate["options"]) == (value, {})
     else:
         assert (certificate["method"], certificate["options"]) == ("freeform", {"effort": value})
-    run(tmp_path, "audit", original[0], "out/release.csv", *original[1:], *call[:-2])
+    called(tmp_path, "audit", original[0], "out/release.csv", *original[1:], *call[:-2])
 
 
 @pytest.mark.parametrize(
@@ -142,6 +142,6 @@ def test_methods_and_efforts_are_certified(shop: Path, tmp_path: Path, call: tup
     ],
 )
 def test_a_wrong_call_is_explained(shop: Path, tmp_path: Path, call: tuple[str, ...], words: str) -> None:
-    done = run(shop, *call, "-o", str(tmp_path / "out"), code=2)
+    done = called(shop, *call, "-o", str(tmp_path / "out"), code=2)
     assert words in done.stderr
     assert not (tmp_path / "out").exists()

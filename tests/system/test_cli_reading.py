@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from calling import call
 
 
 def shoal(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "shoal", *words], cwd=folder, capture_output=True, text=True, check=False
-    )
+    return call(folder, *words)
 
 
 @pytest.fixture(scope="module")

@@ -10,18 +10,20 @@ from test_how_to_add_a_model import files_of, run
 
 from shoal.samples import hospital
 
+pytestmark = pytest.mark.processes
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "add-a-file-format.md"
-CALL = "import json_lines; from shoal.cli import main; main()"
+CALL = "import avro; from shoal.cli import main; main()"
 COLUMNS = ["--quasi", "age,sex", "--sensitive", "diagnosis", "--drop", "patient,name"]
 PAGE_OF_THE_WEB = """
-import json_lines
+import avro
 from pathlib import Path
 from shoal.methods import silent
 from shoal.web.data import tables_in
 from shoal.web.tasks import Source, look
 
-assert tables_in(Path.cwd()) == ["patients.jsonl"]
-source = Source(Path("patients.jsonl"), "patients.jsonl", most_bytes=10**7)
+assert tables_in(Path.cwd()) == ["patients.avro"]
+source = Source(Path("patients.avro"), "patients.avro", most_bytes=10**7)
 assert not source.is_text
 assert look(source, silent)["rows"] == 1000
 """
@@ -32,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the files of the page and a table."""
     made = tmp_path_factory.mktemp("how-to-format")
     files_of(PAGE, made)
-    hospital(1000).write_ndjson(made / "patients.jsonl")
+    hospital(1000).write_avro(made / "patients.avro")
     return made
 
 
@@ -43,21 +45,21 @@ def test_the_library_reads_the_format(folder: Path) -> None:
 
 
 def test_the_command_line_scans_the_format(folder: Path) -> None:
-    done = run(folder, "scan", "patients.jsonl", code=CALL)
+    done = run(folder, "scan", "patients.avro", code=CALL)
     assert done.returncode == 0, done.stderr
     assert "1000 rows" in done.stdout
-    assert "JSON lines" in run(folder, "scan", "--help", code=CALL).stdout
+    assert "Avro" in run(folder, "scan", "--help", code=CALL).stdout
 
 
 @pytest.mark.parametrize("engine", ["memory", "blocks"])
 def test_the_command_line_anonymizes_and_audits_the_format(folder: Path, engine: str) -> None:
     out = f"out-{engine}"
     blocks = ["--block-rows", "300"] if engine == "blocks" else []
-    call = ["anonymize", "patients.jsonl", *COLUMNS, "--k", "5", "-o", out, "--engine", engine, *blocks]
+    call = ["anonymize", "patients.avro", *COLUMNS, "--k", "5", "-o", out, "--engine", engine, *blocks]
     made = run(folder, *call, "--json", code=CALL)
     assert made.returncode == 0, made.stderr
     assert json.loads(made.stdout)["audit"]["status"] != "broken"
-    held = run(folder, "audit", "patients.jsonl", f"{out}/release.csv", *COLUMNS, "--k", "5", code=CALL)
+    held = run(folder, "audit", "patients.avro", f"{out}/release.csv", *COLUMNS, "--k", "5", code=CALL)
     assert held.returncode == 0, held.stderr + held.stdout
 
 
@@ -75,7 +77,7 @@ def test_the_page_reads_the_format(folder: Path) -> None:
 
 
 def test_an_ending_that_is_taken_is_refused(folder: Path) -> None:
-    code = "import json_lines; from shoal.files.formats import register; register(json_lines.JSON_LINES)"
+    code = "import avro; from shoal.files.formats import register; register(avro.AVRO)"
     done = run(folder, code=code)
     assert done.returncode == 1
-    assert "another format has the ending .jsonl, .ndjson" in done.stderr
+    assert "another format has the ending .avro" in done.stderr

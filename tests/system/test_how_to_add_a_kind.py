@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "add-a-kind.md"
 TABLE = """
 import copy, pickle

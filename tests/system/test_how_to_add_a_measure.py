@@ -10,6 +10,8 @@ from test_how_to_add_a_model import files_of, run
 
 from shoal.samples import hospital
 
+pytestmark = pytest.mark.processes
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "add-a-measure.md"
 CALL = "import empty_cells; from shoal.cli import main; main()"
 WITH_PANEL = "import empty_panel; from shoal.cli import main; main()"

@@ -13,6 +13,8 @@ import pytest
 
 from shoal.samples import hospital
 
+pytestmark = pytest.mark.processes
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "add-a-model.md"
 CALL = "import alpha_k; from shoal.cli import main; main()"
 COLUMNS = ["--quasi", "age,sex", "--sensitive", "diagnosis", "--drop", "patient,name"]
@@ -33,7 +35,7 @@ assert parameters_of("alpha-k", schema) == ["k", "alpha"]
 def files_of(page: Path, folder: Path) -> None:
     """Write the files whose parts a page shows."""
     files: dict[str, list[str]] = {}
-    for title, code in re.findall(r'```python title="([\w.]+)"\n(.*?)```', page.read_text(), re.DOTALL):
+    for title, code in re.findall(r'```\w+ title="([\w./-]+)"\n(.*?)```', page.read_text(), re.DOTALL):
         files.setdefault(title, []).append(code)
     for name, parts in files.items():
         (folder / name).write_text("\n\n".join(parts))

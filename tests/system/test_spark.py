@@ -360,29 +360,6 @@ def test_odd_names_and_types_are_carried_along_to_an_address(session: Any, tmp_p
         shoal.anonymize_spark(table, schema, Freeform(k=2), address, block_rows=120)
 
 
-def test_spark_counts_persons(session: Any, tmp_path: Path) -> None:
-    rng = np.random.default_rng(7)
-    persons = rng.integers(0, 150, 600)
-    frame = pl.DataFrame(
-        {
-            "patient": [f"patient {person}" for person in persons],
-            "age": 20 + persons % 50 + rng.integers(0, 4, 600),
-            "town": rng.choice(["Ulm", "Bonn", "Kiel"], 600),
-        }
-    )
-    schema = Schema.infer(frame, quasi=["age", "town"], person="patient")
-    release = shoal.anonymize_spark(
-        session.createDataFrame(frame.to_arrow()), schema, Freeform(k=3), tmp_path / "out", block_rows=180
-    )
-    assert release.certified.engine["blocks"] > 1
-    rows = released(tmp_path / "out")
-    assert "patient" not in rows.columns
-    assert shoal.audit(frame, rows, schema, Freeform(k=3)).holds
-    assert release.audit.persons is not None
-    assert release.audit.persons.count == frame["patient"].n_unique()
-    assert int(release.audit.persons.records_of_person.sum()) == 600
-
-
 def test_what_cannot_be_done_says_so(session: Any, tmp_path: Path) -> None:
     frame = people(50)
     table = session.createDataFrame(frame.to_arrow())
@@ -424,7 +401,7 @@ def test_without_spark_or_a_session_one_is_told_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "find_spec", lambda _: None)
-    with pytest.raises(InputError, match=r"pip install 'shoal\[spark\]'"):
+    with pytest.raises(InputError, match=r"pip install 'shoal-privacy\[spark\]'"):
         shoal.anonymize_spark("in.parquet", SCHEMA, Freeform(k=2), tmp_path / "out")
 
 

@@ -131,6 +131,44 @@ def test_made_up_patients_and_runs_side_by_side(browser: Browser, server: Server
     check(visitor, tmp_path, table)
 
 
+def test_a_release_is_used_on_the_page(
+    browser: Browser, server: Server, folder: Path, tmp_path: Path
+) -> None:
+    """Answers and tables are those of the commands that are shown beside them."""
+    visitor = Visitor(browser, server)
+    visitor.upload(folder / "patients.csv")
+    visitor.use_columns()
+    visitor.make(k=5)
+    visitor.enter("question", "age 30..59, sex=female")
+    visitor.press("ask")
+    visitor.wait("document.getElementById('answer')")
+    zipfile.ZipFile(io.BytesIO(visitor.download("get_everything"))).extractall(tmp_path)
+    command = visitor.text("#query-command")
+    done = subprocess.run([*SHOAL, *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name, words in zip(
+        browser.run("return [...document.querySelectorAll('#answer dt')].map(each => each.textContent)"),
+        browser.run("return [...document.querySelectorAll('#answer dd')].map(each => each.textContent)"),
+        strict=True,
+    ):
+        assert re.search(rf"{re.escape(name)} +{re.escape(words)}", done.stdout)
+    visitor.enter("by", "sex")
+    visitor.press("ask")
+    visitor.wait("document.querySelector('#answer table')")
+    assert "female" in visitor.text("#answer table")
+    visitor.enter("question", "sexx=female")
+    visitor.press("ask")
+    assert "did you mean 'sex'" in visitor.problem("question")
+    visitor.press("write_tables")
+    visitor.wait("document.getElementById('tables')")
+    tables = zipfile.ZipFile(io.BytesIO(visitor.download("get_tables")))
+    assert tables.namelist() == [f"drawn-{number}.csv" for number in range(1, 6)]
+    drawn = pl.read_csv(tables.read("drawn-1.csv"))
+    assert drawn.height == 200
+    assert drawn["age"].dtype == pl.Int64
+    assert not browser.complaints()
+
+
 def test_a_file_of_the_folder_can_be_chosen(browser: Browser, server: Server) -> None:
     visitor = Visitor(browser, server)
     names = browser.run(
@@ -379,7 +417,7 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> N
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "pip install 'shoal[web]'" in done.stderr
+    assert "pip install 'shoal-privacy[web]'" in done.stderr
 
 
 @pytest.mark.slow

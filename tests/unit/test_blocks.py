@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 import stat
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,8 +31,8 @@ ASKED: list[range] = []
 class InThisProcess:
     """A crew whose work is done here: starting processes takes longer than the blocks of these tests."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self.environment = environment
+    def __init__(self, environment: Mapping[str, str], *, lasting: bool) -> None:
+        self.environment, self.lasting = environment, lasting
 
     def ask(self, code: str, task: bytes) -> dict[str, Any]:
         assert code == disk_blocks.WORKER
@@ -234,14 +236,24 @@ def test_promises_that_cutting_could_break_are_refused() -> None:
         assert caught.value.reason is Reason.PARAMETER
 
 
-def test_a_process_tells_what_came_of_its_work(capsys: pytest.CaptureFixture[str]) -> None:
-    def fail() -> dict[str, Any]:
-        raise InfeasibleError("no way")
+def test_a_process_tells_what_came_of_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(task: bytes) -> dict[str, Any]:
+        if task == b"refuse":
+            raise InfeasibleError("no way")
+        return {"done": task.decode()}
 
-    tell(lambda: {"done": 1})
-    assert json.loads(capsys.readouterr().out) == {"done": 1}
-    tell(fail)
-    assert json.loads(capsys.readouterr().out) == InfeasibleError("no way").as_dict()
+    tasks = (b"this", b"refuse", b"")
+    given = b"".join(len(task).to_bytes(8, "big") + task for task in tasks)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO()))
+    tell(work)
+    out = sys.stdout.buffer.getvalue()  # type: ignore[attr-defined]
+    told = []
+    while out:
+        size = int.from_bytes(out[:8], "big")
+        told.append(json.loads(out[8 : 8 + size]))
+        out = out[8 + size :]
+    assert told == [{"done": "this"}, InfeasibleError("no way").as_dict(), {"done": ""}]
 
 
 def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:

@@ -41,15 +41,22 @@ def test_each_claim_is_supported_by_its_figures(claim: Claim, check: dict[str, A
 def test_a_figure_that_contradicts_is_noticed(claim: Claim, check: dict[str, Any]) -> None:
     """Each column in turn is replaced by figures that no claim survives."""
     condition = next(name for name in ("at_most", "below", "at_least", "above", "equals") if name in check)
+    if "says" in check:
+        before, after = check["says"].split("{}")
+        far = "1000000000" if condition in ("at_most", "below", "equals") else "-1000000000"
+        text = words(page(check))
+        assert any(not each.holds for each in compared(check, f"{text} {before}{far}{after}")), claim.text
+        return
     for column in check["columns"]:
         rows_changed = 0
         text = page(check)
         for table in tables(text):
             if check.get("section", "") not in table.section or column not in table.columns:
                 continue
+            kept = check.get("against", {}).items()
             for place, row in enumerate(table.rows):
                 value = number(row[column])
-                if value is None:
+                if value is None or (kept and all(row.get(name) == cell for name, cell in kept)):
                     continue
                 far = 1e9 if condition in ("at_most", "below", "equals") else -1e9
                 worse = f"{far * 10**place:.0f}" if far > 0 else f"{far:.0f}"
@@ -59,6 +66,43 @@ def test_a_figure_that_contradicts_is_noticed(claim: Claim, check: dict[str, Any
                 rows_changed += 1
         assert rows_changed, claim.text
         assert any(not each.holds for each in compared(check, text)), claim.text
+
+
+PAPERS = ("concealment", "heterogeneous", "patterns", "proximity", "sets")
+
+
+def statements() -> list[tuple[str, str]]:
+    """Return all that pages say was measured: points of the first page, rows of targets and of papers."""
+    first = (ROOT / "README.md").read_text()
+    first = first[first.index("## Why Shoal") : first.index("## Guarantees")]
+    found = [("README.md", each) for each in first.split("\n- ")[1:]]
+    for name in ("results/index", *(f"papers/{paper}" for paper in PAPERS)):
+        text = (ROOT / "docs" / f"{name}.md").read_text()
+        if name.startswith("papers"):
+            begin = text.index("## What we measured")
+            text = text[begin : text.index("\n## ", begin + 1)]
+        found += [(f"docs/{name}.md", line) for line in text.splitlines() if line.startswith("| ")]
+    return [(where, words(text)) for where, text in found]
+
+
+FIGURE = re.compile(r"\d[.,]\d|\d%|\d (?:s|times|minutes|GiB|MiB|records)\b|n\^\d")
+"""What is measured, unlike the number of a table, a definition or a record of a decision."""
+
+
+@pytest.mark.parametrize(("where", "text"), [each for each in statements() if FIGURE.search(each[1])])
+def test_each_measured_figure_is_a_claim_or_a_test(where: str, text: str) -> None:
+    claimed = any(claim.page == where and words(claim.text) in text for claim in CLAIMS)
+    assert claimed or "tests/" in text, f"{where} has figures without a claim: {text}"
+
+
+def test_figures_in_texts_and_in_other_rows() -> None:
+    text = "# P\n\nIt took 4.5 s and\n703 MiB.\n\n| m | k = 1 |\n| --- | --- |\n| a | 2 |\n| b | 8 |\n"
+    found = compared({"says": "took {} s", "at_most": 5}, text)
+    found += compared({"says": "and {} MiB", "at_most": 700}, text)
+    found += compared(
+        {"columns": ["k = 1"], "rows": {"m": ["a"]}, "against": {"m": "b"}, "equals": 0.25}, text
+    )
+    assert [(each.found, each.holds) for each in found] == [(4.5, True), (703, False), (0.25, True)]
 
 
 def test_reading_tables() -> None:

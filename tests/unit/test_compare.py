@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 import shoal
-from shoal import Freeform, InputError, KAnonymity, Schema, anonymize
+from shoal import Freeform, InputError, KAnonymity, Schema, anonymize, compare
 from shoal.engines.runs import PlannedRun, compare_runs, options_for
-from shoal.report.comparison import comparison_page
+from shoal.measures import headlines
+from shoal.report.comparison import comparison_chart, comparison_page
 from shoal.samples import hospital
+
+pytestmark = pytest.mark.processes
 
 FRAME = hospital(120)
 SCHEMA = Schema.infer(FRAME, quasi=["age", "sex"], sensitive=["diagnosis"], drop=["patient", "name"])
@@ -77,6 +81,7 @@ def test_names_of_files_and_messages_cannot_break_out_of_the_page() -> None:
     evil = "</script><script>alert(1)</script>"
     row = dict.fromkeys(("gcp", "concealment", "risk", "certificate")) | {
         "run": 1,
+        "attacker": "knows every record",
         "model": evil,
         "method": evil,
         "way": evil,
@@ -89,6 +94,31 @@ def test_names_of_files_and_messages_cannot_break_out_of_the_page() -> None:
     page = comparison_page([row], None, evil)
     assert evil not in page
     assert "alert(1)" in page
+
+
+def test_without_the_extra_a_comparison_is_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = dict.fromkeys([each.name for each in headlines()], 0.25) | {
+        "run": 1,
+        "model": "k-anonymity",
+        "method": "mondrian",
+        "attacker": "an attacker who knows every record",
+        "way": "k-anonymity, mondrian",
+        "k": 2,
+        "concealment": 2,
+        "risk": 0.5,
+        "seconds": 1.0,
+        "message": None,
+        "command": "shoal anonymize",
+    }
+    rows = [row]
+    assert 'id="chart"' in comparison_page(rows, None, "patients")
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = comparison_page(rows, None, "patients")
+    assert 'id="chart"' not in page
+    assert "vegaEmbed =" not in page
+    assert "pip install &#39;shoal-privacy[report]&#39;" in page
+    assert "The least loss " in page
+    assert "for k = 2" in page
 
 
 def test_models_methods_and_k_side_by_side() -> None:
@@ -126,3 +156,27 @@ def test_a_comparison_of_what_cannot_be_has_no_best() -> None:
 def test_a_wrong_comparison_is_refused(wrong: dict[str, str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         shoal.compare(FRAME, SCHEMA, **wrong)  # type: ignore[arg-type]
+
+
+def test_models_against_a_weaker_attacker_are_not_recommended() -> None:
+    frame = hospital(60, seed=4)
+    schema = Schema.infer(frame, quasi=["age", "sex"], drop=["patient", "name"])
+    found = compare(frame, schema, k=3, model=["k1", "kk", "1k", "k-anonymity"], method=[], jobs=1)
+    best = found.best()
+    assert best is not None
+    assert best.model == "k-anonymity"
+    assert min(run.gcp for run in found.runs if run.gcp is not None) < (best.gcp or 0)  # k1 loses less
+    attackers = [run.attacker for run in found.runs]
+    assert list(dict.fromkeys(attackers)) == [
+        "knows every record",
+        "knows one person",
+        "none: for comparison only",
+    ]
+    rows = [{"run": n, **run.as_dict(), "command": ""} for n, run in enumerate(found.runs)]
+    spec = comparison_chart(rows, None)
+    assert len({row["way"] for row in rows}) <= len(spec["config"]["range"]["category"])
+    assert len(set(spec["config"]["range"]["category"])) == len(spec["config"]["range"]["category"]) >= 12
+    assert "legend" not in spec["layer"][1]["encoding"]["shape"]
+    page = comparison_page(rows, None, "title")
+    assert "against an attacker who knows every record" in page
+    assert "for comparison only" in page

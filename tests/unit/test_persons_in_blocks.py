@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import Freeform, InfeasibleError, KAnonymity, Schema
+from shoal import KK, Concealment, Freeform, InfeasibleError, KAnonymity, Schema
 from shoal.engines.person_numbers import numbered
 
 QUASI = ["age", "zip", "sex"]
@@ -75,6 +75,33 @@ def test_a_person_who_fills_a_block_unites_it(tmp_path: Path) -> None:
     assert release.audit.persons is not None
     with pytest.raises(InfeasibleError, match="1 person has more than"):
         shoal.anonymize_file(*call[:2], Freeform(k=13), tmp_path / "other", block_rows=180, jobs=1)
+
+
+@pytest.mark.parametrize("model", [Concealment(k=3), KK(k=3), Freeform(k=3)], ids=repr)
+def test_persons_with_one_record_in_each_block_are_counted_together(model: Any, tmp_path: Path) -> None:
+    """In each block, every record is another person's, and methods work as without persons."""
+    rng = np.random.default_rng(5)
+    half = 240
+    frame = pl.DataFrame(
+        {
+            "patient": [f"patient-{row % half}" for row in range(2 * half)],
+            "age": np.concatenate((rng.integers(20, 30, half), rng.integers(80, 90, half))),
+            "zip": np.concatenate((rng.integers(100, 150, half), rng.integers(900, 950, half))),
+            "sex": ["F"] * half + ["M"] * half,
+        }
+    )
+    frame.write_parquet(tmp_path / "visits.parquet")
+    schema = Schema.infer(frame, quasi=QUASI, person="patient")
+    release = shoal.anonymize_file(
+        tmp_path / "visits.parquet", schema, model, tmp_path / "out", block_rows=half, jobs=1
+    )
+    assert release.certified.engine["blocks"] == 2
+    found = release.audit.persons
+    assert found is not None
+    assert found.count == half
+    assert found.one_each
+    assert (found.records_of_person == 2).all()
+    assert (found.rows_of_person >= 6).all()
 
 
 def test_numbers_stand_for_persons() -> None:

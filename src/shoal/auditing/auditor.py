@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
@@ -21,8 +22,9 @@ from shoal.auditing.risks import consistency_with_population, risks_of
 from shoal.auditing.rules import few_persons, rule_for
 from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
+from shoal.kinds.notation import SUPPRESSED
 from shoal.measures.distances import has_distance
-from shoal.models import Dissimilarity, Model, Patterned
+from shoal.models import Dissimilarity, Model, Patterned, require_model
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
@@ -42,6 +44,7 @@ def audit(
     delta: float | None = None,
     distance: str | Callable[[Any, Any], float] | None = None,
     population: Any = None,
+    suppressed_marks: Collection[str] = (),
 ) -> Audit:
     """Audit a release of any tool; `Audit.holds` says whether the guarantee of the model holds.
 
@@ -66,6 +69,8 @@ def audit(
         1 - `delta` should. `distance` (see `Dissimilarity`) takes all sensitive columns as one value.
     population
         Table of everyone who could be in the original, for an attacker who does not know who is.
+    suppressed_marks
+        Texts for suppressed cells of quasi-identifiers in the release, besides ``*``.
 
     Raises
     ------
@@ -78,7 +83,12 @@ def audit(
     >>> shoal.audit(patients, patients, shoal.Schema.infer(patients, quasi=["age", "sex"])).k
     1
     """
+    schema = Schema.of(schema)
+    if model is not None:
+        require_model(model)
     table = Table.encode(original, schema, times=True)
+    if suppressed_marks:
+        released = _with_marks(released, schema, suppressed_marks)
     records = None if key is None else _records(key, table, len(as_frame(released)))
     release = ReleasedTable(released, table, records)
     near = _proximity(release, epsilon, delta, distance)
@@ -138,7 +148,7 @@ def _audited(
         release.classes,
         release.consistency,
         release.matches,
-        risks_of(release.classes, release.consistency),
+        risks_of(release.classes, release.consistency, persons=release.persons),
         release.diversity,
         model,
         findings=findings,
@@ -178,7 +188,7 @@ def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
     close = model.epsilon if isinstance(model, Dissimilarity) else None
     return {
         "principles": release.principles(close) if release.classes.smallest > 1 else (),
-        "contributions": contributions_of(release.columns, table) if len(names) > 1 else (),
+        "contributions": contributions_of(names, release.graph) if len(names) > 1 else (),
         "uniqueness": uniqueness(table.codes, names, most=WORST_COMBINATIONS),
     }
 
@@ -187,13 +197,15 @@ def _posterior(release: ReleasedTable, model: Model | None, seconds: float) -> P
     """Return how likely the best guesses of an attacker who knows every record are."""
     promised = None if model is None else model.crowd
     labels = labels_of(release.table, release.sensitive)
-    return posterior(release.graph, release.matches, labels, k=promised, seconds=seconds)
+    owners = release.table.owners
+    return posterior(release.graph, release.matches, labels, k=promised, seconds=seconds, owners=owners)
 
 
 def _with_population(found: Audit, release: ReleasedTable, population: Any) -> Audit:
     """Return an audit with the risk from an attacker who knows the population."""
     covered = consistency_with_population(release.frame, population, release.table.schema)
-    return replace(found, risks=risks_of(found.classes, found.consistency, population=covered))
+    risks = risks_of(found.classes, found.consistency, population=covered, persons=found.persons)
+    return replace(found, risks=risks)
 
 
 def _proximity(
@@ -227,6 +239,17 @@ def _proximity(
         "proximity": tuple(proximity_of_classes(release.classes, *what, **limits) for what in measured),
         "proximity_around": tuple(proximity_of_records(release.graph, *what, **limits) for what in measured),
     }
+
+
+def _with_marks(released: IntoDataFrame, schema: Schema, marks: Collection[str]) -> Any:
+    """Return a release in which suppressed cells are written as Shoal writes them."""
+    frame = as_frame(released)
+    names = [c.name for c in schema.quasi if c.name in frame.columns and frame[c.name].dtype == nw.String]
+    cells = [
+        nw.when(nw.col(name).is_in(list(marks))).then(nw.lit(SUPPRESSED)).otherwise(nw.col(name)).alias(name)
+        for name in names
+    ]
+    return frame.with_columns(*cells).to_native()
 
 
 def _records(key: Sequence[int] | NDArray[np.int64], table: Table, rows: int) -> NDArray[np.int64]:

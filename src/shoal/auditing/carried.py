@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import secrets
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal import kernels
 from shoal.auditing.reading import ReleasedColumn
 from shoal.base.fresh_columns import plain_type, rebuilt
 from shoal.errors import InputError
@@ -19,6 +23,7 @@ from shoal.kinds import moments
 from shoal.kinds.domain import Attribute
 from shoal.kinds.encoding import factorize, to_polars
 from shoal.kinds.normalization import normalized
+from shoal.schema.suggesting import identifier_by_looks
 from shoal.table import Table
 
 NEARLY_UNIQUE = 0.5
@@ -35,6 +40,8 @@ ENOUGH = 5
 """The minimum number of records that must show that it is no chance."""
 SAMPLE = 20_000
 """From more records, some are looked at first, which most often shows that a column tells nothing."""
+SAMPLED_ERRORS = 200
+"""The minimum number of records in a sample that must show that a column does not give another away."""
 NESTED = pl.List | pl.Array | pl.Struct | pl.Binary
 """Types whose values are only equal or not."""
 
@@ -53,17 +60,20 @@ class Carried:
         The identifiers and quasi-identifiers of the original whose values it repeats.
     gives_away
         The identifiers and quasi-identifiers of the original whose value follows from its value.
+    looks
+        Why its name or the form of its values suggests an identifier; None if they do not.
     """
 
     column: str
     own_values: float | None = None
     repeats: tuple[str, ...] = ()
     gives_away: tuple[str, ...] = ()
+    looks: str | None = None
 
     @property
     def warning(self) -> str:
         """What it could reveal, in plain words and without any value."""
-        reasons = []
+        reasons = [] if self.looks is None else [self.looks]
         if self.repeats:
             reasons.append(f"it repeats the {' and the '.join(self.repeats)}")
         if self.gives_away:
@@ -81,6 +91,7 @@ class Carried:
             "own_values": self.own_values,
             "repeats": list(self.repeats),
             "gives_away": list(self.gives_away),
+            **({} if self.looks is None else {"looks": self.looks}),
         }
 
 
@@ -90,7 +101,8 @@ def carried_along(
     """Return the columns of a release, beside the quasi-identifiers, that could identify records.
 
     These are columns in which most rows have a value of their own, columns that repeat an identifier or a
-    quasi-identifier of the original, and columns from which one follows. What the release shows exactly
+    quasi-identifier of the original, columns from which one follows, and columns, other than sensitive ones,
+    that look like identifiers by their name or the form of their values. What the release shows exactly
     cannot be given away. Time is O(n log n) for each such column, and for each of them with each identifier
     and quasi-identifier.
 
@@ -123,15 +135,15 @@ def carried_along(
         if name in generalized or name in identifiers:
             continue
         cells = _cells(frame[name])
-        own = values_of_their_own(cells)
-        share = own / len(cells) if identifying(own, len(cells), name in sensitive) else None
+        share = _share_of_own(cells, name in sensitive)
         if name in table.frame.columns and _same_values(cells, original.cells(name)):
             repeats = tuple(original.repeated(name, hidden))
             gives_away = tuple(original.given_away(name, hidden, repeats))
         else:
             repeats, gives_away = tuple(original.found_in(cells, hidden)), ()
-        if share is not None or repeats or gives_away:
-            found.append(Carried(name, share, repeats, gives_away))
+        looks = None if name in sensitive else identifier_by_looks(name, cells)
+        if share is not None or repeats or gives_away or looks:
+            found.append(Carried(name, share, repeats, gives_away, looks))
     return tuple(found)
 
 
@@ -141,6 +153,17 @@ def values_of_their_own(cells: pl.Series) -> int:
     if isinstance(known.dtype, NESTED):
         known = known.to_frame().hash_rows(seed=0)
     return int(known.is_unique().sum())
+
+
+def _share_of_own(cells: pl.Series, sensitive: bool) -> float | None:
+    """Return the share of the rows that have a value of their own, if that could identify."""
+    if len(cells) > SAMPLE:
+        # What no other row has, no other row of the sample has either.
+        few = values_of_their_own(cells.gather(_places(len(cells), SAMPLE)))
+        if few < 0.8 * NEARLY_UNIQUE * SAMPLE:
+            return None
+    own = values_of_their_own(cells)
+    return own / len(cells) if identifying(own, len(cells), sensitive) else None
 
 
 def identifying(own: int, rows: int, sensitive: bool) -> bool:
@@ -174,8 +197,10 @@ class _Original:
     def __init__(self, table: Table, identifiers: Sequence[str]) -> None:
         self._table, self._identifiers = table, identifiers
         self._read: dict[str, pl.Series] = {}
-        self._sampled: dict[str, pl.Series | None] = {}
+        self._sampled: dict[str, _Few | None] = {}
         self._coded: dict[str, NDArray[np.int32]] = {}
+        self._coded_few: dict[str, NDArray[np.int32]] = {}
+        self._places = _places(len(table), SAMPLE)
 
     def cells(self, name: str) -> pl.Series:
         """Return a column."""
@@ -185,13 +210,14 @@ class _Original:
 
     def _codes(self, name: str) -> NDArray[np.int32]:
         if name not in self._coded:
-            cells = self.cells(name)
-            if isinstance(cells.dtype, NESTED):
-                cells = cells.to_frame().hash_rows(seed=0)
-            elif cells.dtype == pl.Boolean or cells.dtype.is_temporal():
-                cells = cells.to_physical().cast(pl.Int64)
-            self._coded[name] = factorize(cells)[1]
+            self._coded[name] = _coded(self.cells(name))
         return self._coded[name]
+
+    def _few_codes(self, name: str) -> NDArray[np.int32]:
+        """Return codes of the records of the sample, other ones than those of all records."""
+        if name not in self._coded_few:
+            self._coded_few[name] = _coded(self.cells(name).gather(self._places))
+        return self._coded_few[name]
 
     def _others(self, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[tuple[str, str]]:
         """Yield the name of each column that must stay hidden, and what to call it."""
@@ -205,17 +231,17 @@ class _Original:
         """Yield what a column of the original repeats, record by record."""
         for other, words in self._others(hidden):
             # A few records show most often that it repeats nothing.
-            if _equal(self._few(name), self._few(other)) is not False and _equal(
+            if not _unlike(self._few(name), self._few(other)) and _equal(
                 _keys(self.cells(name)), _keys(self.cells(other))
             ):
                 yield words
 
-    def _few(self, name: str) -> pl.Series | None:
+    def _few(self, name: str) -> _Few | None:
         """Return some values of a column, as `_keys` writes them."""
         if name not in self._sampled:
-            size = len(self._table)
-            places = np.linspace(0, size - 1, min(size, SAMPLE // 20)).astype(np.int64)
-            self._sampled[name] = _keys(self.cells(name).gather(places))
+            places = _places(len(self._table), SAMPLE // 20)
+            keys = _keys(self.cells(name).gather(places))
+            self._sampled[name] = None if keys is None else _Few.of(keys.to_list())
         return self._sampled[name]
 
     def given_away(
@@ -224,12 +250,32 @@ class _Original:
         """Yield what follows from a column of the original and is not already repeated by it."""
         for other in self._identifiers:
             words = f"identifier {other!r}"
-            if words not in repeats and follows(self._codes(name), self._codes(other)):
+            if words in repeats or self._surely_free(name, self._few_codes(other)):
+                continue
+            if follows(self._codes(name), self._codes(other)):
                 yield words
         for attribute, _ in hidden:
             words = f"quasi-identifier {attribute.column.name!r}"
-            if words not in repeats and follows(self._codes(name), attribute.codes):
+            if words in repeats or self._surely_free(name, attribute.codes[self._places]):
+                continue
+            if follows(self._codes(name), attribute.codes):
                 yield words
+
+    def _surely_free(self, name: str, few: NDArray[np.int32]) -> bool:
+        """Return whether a sample shows that another column, of which it has these codes, does not follow.
+
+        The best guesses are wrong at least as often in all records as in some, and what a value that is
+        rare in the sample tells about the other column counts as right. So if they are wrong in clearly more
+        than the share of the records that `follows` tolerates, it would say the same.
+        """
+        if len(self._table) <= SAMPLE:
+            return False
+        by = self._few_codes(name)
+        known = by >= 0
+        of = few - few.min(initial=0)
+        wrong = int(known.sum()) - int(_highest(by[known].astype(np.int64), of[known]).sum())
+        others = len(of) - int(np.bincount(of, minlength=1).max())
+        return wrong >= SAMPLED_ERRORS and wrong > 1.5 * (1 - GIVEN_AWAY) * others
 
     def found_in(self, cells: pl.Series, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[str]:
         """Yield what a column repeats that only the release has, so that its values have no known records.
@@ -246,6 +292,31 @@ class _Original:
                 continue
             if other not in shown or _covered(keys, *shown[other]):
                 yield words
+
+
+@dataclass(frozen=True, eq=False)
+class _Few:
+    """Some values of a column as texts, None where missing, and which of them count in a comparison."""
+
+    keys: NDArray[np.object_]
+    judged: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, keys: list[str | None]) -> _Few:
+        """Judge by values that are neither missing nor the most frequent one."""
+        often = Counter(key for key in keys if key is not None)
+        usual = max(often, key=lambda key: (often[key], key), default=None)
+        judged = [key is not None and key != usual for key in keys]
+        return cls(np.array(keys, dtype=np.object_), np.array(judged, dtype=np.bool_))
+
+
+def _unlike(mine: _Few | None, theirs: _Few | None) -> bool:
+    """Return whether a few records show that a column does not repeat another."""
+    if mine is None or theirs is None:
+        return True
+    judged = theirs.judged
+    count = int(judged.sum())
+    return count >= ENOUGH and int((mine.keys[judged] == theirs.keys[judged]).sum()) < COPIED * count
 
 
 def follows(by: NDArray[np.int32], of: NDArray[np.int32]) -> bool:
@@ -274,21 +345,49 @@ def _explained(by: NDArray[np.int32], of: NDArray[np.int32]) -> bool | None:
     often = np.bincount(by[known], minlength=1)
     known[known] = often[by[known]] > 1
     by, of = by[known].astype(np.int64), of[known] - of.min(initial=0)
-    values = int(of.max(initial=0)) + 1
     most = int(np.bincount(of, minlength=1).max())
     if len(of) - most < ENOUGH:
         return None
-    width = len(often) * values
-    if width <= 8 * len(by):
-        highest = np.bincount(by * values + of, minlength=width).reshape(-1, values).max(axis=1)
-    else:
-        pairs, counts = np.unique(by * values + of, return_counts=True)
-        first = np.flatnonzero(np.diff(pairs // values, prepend=-1))
-        highest = np.maximum.reduceat(counts, first)
-    highest = highest[highest > 0]
+    highest = _highest(by, of)
     right = int((highest - 1).sum()) / (len(by) - len(highest))
     chance = most / len(by)
     return right - chance >= GIVEN_AWAY * (1 - chance)
+
+
+def _highest(by: NDArray[np.integer[Any]], of: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return for each value that occurs in one column how often its most frequent value of another does."""
+    if not len(by):
+        return np.empty(0, dtype=np.int64)
+    values = int(of.max()) + 1
+    width = (int(by.max()) + 1) * values
+    if width <= 8 * len(by):
+        highest = np.bincount(by * values + of, minlength=width).reshape(-1, values).max(axis=1)
+        return np.asarray(highest[highest > 0], dtype=np.int64)
+    pairs, counts = np.unique(by * values + of, return_counts=True)
+    first = np.flatnonzero(np.diff(pairs // values, prepend=-1))
+    return np.asarray(np.maximum.reduceat(counts, first), dtype=np.int64)
+
+
+def _coded(cells: pl.Series) -> NDArray[np.int32]:
+    """Return a number for each value, negative where it is missing."""
+    if isinstance(cells.dtype, NESTED):
+        cells = cells.to_frame().hash_rows(seed=0)
+    elif cells.dtype == pl.Boolean or cells.dtype.is_temporal():
+        cells = cells.to_physical().cast(pl.Int64)
+    if cells.dtype not in (pl.Int64, pl.Float64, pl.UInt64):
+        return factorize(cells)[1]
+    # Equal numbers have equal bits; nothing depends on the order of codes, so none is sorted.
+    bits = (cells + 0 if cells.dtype == pl.Float64 else cells).fill_null(0).to_numpy()
+    codes, _ = kernels.group_rows(np.ascontiguousarray(bits).view(np.int32).reshape(-1, 2))
+    return np.where(cells.is_null().to_numpy(), np.int32(-1), codes)
+
+
+@lru_cache(maxsize=8)
+def _places(size: int, most: int) -> NDArray[np.int64]:
+    """Return the places of a sample of so many records, in ascending order, the same ones each time."""
+    if size <= most:
+        return np.arange(size)
+    return np.sort(np.random.default_rng(size).choice(size, most, replace=False))
 
 
 def _equal(mine: pl.Series | None, theirs: pl.Series | None) -> bool | None:
@@ -315,18 +414,30 @@ def _same_values(released: pl.Series, original: pl.Series) -> bool:
         if ours is None or theirs is None:
             return True
         released, original = ours, theirs
-    if isinstance(released.dtype, NESTED):
+    if isinstance(released.dtype, NESTED) or _same_fingerprint(released, original):
         return True
     return _common(released, original) >= STILL_THERE * (len(released) - released.null_count())
+
+
+def _same_fingerprint(one: pl.Series, other: pl.Series) -> bool:
+    """Return whether two columns of one type have the same values, each as often, judged by sums of hashes.
+
+    The seed is drawn anew each time, so nobody can choose values whose sums are equal by design.
+    """
+    if len(one) != len(other):
+        return False
+    seed = secrets.randbits(63)
+    mine, theirs = (int(each.hash(seed).to_numpy().sum()) for each in (one, other))
+    return mine == theirs
 
 
 def _common(one: pl.Series, other: pl.Series) -> int:
     """Return how many values two columns have in common, each as often as it is in both."""
     mine, theirs = (
-        pl.DataFrame({"value": each.drop_nulls()}).group_by("value").agg(pl.len()) for each in (one, other)
+        pl.LazyFrame({"value": each}).drop_nulls().group_by("value").agg(pl.len()) for each in (one, other)
     )
-    both = mine.join(theirs, on="value")
-    return int(both.select(pl.min_horizontal("len", "len_right")).to_series().sum())
+    both = mine.join(theirs, on="value").select(pl.min_horizontal("len", "len_right").sum())
+    return int(both.collect().item())
 
 
 def _covered(keys: pl.Series, attribute: Attribute, column: ReleasedColumn) -> bool:
@@ -344,7 +455,8 @@ def _keys(cells: pl.Series) -> pl.Series | None:
     """Return texts that are equal where values are the same but for spelling; None for nested values."""
     if isinstance(cells.dtype, NESTED):
         return None
-    if cells.dtype == pl.Duration or moments.beyond(cells).any():  # which no text can hold
+    temporal = cells.dtype.is_temporal()
+    if cells.dtype == pl.Duration or (temporal and moments.beyond(cells).any()):  # which no text can hold
         cells = cells.to_physical()
     if cells.dtype.is_temporal():
         return cells.cast(pl.String).str.replace(r"[ T]00:00:00(\.0+)?$", "")

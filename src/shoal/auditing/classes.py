@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import kernels
-from shoal.auditing.reading import ReleasedColumn
 from shoal.base.tally import Often, merged
 from shoal.kinds.domain import Sensitive
+from shoal.recoding.coverage import Graph
 
 BINS = np.linspace(0.0, 1.0, 11)
 """Shares of a crowd are counted between these."""
+NEARLY_CERTAIN = 0.9
+"""A sensitive value is nearly certain if more than this share of a crowd has it."""
 
 
 def bin_of(shares: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -114,6 +115,10 @@ class Diversity:
         """Return how many records have a crowd whose most frequent value has such a share, by `BINS`."""
         return np.bincount(bin_of(self.highest), self.people, len(BINS) - 1).astype(np.int64)
 
+    def nearly_certain(self, share: float = NEARLY_CERTAIN) -> int:
+        """Return for how many records one value has more than a share of the crowd, or all of it."""
+        return int(self.people[(self.highest > share + 1e-9) | (self.highest > 1 - 1e-9)].sum())
+
     @property
     def p(self) -> int:
         """The least number of different values in any crowd."""
@@ -140,16 +145,21 @@ class Diversity:
         }
 
 
-def classes_of(columns: Sequence[ReleasedColumn]) -> Classes:
+def classes_of(graph: Graph) -> Classes:
     """Return the classes of a release; a missing cell is a value like any other."""
-    of_row, _ = kernels.group_rows(np.column_stack([column.cell for column in columns]))
-    return Classes(of_row, np.bincount(of_row))
+    return Classes(graph.row_type, np.bincount(graph.row_type))
 
 
 def diversity_of(column: Sensitive, classes: Classes) -> Diversity:
     """Return how varied a sensitive column of the release is in each class, O(n log n)."""
     values = len(column)
-    pairs, often = np.unique(classes.of_row.astype(np.int64) * values + column.codes, return_counts=True)
+    keys = classes.of_row.astype(np.int64) * values + column.codes
+    if len(classes.sizes) * values <= 8 * len(keys):
+        counts = np.bincount(keys)
+        pairs = np.flatnonzero(counts)
+        often = counts[pairs]
+    else:
+        pairs, often = np.unique(keys, return_counts=True)
     owner = pairs // values
     starts = np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1])))
     shares = often / classes.sizes[owner]

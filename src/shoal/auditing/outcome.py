@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from shoal.auditing.carried import Carried, worded
 from shoal.auditing.chance import Chance
-from shoal.auditing.classes import Classes, Diversity
+from shoal.auditing.classes import NEARLY_CERTAIN, Classes, Diversity
 from shoal.auditing.consistency import Consistency
 from shoal.auditing.contribution import Contribution
 from shoal.auditing.persons import Persons
@@ -132,6 +132,7 @@ class Audit:
         first = audits[0]
         classes = Classes.merge([each.classes for each in audits])
         consistency = Consistency.merge([each.consistency for each in audits])
+        persons = Persons.merge([each.persons for each in audits])
         parts: dict[str, Any] = {
             name: tuple(kind.merge(each) for each in zip(*(getattr(a, name) for a in audits), strict=True))
             for name, kind in _MERGED.items()
@@ -142,11 +143,11 @@ class Audit:
             classes,
             consistency,
             MatchCounts.merge([each.matches for each in audits]),
-            risks_of(classes, consistency, threshold=first.risks.threshold),
+            risks_of(classes, consistency, persons=persons, threshold=first.risks.threshold),
             promise=first.promise,
             findings=tuple(sorted({finding for each in audits for finding in each.findings})),
             suppressions=Suppression.merge([each.suppressions for each in audits]),
-            persons=Persons.merge([each.persons for each in audits]),
+            persons=persons,
             carried=first.carried if len(audits) == 1 else (),
             warnings=first.warnings if len(audits) == 1 else (),
             chance=first.chance if len(audits) == 1 else None,
@@ -164,6 +165,33 @@ class Audit:
         return self.matches.concealment
 
     @property
+    def highest_risk(self) -> float:
+        """The highest probability that the strongest attacker's best guess about a record is right.
+
+        That attacker knows every record. Where it is not known how likely each match of a record is, this is
+        the least that it can be.
+        """
+        known = [self.risks.prosecutor.highest]
+        if self.concealment:
+            known.append(1 / self.concealment)
+        if self.chance is not None and self.chance.least is not None:
+            known.append(float(self.chance.least))
+        return max(known)
+
+    def nearly_certain(self) -> dict[str, int]:
+        """Return for how many records an attacker is certain, or nearly so, of each sensitive value.
+
+        Nearly certain means: more than 90% of the rows that could be a record's have the same value. Where
+        more than 90% of the whole release have it, only records whose value is certain count.
+        """
+        overall = {each.column: float(each.highest.max()) for each in self.diversity_overall}
+        frequent = {column for column, share in overall.items() if share > NEARLY_CERTAIN}
+        return {
+            each.column: each.nearly_certain(1.0 if each.column in frequent else NEARLY_CERTAIN)
+            for each in self.diversity_around or self.diversity
+        }
+
+    @property
     def holds(self) -> bool:
         """Whether nothing was found against the release."""
         return not self.findings
@@ -179,7 +207,9 @@ class Audit:
             return f"Each record matches at least {_rows(self.concealment)}{but}; no guarantee was checked."
         promise = self.promise.sentence()
         if self.persons is not None:
-            promise += f"; k = {self.promise.crowd} counts persons, of whom there are {self.persons.count:,}"
+            letter = "k" if "k" in self.promise.parameters else "l"
+            count = f"{self.persons.count:,}"
+            promise += f"; {letter} = {self.promise.crowd} counts persons, of whom there are {count}"
         if not self.warnings:
             return f"The guarantee holds: {promise}."
         said = worded(self.warnings)
@@ -193,6 +223,7 @@ class Audit:
     def facts(self) -> list[tuple[str, str]]:
         """Return the levels that were found, as pairs of a name and its value in words."""
         covering, covered = self.consistency.rows_per_record, int(self.consistency.records_of_row.min())
+        whom = " about a person" if self.risks.of_persons else ""
         facts = [
             ("rows", f"{self.rows:,} released, {self.records:,} records in the original"),
             ("classes of identical rows", f"{self.classes.count:,}; the smallest has {_rows(self.k)}"),
@@ -202,7 +233,7 @@ class Audit:
                 "each record matches",
                 f"at least {_rows(self.concealment)}, even if the attacker knows every record",
             ),
-            ("a random guess is right", f"{self.risks.marketer:.1%} of the time on average"),
+            (f"a random guess{whom} is right", f"{self.risks.prosecutor.mean:.1%} of the time on average"),
         ]
         if self.chance is not None:
             facts.append(("least chance", self.chance.in_words))

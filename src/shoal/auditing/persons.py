@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.auditing.reading import ReleasedColumn
+from shoal.base.wording import plural
 from shoal.kernels import ROUNDING
 from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
@@ -40,6 +41,10 @@ class Persons:
         that a single class covers are counted.
     numbers
         What stands for each person in several tables, ascending; None if that is not known.
+    missing
+        How many records of the original the release does not have, if it is not known whose.
+    one_each
+        Whether no person has several records; of several tables, whether that is so in any.
     """
 
     records_of_person: NDArray[np.int64]
@@ -50,6 +55,8 @@ class Persons:
     covering_share: NDArray[np.float64]
     class_share: NDArray[np.float64]
     numbers: NDArray[np.int64] | None = None
+    missing: int = 0
+    one_each: bool = False
 
     def known_as(self, numbers: NDArray[np.int64]) -> Persons:
         """Return the same with the numbers of the persons, given those of each record.
@@ -94,12 +101,19 @@ class Persons:
             np.array([np.nanmax(part.covering_share) for part in known]),
             shares,
             persons,
+            sum(part.missing for part in known),
+            any(part.one_each for part in known),
         )
 
     @property
     def count(self) -> int:
         """The number of persons."""
         return len(self.records_of_person)
+
+    @property
+    def several(self) -> bool:
+        """Whether some person has several records."""
+        return int(self.records_of_person.max(initial=0)) > 1
 
     @property
     def chances(self) -> NDArray[np.float64]:
@@ -110,8 +124,12 @@ class Persons:
         """Return what was found, as pairs of a name and its value in words."""
         figures = self.as_dict()
         facts = [
-            ("persons", f"{self.count:,}; the most records of one are {figures['most_records']:,}"),
-            ("each row covers records of", f"at least {figures['persons_per_row']:,} persons"),
+            (
+                "persons",
+                f"{self.count:,} with {int(self.records_of_person.sum()):,} records; the most of one are "
+                f"{figures['most_records']:,}",
+            ),
+            ("each row covers records of", f"at least {plural(figures['persons_per_row'], 'person')}"),
             (
                 "a row picked among a person's",
                 f"is hers with a chance of {figures['highest_chance']:.1%} at most",
@@ -177,6 +195,7 @@ def persons_of(
         *matched,
         covering_share=_covering_shares(columns, table, graph, owners, key),
         class_share=_class_shares(graph, owners, key, count),
+        missing=max(len(table) - len(graph.row_type), 0) if key is None else 0,
     )
 
 
@@ -185,8 +204,16 @@ def _of_one_record_each(table: Table, graph: Graph, matches: Matches) -> Persons
     rows, records = graph.degrees()
     alone = np.ones(len(table), dtype=np.int64)
     matched = matches.matches_of_row, matches.matches_of_record
-    shares = 1.0 / np.maximum(rows, 1)
-    return Persons(alone, records, rows, *matched, covering_share=shares, class_share=np.zeros(len(table)))
+    shares = (rows > 0) / np.maximum(rows, 1)
+    return Persons(
+        alone,
+        records,
+        rows,
+        *matched,
+        covering_share=shares,
+        class_share=np.zeros(len(table)),
+        one_each=True,
+    )
 
 
 def _covering_shares(
@@ -201,7 +228,7 @@ def _covering_shares(
     if key is None:
         # At most all her records are carried by rows that cover this one.
         most = np.bincount(owners)[owners]
-        return np.where(most == 1, 1.0, np.nan) / np.maximum(rows, 1)
+        return np.where(most == 1, rows > 0, np.nan) / np.maximum(rows, 1)
     own = np.zeros(len(owners), dtype=np.int64)
     for row, record in _pairs(owners, owners[key]):
         covered = np.ones(len(row), dtype=np.bool_)
@@ -259,7 +286,9 @@ def _class_shares(
     return shares
 
 
-def uncounted(persons: Persons, k: int, *, classes: bool, matching: bool) -> Iterator[str]:
+def uncounted(
+    persons: Persons, k: int, *, classes: bool, matching: bool, of_rows: bool = True, around: bool = True
+) -> Iterator[str]:
     """Yield for whom a guarantee of k persons does not hold.
 
     Parameters
@@ -272,25 +301,35 @@ def uncounted(persons: Persons, k: int, *, classes: bool, matching: bool) -> Ite
         Whether the guarantee is about classes of equal rows; otherwise, about rows that cover a record.
     matching
         Whether it is also about matches.
+    of_rows
+        Whether it is about the records that each row covers.
+    around
+        Whether it is about the rows that cover each record.
     """
-    allowed = (1 + ROUNDING) / k
     few = int((persons.persons_of_row < k).sum())
-    if few:
+    if of_rows and few:
         yield f"{few:,} released rows cover records of fewer than {k} persons"
-    exposed = int((persons.rows_of_person < k * persons.records_of_person).sum())
-    if exposed:
+    exposed = exposed_persons(persons, persons.rows_of_person, k)
+    if around and exposed:
         yield (
             f"{exposed:,} persons: the rows that cover any of their records are fewer than {k} times these "
             "records"
         )
     if matching:
-        few = int((persons.matched_persons_of_row < k).sum())
-        exposed = int((persons.matching_rows_of_person < k * persons.records_of_person).sum())
+        few = int((persons.matched_persons_of_row < k).sum()) if of_rows else 0
+        exposed = exposed_persons(persons, persons.matching_rows_of_person, k) if around else 0
         if few or exposed:
             yield (
                 f"{few:,} released rows match records of fewer than {k} persons, and {exposed:,} persons "
                 f"have fewer than {k} times as many matches as records"
             )
+    if around:
+        yield from _outnumbered(persons, k, classes=classes)
+
+
+def _outnumbered(persons: Persons, k: int, *, classes: bool) -> Iterator[str]:
+    """Yield who has more than 1 in k of the rows of a class, or of those that cover a record."""
+    allowed = (1 + ROUNDING) / k
     if classes:
         owned = int((persons.class_share > allowed).sum())
         if owned:
@@ -302,3 +341,27 @@ def uncounted(persons: Persons, k: int, *, classes: bool, matching: bool) -> Ite
                 f"{told:,} records: more than 1 in {k} of the rows that cover them carry records of the same "
                 "person"
             )
+
+
+def exposed_persons(persons: Persons, rows: NDArray[np.int64], k: int) -> int:
+    """Return how many persons have fewer than k times as many rows as records.
+
+    Without the key it is not known whose records are missing. If few enough rows are missing that all of
+    these persons may have as few records in the release as they need to, none is counted.
+
+    Parameters
+    ----------
+    persons
+        What was found.
+    rows
+        How many rows each person has.
+    k
+        How many times as many there must be.
+    """
+    records = persons.records_of_person
+    # A person without a row that covers her is not in the release.
+    lacking = np.where(rows > 0, np.maximum(records - rows // k, 0), 0)
+    gone = int(records[rows == 0].sum())
+    if persons.missing and int(lacking.sum()) <= persons.missing - gone:
+        return 0
+    return int((lacking > 0).sum())

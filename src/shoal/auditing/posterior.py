@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.auditing.crowds import stretches
 from shoal.auditing.links import Links, links_of
 from shoal.base.randomness import Randomness
 from shoal.kinds.domain import Sensitive
@@ -111,6 +112,39 @@ class Disclosure:
 
 
 @dataclass(frozen=True)
+class PersonPosterior:
+    """What the same attacker believes about persons, some of whom have several records.
+
+    Parameters
+    ----------
+    persons
+        How many persons there are.
+    refused
+        How many of them have a record for which chains disagreed. The distribution is over the others.
+    link
+        For each person, the probability that the row that is likeliest hers is the row of any record of hers;
+        None if all were refused.
+    above
+        Number of persons for whom that is surely above the promised probability; None if nothing was
+        promised.
+    """
+
+    persons: int
+    refused: int
+    link: Distribution | None
+    above: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {
+            "persons": self.persons,
+            "refused": self.refused,
+            "link": None if self.link is None else self.link.as_dict(),
+            "above_promise": self.above,
+        }
+
+
+@dataclass(frozen=True)
 class Posterior:
     """What an attacker believes to whom every perfect matching of records and rows is equally likely.
 
@@ -137,6 +171,8 @@ class Posterior:
         they differ, 1 being not at all; None if none was sampled.
     steps, seconds
         The work it took.
+    of_persons
+        The same for persons; None if no person has several records.
     """
 
     records: int
@@ -152,6 +188,7 @@ class Posterior:
     spread: float | None
     steps: int
     seconds: float
+    of_persons: PersonPosterior | None = None
 
     @property
     def status(self) -> str:
@@ -177,6 +214,7 @@ class Posterior:
             "spread": self.spread,
             "steps": self.steps,
             "seconds": self.seconds,
+            **({} if self.of_persons is None else {"persons": self.of_persons.as_dict()}),
         }
 
 
@@ -190,6 +228,7 @@ def posterior(
     draws: int = 1000,
     most_states: int = 2**20,
     randomness: Randomness | None = None,
+    owners: NDArray[np.int32] | None = None,
 ) -> Posterior:
     """Return how likely the attacker's best guesses are (Tassa et al. 2012, Section 5.2).
 
@@ -214,6 +253,8 @@ def posterior(
         In components with at most this many states (2^n for n different records) matchings are counted.
     randomness
         Where chains get their choices from.
+    owners
+        The person of each record, if some persons have several.
 
     Returns
     -------
@@ -231,7 +272,9 @@ def posterior(
     limits: dict[str, Any] = {"seconds": seconds, "draws": draws, "most_states": most_states}
     links = links_of(graph, matches, **limits, randomness=randomness or Randomness())
     disclosures = tuple(_disclosure(graph, matches, links, each) for each in labels)
-    return _summary(links, disclosures, None if k is None else 1.0 / k, begin)
+    promised = None if k is None else 1.0 / k
+    of_persons = None if owners is None else _of_persons(links, graph.record_type, owners, promised)
+    return replace(_summary(links, disclosures, promised, begin), of_persons=of_persons)
 
 
 def _summary(
@@ -260,6 +303,55 @@ def _summary(
         steps=links.steps,
         seconds=time.monotonic() - begin,
     )
+
+
+def _of_persons(
+    links: Links, record_type: NDArray[np.int32], owners: NDArray[np.int32], promised: float | None
+) -> PersonPosterior:
+    """Return how likely the likeliest row of each person is hers: the row of any record of hers.
+
+    Two of her records cannot have the same row, so the probabilities of a row add up over her records.
+    """
+    count = int(owners.max()) + 1
+    pairs, many = np.unique(np.column_stack((owners, record_type)), axis=0, return_counts=True)
+    person, kind = pairs.T
+    order = np.argsort(links.record, kind="stable")
+    begins = np.searchsorted(links.record[order], np.arange(len(links.records_of) + 1))
+    sizes = np.diff(begins)[kind]
+    chance = links.expected / (links.records_of[links.record] * links.rows_of[links.target])[:, None]
+    link = np.zeros(count)
+    for begin, end in _whole_persons(person, sizes):
+        many_links = sizes[begin:end]
+        within = np.arange(int(many_links.sum())) - np.repeat(np.cumsum(many_links) - many_links, many_links)
+        at = order[np.repeat(begins[kind[begin:end]], many_links) + within]
+        hers = np.repeat(person[begin:end], many_links).astype(np.int64)
+        rows, place = np.unique(hers * len(links.rows_of) + links.target[at], return_inverse=True)
+        sums = np.zeros((len(rows), 2))
+        np.add.at(sums, place, chance[at] * np.repeat(many[begin:end], many_links)[:, None])
+        link += _best(rows // len(links.rows_of), sums, count)
+    refused = np.zeros(count, dtype=np.bool_)
+    refused[person[links.refused[kind]]] = True
+    above = None
+    if promised is not None:
+        error = np.bincount(person, many * links.error[kind], count)
+        above = int((~refused & (link - CERTAIN * error > promised + 1e-9)).sum())
+    return PersonPosterior(count, int(refused.sum()), Distribution.of(link[~refused]), above)
+
+
+def _whole_persons(person: NDArray[np.int32], sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield the ends of stretches of links that hold all of some persons, about `PAIRS` links each.
+
+    Parameters
+    ----------
+    person
+        Whose links these are, ascending.
+    sizes
+        How many they are.
+    """
+    first = np.append(np.flatnonzero(np.diff(person, prepend=-1)), len(person))
+    of_person = np.add.reduceat(sizes, first[:-1]) if len(person) else sizes
+    for begin, end in stretches(of_person):
+        yield int(first[begin]), int(first[end])
 
 
 def labels_of(table: Table, released: Mapping[str, Sensitive]) -> tuple[Labels, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal import kernels
 from shoal.errors import InputError, Reason, listing, unknown_column
 from shoal.kinds import moments, notation
 from shoal.kinds.domain import Attribute
@@ -115,11 +116,7 @@ def _as_text(series: pl.Series, attribute: Attribute) -> pl.Series:
     if isinstance(dtype, pl.List | pl.Array):
         if not _is_plain(dtype.inner):
             raise _unreadable(series.name, f"holds {dtype}, which is not understood")
-        texts = [
-            None if members is None else _typed_set(members)
-            for members in series.cast(pl.List(pl.String)).to_list()
-        ]
-        return pl.Series(series.name, texts, dtype=pl.String)
+        return _set_texts(series.cast(pl.List(pl.String)))
     if not _is_plain(dtype):
         raise _unreadable(series.name, f"holds {dtype}, which is not understood")
     if dtype.is_float():
@@ -164,6 +161,16 @@ _ODD = "\\{"
 
 
 def _interval_texts(series: pl.Series, attribute: Attribute) -> pl.Series:
+    """Return structs of low and high as text, each different one written once."""
+    fields = [series.is_null().cast(pl.Int64), *series.struct.unnest().get_columns()]
+    if not all(_is_plain(each.dtype) for each in fields):
+        return _written_intervals(series, attribute)
+    codes = np.column_stack([each.rank("dense").fill_null(0).to_numpy().astype(np.int32) for each in fields])
+    shown, first = kernels.group_rows(codes)
+    return _written_intervals(series.gather(first), attribute).gather(shown)
+
+
+def _written_intervals(series: pl.Series, attribute: Attribute) -> pl.Series:
     """Return structs of low and high as text; only one without both says nothing."""
     fields = series.struct.unnest()
     if not {"low", "high"}.issubset(fields.columns):
@@ -204,8 +211,18 @@ def _typed_interval(low: str, high: str) -> str:
     return notation.write_point(low) if low == high else notation.write_interval(low, high)
 
 
-def _typed_set(members: Sequence[str | None]) -> str:
-    if not members:
-        return f"{_ODD}}}"
-    labels = [MISSING if member is None else member for member in members]
-    return notation.write_single(labels[0]) if len(labels) == 1 else notation.write_set(labels)
+def _set_texts(lists: pl.Series) -> pl.Series:
+    """Return lists as sets are written; an empty one is not understood."""
+    members = lists.explode().unique()
+    labels = members.fill_null(MISSING).to_list()
+    escaped = pl.Series([notation.write_set([label]) for label in labels], dtype=pl.String)
+    written = lists.list.eval(pl.element().replace_strict(members, escaped, return_dtype=pl.String))
+    single = (lists.list.len() == 1) & (lists.list.first() == notation.SUPPRESSED)
+    return pl.select(
+        pl.when(single)
+        .then(pl.lit(notation.write_single(notation.SUPPRESSED)))
+        .when(lists.list.len() == 0)
+        .then(pl.lit(f"{_ODD}}}"))
+        .otherwise(written.list.join("|"))
+        .alias(lists.name)
+    ).to_series()

@@ -64,7 +64,7 @@ class ReleasedTable:
     @cached_property
     def classes(self) -> Classes:
         """The classes of identical rows."""
-        return classes_of(self.columns)
+        return classes_of(self.graph)
 
     @cached_property
     def graph(self) -> Graph:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.auditing.classes import Classes
-from shoal.auditing.consistency import Consistency, consistency_of
+from shoal.auditing.consistency import Consistency, consistency_of, graph_of
+from shoal.auditing.persons import Persons
 from shoal.auditing.reading import read_release
 from shoal.base.tally import Often, total
 from shoal.errors import InputError, Reason
@@ -32,16 +33,22 @@ class Attack:
         A risk above this is too high.
     often
         How many crowds have each size, if they are counted by size.
+    own
+        How many members of each crowd are right, if not one: the risk is their share.
     """
 
     crowds: NDArray[np.int64]
     threshold: float = THRESHOLD
     often: Often = None
+    own: NDArray[np.int64] | None = None
 
     @property
     def risks(self) -> NDArray[np.float64]:
         """The risk of each crowd that is not empty."""
-        return 1.0 / self.crowds[self.crowds > 0]
+        some = self.crowds > 0
+        if self.own is None:
+            return 1.0 / self.crowds[some]
+        return np.minimum(1.0, self.own[some] / self.crowds[some])
 
     @property
     def highest(self) -> float:
@@ -95,7 +102,10 @@ class Risks:
         Without a population, nothing is known about people who are not in the table, and this is the
         prosecutor.
     population
-        How many records the population has; None if none was given.
+        How many records the population has, or persons if it says whose they are; None if none was given.
+    of_persons
+        Whether the prosecutor picks a row for a person, not for a record: the crowd of a person are the rows
+        that cover any record of hers, and each row that is hers is right.
     """
 
     threshold: float
@@ -103,6 +113,7 @@ class Risks:
     prosecutor: Attack
     journalist: Attack
     population: int | None
+    of_persons: bool = False
 
     @property
     def marketer(self) -> float:
@@ -119,6 +130,7 @@ class Risks:
             "journalist_is_prosecutor": self.population is None,
             "marketer": self.marketer,
             "population": self.population,
+            **({"of": "persons"} if self.of_persons else {}),
         }
 
 
@@ -127,6 +139,7 @@ def risks_of(
     consistency: Consistency,
     *,
     population: Consistency | None = None,
+    persons: Persons | None = None,
     threshold: float = THRESHOLD,
 ) -> Risks:
     """Return the risks of a release.
@@ -139,6 +152,8 @@ def risks_of(
         How many of its rows cover each record of the original.
     population
         How many of its rows cover each record of the population; see `consistency_with_population`.
+    persons
+        How well persons are hidden, if a column says whose record each is.
     threshold
         A risk above this is too high; a record in a crowd of fewer than 1 / threshold is at risk.
 
@@ -152,6 +167,10 @@ def risks_of(
             f"threshold = {threshold!r} is not a probability; give 0 to 1", reason=Reason.PARAMETER
         )
     prosecutor = Attack(consistency.rows_of_record, threshold, consistency.records_often)
+    of_persons = persons is not None and persons.several
+    if persons is not None and of_persons:
+        own = persons.records_of_person
+        prosecutor = Attack(np.where(own > 0, persons.rows_of_person, 0), threshold, own=own)
     if classes.often is None:
         in_classes = Attack(classes.sizes[classes.of_row], threshold)
     else:
@@ -162,18 +181,22 @@ def risks_of(
         prosecutor,
         prosecutor if population is None else Attack(population.records_of_row, threshold),
         None if population is None else len(population.rows_of_record),
+        of_persons,
     )
 
 
 def consistency_with_population(released: Any, population: Any, schema: Schema) -> Consistency:
-    """Compare every released row with every record of a population.
+    """Compare every released row with every record of a population, or with every person.
+
+    Persons are counted if the schema has a person column and the population has it, too.
 
     Parameters
     ----------
     released, population
         The two tables, as any frames that narwhals supports. The population needs the quasi-identifiers only.
     schema
-        What the columns of the original are. No record is left out for a missing value, whatever it says.
+        What the columns of the original are. No record is left out for a missing value, whatever it says,
+        except those that have no person.
 
     Raises
     ------
@@ -181,5 +204,11 @@ def consistency_with_population(released: Any, population: Any, schema: Schema) 
         If a table does not match the schema.
     """
     quasi = (replace(column, missing=Missing.CATEGORY) for column in schema.having(Role.QUASI))
-    table = Table.encode(population, Schema(tuple(quasi)), times=True)
-    return consistency_of(read_release(as_frame(released), table), table)
+    known = as_frame(population).columns
+    who = (replace(c, missing=Missing.SUPPRESS) for c in schema.having(Role.PERSON) if c.name in known)
+    table = Table.encode(population, Schema((*quasi, *who)), times=True)
+    columns = read_release(as_frame(released), table)
+    if table.owners is None:
+        return consistency_of(columns, table)
+    persons, rows = graph_of(columns, table).count_persons(table.owners)
+    return Consistency(rows, persons, None)

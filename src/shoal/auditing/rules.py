@@ -152,10 +152,11 @@ def concealment(model: Concealment, release: ReleasedTable) -> Iterator[str]:
 
 @rule(Patterned)
 def patterned(model: Patterned, release: ReleasedTable) -> Iterator[str]:
-    """Classes of at least k identical rows, suppressed by allowed patterns."""
+    """Classes of at least k identical rows, varied as required, suppressed by allowed patterns."""
     yield from small_classes(release, model.k)
     yield from few_rows(release, model.k)
     yield from few_matches(release, model.k)
+    yield from undiverse(model, release, {"in some class": release.diversity})
     mask = model.mask({column.name: column.weight for column in release.table.schema.quasi})
     for kind in release.suppressions:
         if kind.blurred:
@@ -184,11 +185,24 @@ def dissimilarity(model: Dissimilarity, release: ReleasedTable) -> Iterator[str]
 
 
 def few_persons(model: Model, persons: Persons | None) -> Iterator[str]:
-    """Yield for whom the guarantee does not hold if persons are counted; None if they are not."""
-    if persons is not None:
-        matching = not isinstance(model, CoverageModel)
-        classes = model.crowd_kind == "classes"
-        yield from uncounted(persons, model.crowd, classes=classes, matching=matching)
+    """Yield for whom the guarantee does not hold if persons are counted; None if they are not.
+
+    With one record of each person this is no more than the model promises: `OneK` nothing about the records
+    that a row covers, `KOne` nothing about the rows that cover a record, one-sided `Concealment` nothing
+    about the matches of a row. If persons have several records, concealment is about both sides; in a table
+    that was cut into blocks, only if they have in each block.
+    """
+    if persons is None:
+        return
+    one_sided = isinstance(model, Concealment) and not model.two_sided and persons.one_each
+    yield from uncounted(
+        persons,
+        model.crowd,
+        classes=model.crowd_kind == "classes",
+        matching=not isinstance(model, CoverageModel),
+        of_rows=not isinstance(model, OneK) and not one_sided,
+        around=not isinstance(model, KOne),
+    )
 
 
 def small_classes(release: ReleasedTable, k: int) -> Iterator[str]:

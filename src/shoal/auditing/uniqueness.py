@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, listing
-from shoal.kernels import group_rows
+from shoal.kernels import refine
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ def uniqueness(
     """
     _check(codes, names, up_to, most)
     columns = np.ascontiguousarray(codes.T, dtype=np.int32)  # each column in one piece
+    columns = columns - columns.min(axis=1, initial=0, keepdims=True)
     found = list(_refinements(_together(len(codes)), columns, names, up_to))
     if len(names) > up_to:
         found.append(_all_columns(columns, names))
@@ -87,8 +88,9 @@ class _Grouping:
 
     records: int
     columns: tuple[int, ...]
-    sharing: NDArray[np.int64]  # records that are not unique
+    sharing: NDArray[np.int32]  # records that are not unique
     group: NDArray[np.int32]  # the group of each of these
+    shared: int  # groups that these records have
     smallest: int
     groups: int  # of all records
 
@@ -112,7 +114,8 @@ def _check(codes: NDArray[np.int32], names: Sequence[str], up_to: int, most: int
 
 def _together(records: int) -> _Grouping:
     """Return the grouping by no column: a single group, of which even a single record is kept."""
-    return _Grouping(records, (), np.arange(records), np.zeros(records, np.int32), records, min(records, 1))
+    everyone = np.arange(records, dtype=np.int32)
+    return _Grouping(records, (), everyone, np.zeros(records, np.int32), 1, records, min(records, 1))
 
 
 def _refinements(
@@ -138,9 +141,9 @@ def _refined(grouping: _Grouping, columns: NDArray[np.int32], column: int) -> _G
     combined = (*grouping.columns, column)
     settled = grouping.records - len(rows)  # unique before: each is a group of its own
     if not len(rows):
-        return _Grouping(grouping.records, combined, rows, grouping.group, grouping.smallest, settled)
-    group, first = group_rows(np.column_stack((grouping.group, columns[column][rows])))
-    sizes = np.bincount(group, minlength=len(first))
-    shared = sizes[group] > 1
-    smallest = 1 if settled else int(sizes.min())
-    return _Grouping(grouping.records, combined, rows[shared], group[shared], smallest, settled + len(first))
+        return _Grouping(grouping.records, combined, rows, grouping.group, 0, grouping.smallest, settled)
+    codes = columns[column]
+    finer = refine(rows, grouping.group, grouping.shared, codes, int(codes.max()) + 1)
+    smallest = 1 if settled else finer.smallest
+    groups = settled + finer.groups
+    return _Grouping(grouping.records, combined, finer.records, finer.group, finer.shared, smallest, groups)

@@ -126,6 +126,19 @@ def _is_extension(dtype: Any) -> bool:
     return base is not None and isinstance(dtype, base)
 
 
+def ordered_categories(column: nw.Series[Any]) -> tuple[str, ...]:
+    """Return the categories of a column whose type declares their order, lowest first, as texts."""
+    if not _is_ordered(column):
+        return ()
+    native: Any = column.to_native()
+    if column.implementation.is_polars():
+        return tuple(native.dtype.categories)
+    if column.implementation.is_pyarrow():
+        chunk = native.unify_dictionaries().chunks[:1]
+        return tuple(str(each) for one in chunk for each in one.dictionary.to_pylist())
+    return tuple(str(each) for each in native.cat.categories)
+
+
 def _is_ordered(column: nw.Series[Any]) -> bool:
     native = column.to_native()
     if column.implementation.is_polars():
@@ -217,9 +230,11 @@ def _ascending(values: Iterable[Any]) -> list[Any]:
 
 
 def _checked(name: str, array: Any) -> Any:
+    import pyarrow as pa
+
     try:
         return _of_arrow(array)
-    except NotImplementedError as error:
+    except pa.ArrowNotImplementedError as error:
         raise InputError(
             f"column {name!r} is of a type ({array.type}) that a release cannot carry; leave it out, or make "
             f"text of it ({error})",
@@ -260,7 +275,7 @@ def _plain_arrow(array: Any) -> Any:
     if types.is_string_view(kind) or types.is_binary_view(kind):
         array = array.cast(pa.large_string() if types.is_string_view(kind) else pa.large_binary())
     if types.is_union(kind):
-        raise NotImplementedError("a union")
+        raise pa.ArrowNotImplementedError("a union")
     nulls = array.is_null()
     if types.is_struct(kind):
         fields = [_plain_arrow(field) for field in array.flatten()]  # null where the struct is

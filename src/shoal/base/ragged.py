@@ -80,6 +80,40 @@ class Lists:
 
         Numbers in the lists must not be negative.
         """
+        distinct, shown = self.different()
+        return distinct._ranks()[shown]
+
+    def different(self) -> tuple[Lists, NDArray[np.int64]]:
+        """Return the different lists, and which of them each is.
+
+        Numbers in the lists must not be negative. Ascending lists of numbers below 512 are compared as sets
+        of bits, others one after the other.
+        """
+        bits = self._bits()
+        if bits is None:
+            ranks = self._ranks()
+            _, first, shown = np.unique(ranks, return_index=True, return_inverse=True)
+        else:
+            _, first, shown = np.unique(bits, return_index=True, return_inverse=True)
+        return self.gather(first), shown
+
+    def _bits(self) -> NDArray[Any] | None:
+        """Return each list as a set of bits; None if lists do not ascend or have large numbers."""
+        words = int(self.values.max(initial=0)) // 64 + 1
+        within = np.ones(len(self.values) + 1, dtype=np.bool_)
+        within[self.starts] = False  # where a list begins, the number before it is another list's
+        if words > 8 or (np.diff(self.values, prepend=0)[within[:-1]] <= 0).any():
+            return None
+        bits = np.zeros((len(self), words), dtype=np.uint64)
+        bit = np.uint64(1) << (self.values % 64).astype(np.uint64)
+        some = self.sizes > 0
+        for word in range(words):
+            part = np.where(self.values // 64 == word, bit, np.uint64(0))
+            if len(part):
+                bits[some, word] = np.bitwise_or.reduceat(part, self.starts[:-1][some])
+        return bits[:, 0] if words == 1 else bits.view([("", np.uint64)] * words)[:, 0]
+
+    def _ranks(self) -> NDArray[np.int32]:
         keys = self.values.astype(">i4").tobytes()  # so written, they are in the order of their bytes
         texts = [keys[4 * a : 4 * b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
         rank = {text: number for number, text in enumerate(sorted(set(texts)))}

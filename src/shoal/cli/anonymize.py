@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from shoal import engines
-from shoal.cli import loading, options
-from shoal.cli.declared import method_options, model_parameters, takes
+from shoal.base.distribution import install_command
+from shoal.base.wording import plural
+from shoal.cli import defaults, loading, options
+from shoal.cli.databases import into_database, require_target
+from shoal.cli.declared import method_options, model_parameters, statements, takes
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.on_disk import anonymize_file
@@ -19,24 +22,27 @@ from shoal.engines.workspace import left_beside
 from shoal.errors import InputError, Reason
 from shoal.files.staging import staged_folder
 from shoal.measures import Loss, headlines
-from shoal.models import Model, make_model, usual_model
-from shoal.release import RELEASE_FILES, BlockedRelease, Certificate, Format, Release
-from shoal.schema import Schema
+from shoal.release import COPIES, RELEASE_FILES, BlockedRelease, Certificate, Format, Release
+from shoal.report.chart import can_draw
 
 MOST_PATTERNS = 8
 """The maximum number of combinations of suppressed cells that are shown, those of most rows."""
 
 
-@takes(load=loading.TABLE, parameters=model_parameters(), choices=method_options())
+@takes(load=loading.TABLE, parameters=model_parameters(), choices=method_options(), about=statements())
 def anonymize(
     load: loading.Loading,
     parameters: dict[str, Any],
     choices: dict[str, Any],
+    about: dict[str, str],
     output: options.ReleaseFolder,
     model: options.ModelName = None,
     method: options.Method = None,
     file_format: options.FileFormat = None,
     keep_key: options.KeepKey = False,
+    safe_for_spreadsheets: options.SafeForSpreadsheets = False,
+    target: options.Target = None,
+    target_table: options.TargetTable = None,
     engine: options.Engine = "auto",
     master: options.Master = None,
     block_rows: options.BlockRows = BLOCK_ROWS,
@@ -51,47 +57,45 @@ def anonymize(
     quiet: options.Quiet = False,
 ) -> None:
     """Publish a table: generalize its quasi-identifiers, shuffle its rows, audit and certify the result."""
-
-    def promised(schema: Schema) -> Model:
-        return make_model(model or usual_model(schema).name, parameters)
-
-    choices |= {"method": method, "seed": seed, "most_per_person": most_per_person}
+    promised = defaults.Promised(model, parameters, method)
+    choices |= {"method": method, "seed": seed, "most_per_person": most_per_person, "about": about}
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}
-    who = loading.engine_for(engine, load, keep_key=keep_key)
+    require_target(target, target_table)
+    who = loading.engine_for(engine, load, whole=keep_key or safe_for_spreadsheets or file_format in COPIES)
     release: Release | BlockedRelease
-    with progress(quiet or as_json) as report:
+    types: Mapping[str, Any] = {}
+    with progress(quiet or as_json) as report, promised.explained():
         choices["progress"] = report
         if who == "memory":
-            release = _in_memory(load, promised, choices, output, file_format or "csv", keep_key, **placed)
+            saved = {"keep_key": keep_key, "safe_for_spreadsheets": safe_for_spreadsheets}
+            release = _in_memory(load, promised, choices, output, file_format or "csv", saved, **placed)
         elif who == "spark":
-            if choices.pop("most_per_person") is not None:
-                raise InputError(
-                    "Spark does not limit the records of each person; use --engine blocks, or leave out "
-                    "--most-per-person",
-                    reason=Reason.PARAMETER,
-                )
             choices |= placed | in_blocks
             release = _on_spark(load, promised, choices, output, file_format, master)
         else:
             choices |= placed | in_blocks | {"format": file_format or "csv", "jobs": jobs, "fresh": fresh}
-            release = _on_disk(load, promised, choices, output)
-    _warn(release.certified.circumstances, seed, output)
+            release, types = _on_disk(load, promised, choices, output)
+        if target is not None and target_table is not None:
+            report("writing into the database", 0.0)
+            into_database(release, types, output, target, target_table, overwrite=overwrite)
+    _warn(release.certified, output)
     if keep_key:
         warn(f"{output / 'key.csv'} re-identifies every row; keep it apart from the release, or delete it")
     if as_json:
         show_json(release.certificate)
     elif not quiet:
         show_release(release, output)
+        promised.tell()
 
 
 def _in_memory(
     load: loading.Loading,
-    promised: Callable[[Schema], Model],
+    promised: defaults.Promised,
     choices: dict[str, Any],
     output: Path,
     form: Format,
-    keep_key: bool,
+    saved: dict[str, bool],
     *,
     overwrite: bool,
     strict: bool,
@@ -100,26 +104,28 @@ def _in_memory(
     # The folder is opened first: no time is spent on a release that cannot be saved.
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
-        loading.show_warnings(frame, described)
-        release = engines.anonymize(frame, described, promised(described), **choices)
+        model = promised(described, defaults.shares_in([frame]))
+        release = engines.anonymize(frame, described, model, **choices)
         if strict:
-            release.audit.require(strict=True)
-        release.write_files(staging, form=form, keep_key=keep_key)
+            release.certified.require_no_warnings()
+        release.write_files(staging, form=form, **saved)
     return release
 
 
 def _on_disk(
-    load: loading.Loading, promised: Callable[[Schema], Model], choices: dict[str, Any], output: Path
-) -> BlockedRelease:
-    """Make a release in blocks on disk."""
+    load: loading.Loading, promised: defaults.Promised, choices: dict[str, Any], output: Path
+) -> tuple[BlockedRelease, Mapping[str, Any]]:
+    """Make a release in blocks on disk; return also the types of the columns of the table."""
     choices["progress"]("looking at the columns", 0.0)
-    source, described = loading.open_table(load)
-    return anonymize_file(source, described, promised(described), output, **choices)
+    with loading.opened_table(load) as (source, described):
+        model = promised(described, defaults.shares_in(source.batches()))
+        release = anonymize_file(source, described, model, output, **choices)
+        return release, source.head.schema
 
 
 def _on_spark(
     load: loading.Loading,
-    promised: Callable[[Schema], Model],
+    promised: defaults.Promised,
     choices: dict[str, Any],
     output: Path,
     file_format: Format | None,
@@ -132,26 +138,22 @@ def _on_spark(
     with spark_session(master) as session:
         choices["progress"]("looking at the columns", 0.0)
         table, described = loading.spark_table(load, session)
-        return anonymize_spark(table, described, promised(described), output, **choices)
+        model = promised(described, defaults.shares_on_spark(table))
+        return anonymize_spark(table, described, model, output, **choices)
 
 
-def _warn(made: Mapping[str, Any], seed: int | None, output: Path) -> None:
-    """Show the notes of the method, why a release must not be published, and what an earlier run left."""
+def _warn(made: Certificate, output: Path) -> None:
+    """Show the warnings, the notes of the method, and what an earlier run left."""
     left = left_beside(output)
     if left is not None:
         warn(
             f"{left} holds personal data that an interrupted run in blocks left; repeat its call to finish "
             "it, or remove the folder"
         )
-    for note in made.get("notes", ()):
-        warn(note)
-    if seed is not None:
-        warn("this release is seeded: anyone who has the seed can undo the shuffle; do not publish it")
-    if made["options"].get("randomized") is False:
-        warn(
-            "this release is not randomized: an attacker who knows every record can re-identify its rows; do "
-            "not publish it"
-        )
+    for text in (*made.warnings, *made.circumstances.get("notes", ())):
+        warn(text)
+    if any(text.startswith("Column ") for text in made.warnings):
+        warn("Use --drop for identifiers, and --quasi for quasi-identifiers.")
 
 
 def show_release(release: Release | BlockedRelease, folder: Path) -> None:
@@ -162,22 +164,39 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
     show_facts(
         "Release",
         [
+            *_publishable(made),
             ("guaranteed", made.model.sentence()),
             ("audit found", verdict(found.verdict, found.status)),
             *_crowd(made),
+            *([] if found.persons is None else found.persons.facts()),
             *_suppressed(made),
             ("lost", f"{loss.gcp:.1%} of the precision of the quasi-identifiers (GCP)"),
             *_least(loss),
             *_other_measures(loss),
             ("most in", ", ".join(f"{name} {share:.1%}" for name, share in worst[:4])),
             *_items(loss),
-            *([("left out", f"{made.left_out} records with missing values")] if made.left_out else []),
-            *([("over the limit", f"{made.over_limit} records of persons")] if made.over_limit else []),
-            *([("withheld", f"{made.withheld} records")] if made.withheld else []),
+            *_left_out("left out", made.left_out, " with missing values"),
+            *_left_out("over the limit", made.over_limit, " of persons"),
+            *_left_out("withheld", made.withheld),
             ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),
+            *([] if can_draw() else [("charts", f"in words; for pictures: {install_command('report')}")]),
         ],
     )
+
+
+def _left_out(name: str, records: int, which: str = "") -> list[tuple[str, object]]:
+    return [(name, f"{plural(records, 'record')}{which}")] if records else []
+
+
+def _publishable(made: Certificate) -> list[tuple[str, object]]:
+    """Return why a release must not be published, or that there are warnings."""
+    if made.reasons_not_to_publish:
+        return [("do not publish", verdict(" ".join(made.reasons_not_to_publish), "broken"))]
+    if made.warnings:
+        count = plural(len(made.warnings), "warning")
+        return [("before you publish", verdict(f"read the {count}", "caution"))]
+    return []
 
 
 def _other_measures(loss: Loss) -> list[tuple[str, str]]:
@@ -195,7 +214,9 @@ def _made_by(made: Certificate) -> str:
     if not made.engine:
         return f"{method} in {seconds}"
     few, many = made.engine["smallest"], made.engine["largest"]
-    return f"{method} in {made.engine['blocks']} blocks of {few} to {many} rows, {seconds}"
+    if made.engine["blocks"] == 1:
+        return f"{method} in 1 block, {seconds}"
+    return f"{method} in {made.engine['blocks']} blocks of {few:,} to {many:,} rows, {seconds}"
 
 
 def _items(loss: Loss) -> list[tuple[str, str]]:
@@ -244,11 +265,12 @@ def _crowd(made: Certificate) -> list[tuple[str, str]]:
         consistent = found.consistency
         return [
             ("each record is covered by", f"at least {consistent.rows_per_record:,} of {found.rows:,} rows"),
-            ("each row covers", f"at least {int(consistent.records_of_row.min()):,} records"),
+            ("each row covers", f"at least {plural(int(consistent.records_of_row.min()), 'record')}"),
             *(
                 (
                     f"diversity of {d.column}",
-                    f"at least {d.p} values among the matches of a record, none above {1 / d.l:.0%}",
+                    f"at least {plural(d.p, 'value')} among the matches of a record, "
+                    f"none above {1 / d.l:.0%}",
                 )
                 for d in found.diversity_around
             ),
@@ -265,7 +287,7 @@ def _crowd(made: Certificate) -> list[tuple[str, str]]:
         *(
             (
                 f"diversity of {d.column}",
-                f"at least {d.p} values in a class, none above {1 / d.l:.0%}",
+                f"at least {plural(d.p, 'value')} in a class, none above {1 / d.l:.0%}",
             )
             for d in found.diversity
         ),

@@ -5,24 +5,26 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Mapping
-from importlib import metadata
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
 
+from shoal.base.distribution import version
 from shoal.cli.advise import advise
 from shoal.cli.anonymize import anonymize
 from shoal.cli.audit import audit
 from shoal.cli.compare import compare
 from shoal.cli.demo import demo
+from shoal.cli.doctor import doctor
 from shoal.cli.output import fail, warn
 from shoal.cli.query import query
 from shoal.cli.read import read
 from shoal.cli.scan import scan
 from shoal.cli.ui import ui
-from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError
+from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError, ShoalWarning
 
 DONE, BROKEN, WRONG, BUG = 0, 1, 2, 3
 """Exit codes: done; the guarantee does not hold or is infeasible; call or input is wrong; a bug of ours."""
@@ -34,13 +36,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, scan, advise, anonymize, audit, compare, query, read, ui):
+for command in (demo, scan, advise, anonymize, audit, compare, query, read, ui, doctor):
     app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"shoal {metadata.version('shoal')}")
+        typer.echo(f"shoal {version()}")
         raise typer.Exit
 
 
@@ -60,6 +62,7 @@ def main() -> NoReturn:
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under nohup
         signal.signal(signal.SIGHUP, _interrupt)
     as_json = "--json" in sys.argv
+    warnings.simplefilter("ignore", ShoalWarning)  # commands show the warnings of a release themselves
     try:
         app(standalone_mode=True)
     except SystemExit as error:

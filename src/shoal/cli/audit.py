@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
 import typer
 
 from shoal import Audit
 from shoal import audit as auditor
 from shoal.cli import loading, options
 from shoal.cli.declared import model_parameters, takes
-from shoal.cli.output import out, show_facts, show_json, verdict
+from shoal.cli.output import out, show_facts, show_json, verdict, warn
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
 from shoal.models import Model, declarations, is_required, make_model, model_named, usual_model
+from shoal.reading.opening import released_table
 from shoal.release import read_key
+from shoal.release.claims import CERTIFICATE, Claims
 from shoal.schema import Schema
 
 
@@ -23,40 +27,85 @@ from shoal.schema import Schema
 def audit(
     load: loading.Loading,
     parameters: dict[str, Any],
-    released: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released table.")],
+    released: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RELEASE",
+            help="The released table, or the folder of a release: its certificate then says what to check.",
+        ),
+    ],
     model: options.ModelName = None,
     key: options.Key = None,
     may_leave_out: options.MayLeaveOut = False,
     posterior: options.Posterior = None,
+    suppressed_mark: options.SuppressedMarks = None,
     population: options.Population = None,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Check a release against its original: exit code 1 if the guarantee does not hold."""
-    frame, described = load()
+    claims = Claims.read(released) if _is_release_folder(released) else None
+    frame, described = load() if claims is None else _loaded(load, claims)
     promised, near = _promised(model, parameters, described)
+    if claims is not None and promised is None:
+        promised, may_leave_out = claims.model(), may_leave_out or claims.left_some_out
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
     found = auditor(
         frame,
-        read_table(released),
+        read_table(released) if claims is None else released_table(released)[0],
         described,
         promised,
         key=None if key is None else read_key(key),
         may_leave_out=may_leave_out,
         posterior=posterior,
+        suppressed_marks=suppressed_mark or (),
         population=None if population is None else read_table(population),
         **near,
     )
+    differences = [] if claims is None else [*_differences(claims, described, promised, found)]
     if as_json:
-        show_json(found.as_dict())
+        show_json({**found.as_dict(), **({} if claims is None else {"disagreements": differences})})
     elif not quiet:
         show_facts("Audit", found.facts())
         show_facts("Attacker", _attacker(found))
         out.print(verdict(found.verdict, found.status), highlight=False)
+        if claims is not None and not differences:
+            out.print(f"The certificate in {released} says the same.", highlight=False)
+    for text in differences:
+        warn(text)
     if found.status == "broken" or (strict and found.status == "caution"):
         raise typer.Exit(1)
+
+
+def _is_release_folder(path: Path) -> bool:
+    return path.is_dir() and (path / CERTIFICATE).exists()
+
+
+def _loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:
+    """Return the original; its schema is that of the certificate unless the call describes one."""
+    frame = loading.read_alone(load)
+    if frame is None:
+        return load()
+    return frame, claims.schema.completed(frame.columns)
+
+
+def _differences(claims: Claims, schema: Schema, promised: Model | None, found: Audit) -> Iterator[str]:
+    """Yield where the certificate disagrees with the call, the files and the audit."""
+    said = {column.name: column.role for column in claims.schema}
+    for column in schema:
+        if column.name not in said:
+            yield f"the certificate does not mention the column {column.name!r} of the original"
+        elif said[column.name] is not column.role:
+            yield (
+                f"column {column.name!r} has the role {said[column.name].value} by the certificate, "
+                f"{column.role.value} by this call"
+            )
+    claimed = claims.certificate["model"]["promise"]
+    if promised is not None and promised.sentence() != claimed:
+        yield f"the certificate promises something else than was audited: {claimed}"
+    yield from claims.disagreements(found)
 
 
 def _promised(name: str | None, given: dict[str, Any], schema: Schema) -> tuple[Model | None, dict[str, Any]]:
@@ -111,6 +160,14 @@ def _attacker(found: Audit) -> list[tuple[str, str]]:
             quantiles = dict(guess.link.quantiles)
             facts.append(
                 ("belief in the likeliest row", f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%}")
+            )
+        if guess.of_persons is not None and guess.of_persons.link is not None:
+            quantiles = dict(guess.of_persons.link.quantiles)
+            facts.append(
+                (
+                    "belief that a row is a person's",
+                    f"median {quantiles[0.5]:.1%}, highest {quantiles[1.0]:.1%} for the likeliest row",
+                )
             )
         how = f"counted for {guess.counted:,}, sampled for {guess.sampled:,}, unknown for {guess.refused:,}"
         facts.append(("matchings of records and rows", f"{how} records"))

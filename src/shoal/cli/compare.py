@@ -10,8 +10,10 @@ from typing import Any
 import typer
 
 from shoal.base import commands
+from shoal.base.wording import plural
 from shoal.cli import loading, options
 from shoal.cli.declared import method_options, model_parameters, takes
+from shoal.cli.defaults import leaves_open
 from shoal.cli.output import out, progress, show_json, show_table
 from shoal.engines import comparison
 from shoal.engines.comparison import ComparedRun
@@ -58,8 +60,14 @@ def compare(
                 frame, described, k=ks, limit=limit, jobs=jobs, progress=report, **given, **wanted
             )
         table = loading.words_of(load)
+
+        def said(run: ComparedRun) -> dict[str, Any]:
+            # What was compared, not the default of `anonymize`.
+            nothing = {"l": 1} if leaves_open(run.model, parameters, described) else {}
+            return {**parameters, **nothing}
+
         rows = [
-            _row(number, run, [*table, *commands.words({**parameters, **run.options, "seed": seed})])
+            _row(number, run, [*table, *commands.words({**said(run), **run.options, "seed": seed})])
             for number, run in enumerate(found.runs, start=1)
         ]
         best = found.best(choose)
@@ -83,20 +91,33 @@ def _row(number: int, run: ComparedRun, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _show(rows: Sequence[dict[str, Any]], chosen: int | None, output: Path) -> None:
+    for attacker in dict.fromkeys(row["attacker"] for row in rows):
+        some = [row for row in rows if row["attacker"] == attacker]
+        ways = plural(len(some), "way")
+        title = f"{ways} to publish this table, against an attacker who {attacker}"
+        _show_runs(f"{ways}, for comparison only" if attacker.startswith("none") else title, some, chosen)
+    for row in rows:
+        what = row["command"] if row["gcp"] is not None else f"{row['message']} ({row['command']})"
+        out.print(f"{row['run']:>3}  {what}", markup=False, highlight=False, soft_wrap=True)
+    out.print(f"\nThese results with a chart: {output}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _show_runs(title: str, rows: Sequence[dict[str, Any]], chosen: int | None) -> None:
     measures = headlines()
     headings = [each.heading or "" for each in measures]
     show_table(
-        f"{len(rows)} ways to publish this table",
-        ("", "model", "method", "k", *headings, "rows left", "highest risk", "seconds"),
+        title,
+        ("", "model", "method", "k", *headings, "answers off by", "rows left", "highest risk", "seconds"),
         [
             (
                 f"{row['run']}{' *' if row['run'] == chosen else ''}",
                 *(row[name] for name in ("model", "method", "k")),
                 *(
-                    ("no release", *[""] * (len(headings) + 2))
+                    ("no release", *[""] * (len(headings) + 3))
                     if row["gcp"] is None
                     else (
                         *(each.compared(row[each.name]) for each in measures),
+                        "" if row["query_error"] is None else percent(row["query_error"]),
                         row["concealment"],
                         percent(row["risk"]),
                         f"{row['seconds']:.1f}",
@@ -106,7 +127,3 @@ def _show(rows: Sequence[dict[str, Any]], chosen: int | None, output: Path) -> N
             for row in rows
         ],
     )
-    for row in rows:
-        what = row["command"] if row["gcp"] is not None else f"{row['message']} ({row['command']})"
-        out.print(f"{row['run']:>3}  {what}", markup=False, highlight=False, soft_wrap=True)
-    out.print(f"\nThese results with a chart: {output}", markup=False, highlight=False, soft_wrap=True)

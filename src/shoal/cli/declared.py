@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.base.commands import option
+from shoal.base.statements import ABOUT
 from shoal.methods import METHODS, is_baseline, options_of
 from shoal.models import declarations, in_order
 
@@ -113,6 +114,22 @@ def method_options() -> Bundle:
         which = f" One of {', '.join(choices)}." if choices else ""
         help_ = _prefixed(declared.help + which, list(dict.fromkeys(method for method, _ in declared_by)))
         found.append(_option(name, declared.type, declared.default, help_, METHOD))
+    return Bundle(
+        tuple(found), lambda given: {name: value for name, value in given.items() if value is not None}
+    )
+
+
+_STATED = {
+    "data_set": "which data set it is",
+    "purpose": "what it is released for",
+    "recipient": "who receives it",
+    "decided_by": "who decided",
+}
+
+
+def statements() -> Bundle:
+    """Return an option for each statement about a release; those not given are left out."""
+    found = [_option(name, str, None, f"For the report: {_STATED[name]}.", FILES) for name in ABOUT]
     return Bundle(
         tuple(found), lambda given: {name: value for name, value in given.items() if value is not None}
     )

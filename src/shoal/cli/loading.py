@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shoal.base.commands import option
+from shoal.base.commands import option, words
 from shoal.cli import options
 from shoal.cli.declared import Bundle
 from shoal.cli.output import warn
@@ -19,17 +21,20 @@ from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, kinds_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
-from shoal.files.formats import format_of
-from shoal.files.reading import read_table
-from shoal.files.streams import StreamedTable, open_source
+from shoal.files.databases import hidden
+from shoal.files.formats import Reading, format_of
+from shoal.files.reading import read_as
+from shoal.files.streams import BatchedTable, opened_source
 from shoal.kinds.hierarchy import Hierarchy
-from shoal.schema import Kind, Role, Schema, merged_kinds
+from shoal.schema import Kind, Role, Schema, merged_columns
+from shoal.schema.frames import Inferred
 from shoal.schema.long_tables import collect_items
 from shoal.schema.suggesting import warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+READING_OPTIONS = ("delimiter", "encoding", "sheet", "skip_rows", "missing_codes")
 ENGINES = ("auto", "memory", "blocks", "spark")
 
 
@@ -49,6 +54,11 @@ def load(
     missing_mark: options.MissingMarks = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    skip_rows: options.SkipRows = 0,
+    missing_codes: options.MissingCodes = False,
+    relation: options.DatabaseTable = None,
+    query: options.Query = None,
 ) -> tuple[pl.DataFrame, Schema]:
     """Read a table and the schema that file and options describe; options take precedence over the file.
 
@@ -57,9 +67,8 @@ def load(
     InputError
         If table or schema cannot be read, or do not fit each other.
     """
-    frame = read_table(table, delimiter=delimiter, encoding=encoding)
-    if long is not None:
-        frame = collect_items(frame, *_record_and_item(long))
+    reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
+    frame = read(table, reading, long)
     return frame, _described(
         frame,
         table,
@@ -77,8 +86,22 @@ def load(
     )
 
 
-def open_table(load: Loading) -> tuple[StreamedTable, Schema]:
-    """Return the table that `load` would read, without reading it all into memory, and its schema.
+def read(table: Path | str, reading: Reading, long: str | None) -> pl.DataFrame:
+    """Read a table as options describe it, without its schema."""
+    frame = read_as(table, reading)
+    return frame if long is None else collect_items(frame, *_record_and_item(long))
+
+
+def read_alone(load: Loading) -> pl.DataFrame | None:
+    """Return the table that `load` would read, if its options say nothing about its columns."""
+    given = dict(load.keywords)
+    table, long, reading = given.pop("table"), given.pop("long"), reading_of(given)
+    return None if any(given.values()) else read(table, reading, long)
+
+
+@contextmanager
+def opened_table(load: Loading) -> Iterator[tuple[BatchedTable, Schema]]:
+    """Open the table that `load` would read, without reading it all into memory, and find its schema.
 
     Raises
     ------
@@ -87,12 +110,19 @@ def open_table(load: Loading) -> tuple[StreamedTable, Schema]:
     """
     given = dict(load.keywords)
     del given["long"]  # needs all rows at once, see `engine_for`
-    source = open_source(given["table"], delimiter=given.pop("delimiter"), encoding=given.pop("encoding"))
-    marks = tuple(given["missing_mark"] or ())
-    # Columns named by options may be missing from the schema file.
-    described = given["schema"] is not None and not given["quasi"]
-    kinds = None if described else merged_kinds(source.batches(), marks)
-    return source, _described(source.head, **given, kinds=kinds)
+    with opened_source(given["table"], reading_of(given)) as source:
+        marks = tuple(given["missing_mark"] or ())
+        # Columns named by options may be missing from the schema file.
+        described = given["schema"] is not None and not given["quasi"]
+        found = None if described else merged_columns(source.batches(), marks)
+        yield source, _described(source.head, **given, inferred=found)
+
+
+def reading_of(given: dict[str, Any]) -> Reading:
+    """Take the options out that say how a table is read."""
+    table, query = given.pop("relation"), given.pop("query")
+    how = {name: given.pop(name) for name in READING_OPTIONS}
+    return Reading(**how, table=table, query=query)
 
 
 def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema]:
@@ -105,8 +135,12 @@ def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema
     """
     given = dict(load.keywords)
     del given["long"]
-    delimiter, encoding = given.pop("delimiter"), given.pop("encoding")
-    table = read_files(session, given["table"], delimiter=delimiter, encoding=encoding)
+    reading = reading_of(given)
+    if isinstance(given["table"], str):
+        raise InputError(
+            "Spark reads files; release a table of a database in memory or in blocks", reason=Reason.PARAMETER
+        )
+    table = read_files(session, given["table"], delimiter=reading.delimiter, encoding=reading.encoding)
     marks = tuple(given["missing_mark"] or ())
     kinds = None if given["schema"] is not None else kinds_in(table, marks)
     return table, _described(headings(table), **given, kinds=kinds)
@@ -114,7 +148,7 @@ def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema
 
 def _described(
     frame: pl.DataFrame,
-    table: Path,
+    table: Path | str,
     schema: Path | None,
     quasi: list[str] | None,
     sensitive: list[str] | None,
@@ -127,9 +161,10 @@ def _described(
     missing: list[str] | None,
     missing_mark: list[str] | None,
     kinds: Mapping[str, Kind] | None = None,
+    inferred: Mapping[str, Inferred] | None = None,
 ) -> Schema:
     """Return the schema that file and options describe; kinds are those of the frame unless given."""
-    known = format_of(table)
+    known = None if isinstance(table, str) else format_of(table)
     if known is not None and known.only_column is not None and not (quasi or sensitive or drop or schema):
         quasi = [known.only_column]
     named = {
@@ -147,7 +182,7 @@ def _described(
     for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
         changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
     marks = tuple(missing_mark or ())
-    inferred = Schema.infer(
+    found = Schema.infer(
         frame,
         quasi=named[Role.QUASI],
         sensitive=named[Role.SENSITIVE],
@@ -155,14 +190,25 @@ def _described(
         person=person,
         missing_marks=marks,
         kinds=kinds,
+        inferred=inferred,
     )
-    described = _with_file(inferred, Schema.read(schema), named, marks) if schema is not None else inferred
+    described = _with_file(found, Schema.read(schema), named, marks) if schema is not None else found
+    described = with_labels(described, table)
     for name, change in changes.items():
+        if schema is None and change.get("kind", described[name].kind) != described[name].kind:
+            change = {"domain": None, "date_format": None, **change}  # those of the kind that was inferred
         described = described.changed(name, **change)
     return described.completed(frame.columns)
 
 
-def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
+def with_labels(schema: Schema, table: Path | str) -> Schema:
+    """Return a schema with what a file says that columns are about, where the schema does not say it."""
+    known = format_of(table) if isinstance(table, Path) and table.is_file() else None
+    labels = {} if known is None or known.labels is None else known.labels(table)  # type: ignore[arg-type]
+    return Schema(tuple(replace(c, label=c.label or labels.get(c.name, "")) for c in schema))
+
+
+def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
     """Return the engine for the table that `load` would read: ``memory``, ``blocks`` or ``spark``.
 
     Parameters
@@ -171,8 +217,8 @@ def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
         The engine that was asked for; ``auto`` decides by the size of the table.
     load
         The call that reads the table.
-    keep_key
-        Whether the key is wanted, which only ``memory`` can write.
+    whole
+        Whether a file is wanted that only ``memory`` can write, such as the key.
 
     Raises
     ------
@@ -184,18 +230,22 @@ def engine_for(engine: str, load: Loading, *, keep_key: bool) -> str:
             f"engine {engine!r} is unknown{did_you_mean(engine, ENGINES)}; there is {listing(ENGINES)}",
             reason=Reason.PARAMETER,
         )
-    whole = keep_key or load.keywords["long"] is not None
+    whole = whole or load.keywords["long"] is not None
     if engine in ("blocks", "spark") and whole:
         raise InputError(
-            "--keep-key and --long need the whole table in memory; use --engine memory",
+            "--keep-key, --long, --safe-for-spreadsheets and --format xlsx, sav or dta need the whole table "
+            "in memory; use --engine memory",
             reason=Reason.PARAMETER,
         )
     if engine != "auto":
         return engine
     table = load.keywords["table"]
-    if whole or not table.exists():
+    if whole or (isinstance(table, Path) and not table.exists()):
         return "memory"
-    return "blocks" if table.is_dir() or exceeds_memory(open_source(table)) else "memory"
+    if isinstance(table, Path) and table.is_dir():
+        return "blocks"
+    with opened_source(table, reading_of(dict(load.keywords))) as source:
+        return "blocks" if exceeds_memory(source) else "memory"
 
 
 def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
@@ -220,12 +270,24 @@ TABLE = Bundle(
 
 def words_of(load: Loading) -> list[str]:
     """Return the words of a command line that describe the same table."""
-    words = [str(load.keywords["table"])]
+    said = [hidden(str(load.keywords["table"]))]
     for name, given in load.keywords.items():
-        if name != "table" and given is not None:
+        if name == "table" or given is None or given == 0:
+            continue
+        flag = "--table" if name == "relation" else option(name)
+        if given is True:
+            said.append(flag)
+        else:
             values = given if isinstance(given, list) else [given]
-            words += [word for value in values for word in (option(name), str(value))]
-    return words
+            said += [word for value in values for word in (flag, str(value))]
+    return said
+
+
+def reading_words(table: Path | str, reading: Reading) -> str:
+    """Return the part of a command that names a table and says how it is read, without a password."""
+    said = {name: value for name in READING_OPTIONS if (value := getattr(reading, name))}
+    said |= {name: value for name in ("table", "query") if (value := getattr(reading, name))}
+    return " ".join(map(shlex.quote, [hidden(str(table)), *words(said)]))
 
 
 def _with_file(

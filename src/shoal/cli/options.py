@@ -10,6 +10,7 @@ import typer
 from shoal.cli.declared import COLUMNS, ENGINE, FILES, METHOD, MODEL, baselines
 from shoal.errors import InputError, Reason
 from shoal.files.formats import FORMATS
+from shoal.files.reading import place_of
 from shoal.models import in_order
 from shoal.release import Format
 
@@ -20,7 +21,13 @@ def _in(panel: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 -
 
 
 TableFile = Annotated[
-    Path, typer.Argument(metavar="TABLE", help=f"File: {', '.join(known.name for known in FORMATS)}.")
+    Any,
+    typer.Argument(
+        metavar="TABLE",
+        parser=place_of,
+        help=f"File ({', '.join(known.name for known in FORMATS)}), or the address of a database, such as "
+        "postgresql://host/database.",
+    ),
 ]
 SchemaFile = Annotated[Path | None, typer.Option("--schema", help="Schema file, as `shoal scan` writes it.")]
 Quasi = Annotated[
@@ -105,6 +112,24 @@ Encoding = Annotated[
     str | None,
     _in(FILES, "--encoding", help="Encoding of the CSV file; detected automatically if omitted."),
 ]
+Sheet = Annotated[str | None, _in(FILES, "--sheet", help="Sheet of the workbook; the first if omitted.")]
+SkipRows = Annotated[
+    int, _in(FILES, "--skip-rows", min=0, help="Number of rows above the header of the sheet.")
+]
+MissingCodes = Annotated[
+    bool,
+    _in(
+        FILES,
+        "--missing-codes",
+        help="Keep the codes of SPSS, Stata or SAS for missing values apart, as values of their own.",
+    ),
+]
+DatabaseTable = Annotated[
+    str | None, _in(FILES, "--table", metavar="NAME", help="Table of the database, such as public.visits.")
+]
+Query = Annotated[
+    str | None, _in(FILES, "--query", metavar="SQL", help="Query to the database, instead of --table.")
+]
 ModelName = Annotated[
     str | None,
     typer.Option("--model", help=f"Privacy model: one of {', '.join(model.name for model in in_order())}."),
@@ -135,7 +160,33 @@ RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatabl
 ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")]
 FileFormat = Annotated[
     Format | None,
-    _in(FILES, "--format", help="csv (text) or parquet (typed); csv if omitted, with Spark parquet."),
+    _in(
+        FILES,
+        "--format",
+        help="csv (text) or parquet (typed); csv if omitted, with Spark parquet. xlsx, sav and dta: csv, "
+        "and a copy for Excel, SPSS or Stata.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    _in(
+        FILES,
+        "--to",
+        metavar="ADDRESS",
+        help="Also write the release into a database, in one transaction; needs --to-table.",
+    ),
+]
+TargetTable = Annotated[
+    str | None, _in(FILES, "--to-table", metavar="NAME", help="Table to create in the database of --to.")
+]
+SafeForSpreadsheets = Annotated[
+    bool,
+    _in(
+        FILES,
+        "--safe-for-spreadsheets",
+        help="Also write a CSV copy with an apostrophe before texts that a spreadsheet could take for "
+        "formulas.",
+    ),
 ]
 KeepKey = Annotated[bool, _in(FILES, "--keep-key", help="Also write key.csv, which re-identifies every row.")]
 ResultsPage = Annotated[Path, typer.Option("--output", "-o", help="File for the page with all results.")]
@@ -167,6 +218,15 @@ Posterior = Annotated[
         help="Also estimate, for this long, how likely the strongest attacker guesses right.",
     ),
 ]
+SuppressedMarks = Annotated[
+    list[str] | None,
+    _in(
+        FILES,
+        "--suppressed-mark",
+        metavar="TEXT",
+        help="Text that another tool writes for a suppressed cell, such as NA (sdcMicro).",
+    ),
+]
 Population = Annotated[
     Path | None,
     _in(
@@ -194,6 +254,7 @@ Jobs = Annotated[
     _in(
         ENGINE,
         "--jobs",
+        min=1,
         help="blocks: number of blocks to work on at a time; one for each core if omitted.",
     ),
 ]
@@ -219,7 +280,7 @@ Strict = Annotated[
     _in(
         MODEL,
         "--strict",
-        help="Also fail (exit code 1) if the guarantee holds, but another column could identify records.",
+        help="Also fail (exit code 1) if the guarantee holds, but there are warnings.",
     ),
 ]
 Overwrite = Annotated[bool, _in(FILES, "--overwrite", help="Replace existing files.")]

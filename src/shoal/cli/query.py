@@ -9,7 +9,7 @@ import typer
 
 from shoal.cli import options
 from shoal.cli.output import show_facts, show_json, show_table
-from shoal.reading.questions import read_question
+from shoal.reading.wording import asked, facts, group_table, grouped
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
@@ -43,18 +43,17 @@ def query(
 ) -> None:
     """Answer a question from a release alone: an estimate, its error, and what is certain and possible."""
     reader = opened(release, schema, estimator)
-    conditions = read_question(question, reader.columns)
     if by is None:
-        answer = reader.count(conditions) if mean is None else reader.mean(mean, conditions)
-        show_json(_as_dict(answer)) if as_json else show_facts("Answer", _facts(answer))
+        answer = asked(reader, question, mean)
+        show_json(_as_dict(answer)) if as_json else show_facts("Answer", facts(answer))
         return
     names = [name.strip() for name in by.split(",")]
-    groups = reader.table(names, conditions, mean=mean, flavour="polars").to_dicts()
+    groups = grouped(reader, question, names, mean)
     if as_json:
         show_json(groups)
         return
-    head = (*names, "rows" if mean is None else f"mean of {mean}", "95% interval", "certain", "possible")
-    show_table("Answers", head, [_line(group, names) for group in groups])
+    head, lines = group_table(groups, names, mean)
+    show_table("Answers", head, lines)
 
 
 def opened(release: Path, schema: Path | None, estimator: str) -> Reader:
@@ -67,21 +66,3 @@ def opened(release: Path, schema: Path | None, estimator: str) -> Reader:
 
 def _as_dict(answer: Answer) -> dict[str, Any]:
     return {**answer.as_dict(), "interval": list(answer.interval)}
-
-
-def _facts(answer: Answer) -> list[tuple[str, str]]:
-    low, high = answer.interval
-    return [
-        ("estimate", f"{answer.estimate:,.4g}" if abs(answer.estimate) < 1e4 else f"{answer.estimate:,.0f}"),
-        ("95% interval", f"{low:,.1f} to {high:,.1f}"),
-        ("certain", f"{answer.certain:,} rows"),
-        ("possible", f"{answer.possible:,} rows"),
-    ]
-
-
-def _line(group: dict[str, Any], names: list[str]) -> list[str]:
-    labels = ["(missing)" if group[name] == "" else str(group[name]) for name in names]
-    if group["estimate"] is None:
-        return [*labels, "", "", f"{group['certain']:,}", f"{group['possible']:,}"]
-    interval = f"{group['low']:,.1f} to {group['high']:,.1f}"
-    return [*labels, f"{group['estimate']:,.1f}", interval, f"{group['certain']:,}", f"{group['possible']:,}"]

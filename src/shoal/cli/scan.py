@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from shoal.base.wording import percent
 from shoal.cli import options
+from shoal.cli.loading import reading_words, with_labels
 from shoal.cli.output import out, show_json, show_table, warn
 from shoal.engines.scanning import Scan
 from shoal.engines.scanning import scan as look_through
-from shoal.files.formats import format_of
-from shoal.files.reading import read_table
+from shoal.files.databases import keys_of
+from shoal.files.formats import Reading, format_of
+from shoal.files.reading import read_as
 from shoal.files.staging import staged_file
 from shoal.files.text import DELIMITED, sniff
 from shoal.schema import Role
@@ -29,22 +32,30 @@ def scan(
     ] = 3,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    skip_rows: options.SkipRows = 0,
+    missing_codes: options.MissingCodes = False,
+    relation: options.DatabaseTable = None,
+    query: options.Query = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Describe a table: kinds, suggested roles, how identifying columns and their combinations are."""
     with staged_file(output, overwrite=overwrite) as staged:
-        frame = read_table(table, delimiter=delimiter, encoding=encoding)
-        found = look_through(frame, up_to=up_to)
-        staged.write_text(found.schema.to_toml(), encoding="utf-8")
+        reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
+        frame = read_as(table, reading)
+        keys = None if relation is None or not isinstance(table, str) else keys_of(table, relation)
+        found = look_through(frame, up_to=up_to, keys=keys)
+        staged.write_text(with_labels(found.schema, table).to_toml(), encoding="utf-8")
     if as_json:
         show_json(_as_dict(found, output))
     else:
-        _show(found, table, output, _dialect_words(table, delimiter, encoding))
+        words = reading_words(table, reading)
+        _show(found, words, output, _dialect_words(table, delimiter, encoding))
 
 
-def _dialect_words(table: Path, delimiter: str | None, encoding: str | None) -> str:
+def _dialect_words(table: Path | str, delimiter: str | None, encoding: str | None) -> str:
     """Return how a text file was read, so that a wrong detection is visible."""
-    if format_of(table) is not DELIMITED:
+    if isinstance(table, str) or format_of(table) is not DELIMITED:
         return ""
     dialect = sniff(table, delimiter=delimiter, encoding=encoding)
     return f"; read as {dialect.encoding}, cells separated by {dialect.delimiter!r}"
@@ -73,7 +84,7 @@ def _as_dict(found: Scan, output: Path) -> dict[str, object]:
     }
 
 
-def _show(found: Scan, table: Path, output: Path, dialect: str) -> None:
+def _show(found: Scan, table: str, output: Path, dialect: str) -> None:
     show_table(
         f"{found.records} rows, {len(found.suggestions)} columns{dialect}",
         ("column", "kind", "distinct", "missing", "suggested role", "why"),
@@ -88,7 +99,22 @@ def _show(found: Scan, table: Path, output: Path, dialect: str) -> None:
     for s in found.suggestions:
         if s.role is Role.OTHER and "identifying" in s.reason:
             warn(f"column {s.name!r}: {s.reason}")
-    out.print(f"Schema written to {output}: check it, then run", markup=False, highlight=False)
+    if found.others_unique > 0.1:
+        warn(
+            f"the {len(found.others)} columns without a suggested role are released unchanged; together they "
+            f"are unique in {percent(found.others_unique)} of the records, so make those that others may "
+            "know quasi-identifiers"
+        )
+    if not found.schema.quasi:
+        out.print(
+            f"Schema written to {output}: no column looks like a quasi-identifier. Set the role of columns "
+            "that others may know to quasi, then run",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    else:
+        out.print(f"Schema written to {output}: check it, then run", markup=False, highlight=False)
     out.print(
         f"  shoal anonymize {table} --schema {output} --k 10 -o out/",
         markup=False,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from shoal.base.distribution import require
 from shoal.cli.output import out, warn
 from shoal.errors import InputError, Reason
 from shoal.web import LOOPBACK
@@ -32,11 +32,7 @@ def ui(
     ] = 500,
 ) -> None:
     """Open the web page: from a file to a release without a command line."""
-    if importlib.util.find_spec("shiny") is None:
-        raise InputError(
-            "the web page needs the extra 'web', which is not installed: pip install 'shoal[web]'",
-            reason=Reason.PARAMETER,
-        )
+    require("shiny", "web", "the web page")
     from shoal.web import server  # late: only this command needs it
 
     if folder is not None and not folder.is_dir():

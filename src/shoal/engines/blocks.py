@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from shoal.auditing import Audit
 from shoal.auditing.classes import Classes
 from shoal.base import fresh_columns
 from shoal.base.randomness import checked_seed
+from shoal.base.statements import checked_about
 from shoal.engines.cutting import CutTree, cut_tree
 from shoal.engines.domains import Reference, Summary
 from shoal.engines.local import anonymize_table
@@ -23,8 +24,8 @@ from shoal.errors import InputError, InternalError, Reason
 from shoal.kinds.ranges import interval_type
 from shoal.measures import Loss
 from shoal.methods import method_for, require_options
-from shoal.models import Model
-from shoal.release import Certificate, Format, index_notes
+from shoal.models import Model, require_model
+from shoal.release import Certificate, Format, column_warnings, index_notes
 from shoal.schema import Role, Schema
 from shoal.table import Table, require_most_per_person
 
@@ -55,6 +56,8 @@ class Call:
         The intended number of records in a block.
     most_per_person
         The maximum number of records that are kept of each person.
+    about
+        What the steward states about the release.
     """
 
     schema: Schema
@@ -64,6 +67,7 @@ class Call:
     seed: int | None
     block_rows: int
     most_per_person: int | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def least(self) -> int:
@@ -115,6 +119,7 @@ def call_for(
     seed: int | None,
     block_rows: int,
     most_per_person: int | None = None,
+    about: Mapping[str, str] | None = None,
 ) -> Call:
     """Return a checked request, with a schema of all columns and blocks that are large enough.
 
@@ -124,7 +129,7 @@ def call_for(
         The names of all columns of the table.
     schema
         The schema of some or all of them.
-    model, method, options, seed, block_rows, most_per_person
+    model, method, options, seed, block_rows, most_per_person, about
         As of `Call`.
 
     Raises
@@ -133,6 +138,8 @@ def call_for(
         If the schema, the method, an option, the seed or the size of blocks is wrong, or cutting the table
         could break the guarantee.
     """
+    schema = Schema.of(schema)
+    require_model(model)
     require_options(*method_for(model, method), options)
     completed = schema.completed(columns)
     model.blocks_must_not_overlap(completed)  # raises an error if the table must not be cut
@@ -142,9 +149,9 @@ def call_for(
     if block_rows < 1:
         message = f"block_rows = {block_rows} is below 1"
         raise InputError(message, reason=Reason.PARAMETER, parameter="block_rows")
-    return Call(
-        completed, model, method, options, seed, max(block_rows, 3 * least_rows(model)), most_per_person
-    )
+    rows = max(block_rows, 3 * least_rows(model))
+    stated = checked_about(about)
+    return Call(completed, model, method, options, seed, rows, most_per_person, stated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,7 +383,7 @@ def joined_certificate(
     return Certificate(
         call.model,
         call.schema,
-        _circumstances(call, facts, seconds),
+        _circumstances(call, facts, audit, seconds),
         sum(rows),
         Loss.merge([each.loss for each in facts], rows),
         audit if classes is None else replace(audit, classes=classes),
@@ -387,7 +394,7 @@ def joined_certificate(
     )
 
 
-def _circumstances(call: Call, facts: Sequence[BlockFacts], seconds: float) -> dict[str, Any]:
+def _circumstances(call: Call, facts: Sequence[BlockFacts], audit: Audit, seconds: float) -> dict[str, Any]:
     """Return how the release was made, as a certificate describes it."""
     notes = [*index_notes(call.schema), *sorted({note for each in facts for note in each.notes})]
     return {
@@ -395,6 +402,8 @@ def _circumstances(call: Call, facts: Sequence[BlockFacts], seconds: float) -> d
         "options": dict(call.options),
         "seeded": call.seed is not None,
         **({"notes": notes} if notes else {}),
+        "warnings": column_warnings(call.schema, audit),
+        **({"about": dict(call.about)} if call.about else {}),
         "seconds": round(seconds, 3),
     }
 

@@ -38,6 +38,8 @@ class ComparedRun:
         Time that the run took.
     reason, message
         Why there is no release, as a code and in words.
+    queries
+        How far off answers from the release are; None if it was not asked.
 
     Examples
     --------
@@ -57,6 +59,12 @@ class ComparedRun:
     seconds: float
     reason: str | None
     message: str | None
+    queries: Mapping[str, Any] | None = None
+
+    @property
+    def query_error(self) -> float | None:
+        """Median error of counts that a reader estimates from the release; None if it was not asked."""
+        return None if self.queries is None else float(self.queries["median"])
 
     @property
     def gcp(self) -> float | None:
@@ -80,14 +88,28 @@ class ComparedRun:
             return None
         return float(self.certificate["audit"]["risks"]["prosecutor"]["highest"])
 
+    @property
+    def attacker(self) -> str:
+        """Against which attacker the model protects, in words."""
+        return model_named(self.model).attacker()
+
+    @property
+    def weakness(self) -> int:
+        """0 for models that protect against an attacker who knows every record, more for weaker ones."""
+        model = model_named(self.model)
+        return model.for_comparison + bool(model.not_to_publish)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the run as plain data."""
         return {
+            "attacker": self.attacker,
             "model": self.model,
             "method": self.method,
             "k": self.k,
             "way": f"{self.model}, {self.method}",
             **{each.name: self.figure(each.name) for each in headlines()},
+            "query_error": self.query_error,
+            "queries": self.queries,
             "concealment": self.concealment,
             "risk": self.risk,
             "seconds": self.seconds,
@@ -104,7 +126,8 @@ class Comparison:
     Parameters
     ----------
     runs
-        Every combination of model, method and k that was tried, also those that failed.
+        Every combination of model, method and k that was tried, also those that failed; models that protect
+        against a weaker attacker last.
 
     Examples
     --------
@@ -119,7 +142,9 @@ class Comparison:
     runs: tuple[ComparedRun, ...]
 
     def best(self, k: int | None = None) -> ComparedRun | None:
-        """Return the run that loses least for a k.
+        """Return the run that loses least for a k, among those that protect against the strongest attacker.
+
+        Models that protect against a weaker attacker lose less for that reason alone.
 
         Parameters
         ----------
@@ -136,7 +161,7 @@ class Comparison:
             return None
         wanted = max(run.k for _, run in made) if k is None else k
         at_k = [each for each in made if each[1].k == wanted] or made
-        return min(at_k, key=lambda each: each[0])[1]
+        return min(at_k, key=lambda each: (each[1].weakness, each[0]))[1]
 
 
 def compare(
@@ -191,6 +216,10 @@ def compare(
     >>> [(run.method, run.k) for run in found.runs]
     [('mondrian', 2), ('mondrian', 5)]
     """
+    schema = Schema.of(schema)
+    for name, value in (("limit", limit), ("jobs", jobs)):
+        if value is not None and value <= 0:
+            raise InputError(f"{name} = {value:g} is not above 0", reason=Reason.PARAMETER, parameter=name)
     names = _named(model) or _usual_models(usual_model(schema).name)
     parameters, choices = _split(options)
     ways = _ways(names, _named(method), [k] if isinstance(k, int) else k)
@@ -198,7 +227,8 @@ def compare(
     runs = [plan for plan in plans if isinstance(plan, PlannedRun)]
     made = iter(compare_runs(frame, schema, runs, seed=seed, limit=limit, jobs=jobs, progress=progress))
     outcomes = [next(made) if isinstance(plan, PlannedRun) else plan for plan in plans]
-    return Comparison(tuple(map(_compared, ways, plans, outcomes)))
+    compared = map(_compared, ways, plans, outcomes)
+    return Comparison(tuple(sorted(compared, key=lambda run: run.weakness)))
 
 
 def _named(given: str | Sequence[str] | None) -> list[str]:
@@ -271,4 +301,5 @@ def _compared(way: tuple[str, str, int], plan: PlannedRun | Outcome, outcome: Ou
         seconds=outcome.seconds if found is None else found["seconds"],
         reason=outcome.reason,
         message=outcome.message,
+        queries=outcome.query_error,
     )

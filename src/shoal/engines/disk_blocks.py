@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import shutil
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -108,14 +107,15 @@ class DiskBlocks:
         ends = json.loads((self.folder / _UNITS).read_text())
         units = [range(first, last) for first, last in ends]
         share = str(max(1, (os.cpu_count() or 1) // jobs))
-        crew = Crew(environment=dict.fromkeys(PARALLEL, share))
+        crew = Crew(environment=dict.fromkeys(PARALLEL, share), lasting=True)
         with ThreadPoolExecutor(jobs) as pool:
             try:
                 return self._released(pool, crew, tree, counts, units, progress)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
-                crew.stop()
                 raise
+            finally:
+                crew.stop()
 
     def _released(
         self,
@@ -166,10 +166,10 @@ def _require_alive(told: Mapping[str, Any]) -> None:
 
 
 def answer() -> None:
-    """Make the release of the unit that stdin names: the program of a worker process."""
+    """Make the releases of the units that are asked for: the program of a worker process."""
 
-    def work() -> dict[str, Any]:
-        folder, unit = pickle.load(sys.stdin.buffer)
+    def work(asked: bytes) -> dict[str, Any]:
+        folder, unit = pickle.loads(asked)
         release_unit(Path(folder), unit)
         return {}
 
@@ -196,7 +196,7 @@ def release_unit(folder: Path, unit: range) -> None:
     with (folder / _TASK).open("rb") as opened:
         task: Task = pickle.load(opened)
     files = [file for block in unit for file in sorted((folder / _BLOCKS / str(block)).glob("*.arrow"))]
-    frame = pl.concat([pl.read_ipc(file) for file in files])
+    frame = pl.concat([pl.read_ipc(file) for file in files], rechunk=True)
     release, facts = anonymize_block(frame, task, unit.start)
     done = DiskBlocks(folder).done(unit)
     try:

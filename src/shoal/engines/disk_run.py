@@ -29,7 +29,7 @@ from shoal.engines.domains import Reference, Reservoir, Summary, reference, summ
 from shoal.engines.joining import Check, join
 from shoal.engines.person_numbers import numbered
 from shoal.engines.workspace import PLAN, emptied, write_whole
-from shoal.files.streams import StreamedTable
+from shoal.files.streams import BatchedTable
 from shoal.methods import Progress
 from shoal.release import Certificate, Format, into, sha256, write_documents
 from shoal.table import some_of_each
@@ -86,7 +86,7 @@ class DiskRun:
     """
 
     def __init__(
-        self, call: Call, source: StreamedTable, form: Format, folder: Path, jobs: int, progress: Progress
+        self, call: Call, source: BatchedTable, form: Format, folder: Path, jobs: int, progress: Progress
     ) -> None:
         self.call, self.source, self.form = call, source, form
         self.folder, self.jobs, self.progress = folder, jobs, progress
@@ -202,7 +202,7 @@ class DiskRun:
                 held.append(table.frame.to_native())
                 blocks.append(tree.blocks_of(table, self.randomness))
             if held and (batch is None or sum(map(len, held)) >= BUFFERED):
-                self.blocks.append(turn, pl.concat(held), np.concatenate(blocks))
+                self.blocks.append(turn, pl.concat(held, rechunk=True), np.concatenate(blocks))
                 counts += np.bincount(np.concatenate(blocks), minlength=len(tree))
                 held, blocks, turn = [], [], turn + 1
                 self.progress("dividing into blocks", float(counts.sum()) / rows)

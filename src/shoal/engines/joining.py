@@ -48,7 +48,7 @@ def join(
     Parameters
     ----------
     parts
-        Parquet files.
+        Parquet files, the rows of each in random order.
     rows
         The number of rows in all parts.
     file, form
@@ -90,7 +90,7 @@ def _shuffled(
         progress("joining blocks", 0.5 + 0.5 * number / buckets)
         if not files:
             continue
-        frame = pl.concat([pl.read_ipc(each) for each in files])
+        frame = pl.concat([pl.read_ipc(each) for each in files], rechunk=True)  # in one piece, rows move fast
         yield frame[randomness.permutation(frame.height)]
         for each in files:
             each.unlink()
@@ -117,21 +117,32 @@ def _categories(parts: Sequence[Path], names: Sequence[str]) -> dict[Any, pl.Dat
 def _scatter(
     parts: Sequence[Path], buckets: int, randomness: Randomness, folder: Path, progress: Progress
 ) -> list[list[Path]]:
-    """Put each row of all parts into a random bucket; return the files of each bucket."""
+    """Put each row of all parts into a random bucket; return the files of each bucket.
+
+    How many rows of a part go into each bucket is drawn as if each row drew its bucket. The rows of a part
+    are in random order already, so the first ones can be those of the first bucket, and so on.
+    """
     scattered: list[list[Path]] = [[] for _ in range(buckets)]
     for turn, group in enumerate(_groups(parts)):
         progress("joining blocks", 0.5 * min(turn / buckets, 1.0))
-        frame = pl.concat([pl.read_parquet(part) for part in group])
-        bucket = (randomness.words(frame.height) % np.uint64(buckets)).astype(np.int64)
-        order = np.argsort(bucket, kind="stable")
-        frame = frame[order]
-        ends = np.searchsorted(bucket[order], np.arange(buckets + 1))
+        frames = [pl.read_parquet(part) for part in group]
+        ends = [_ends(frame.height, buckets, randomness) for frame in frames]
         for number in range(buckets):
-            if ends[number + 1] > ends[number]:
+            pieces = [
+                frame[int(end[number]) : int(end[number + 1])]
+                for frame, end in zip(frames, ends, strict=True)
+            ]
+            if sum(piece.height for piece in pieces):
                 file = private_file(folder / f"scattered-{number}-{turn}.arrow")
-                frame[int(ends[number]) : int(ends[number + 1])].write_ipc(file)
+                pl.concat(pieces).write_ipc(file)
                 scattered[number].append(file)
     return scattered
+
+
+def _ends(rows: int, buckets: int, randomness: Randomness) -> NDArray[np.int64]:
+    """Return where the rows of each bucket end, and 0 before them, if each row draws its bucket."""
+    drawn = (randomness.words(rows) % np.uint64(buckets)).astype(np.int64)
+    return np.concatenate(([0], np.cumsum(np.bincount(drawn, minlength=buckets))))
 
 
 def _groups(parts: Sequence[Path]) -> Iterator[list[Path]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
+import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +13,8 @@ from narwhals.stable.v2.typing import IntoDataFrameT
 
 from shoal.auditing.rules import rule_for
 from shoal.base.randomness import Randomness, checked_seed
+from shoal.base.statements import checked_about
+from shoal.errors import ShoalWarning
 from shoal.methods import (
     Circumstances,
     Progress,
@@ -18,20 +23,21 @@ from shoal.methods import (
     require_options,
     silent,
 )
-from shoal.models import Model
-from shoal.release import Release, publish
-from shoal.schema import Schema
+from shoal.models import Model, require_model
+from shoal.release import Release, column_warnings, publish
+from shoal.schema import Schema, as_frame, flavour_of
 from shoal.table import Table
 
 
 def anonymize(
     frame: IntoDataFrameT,
-    schema: Schema,
+    schema: Schema | str | os.PathLike[str],
     model: Model,
     *,
     method: str | None = None,
     seed: int | None = None,
     most_per_person: int | None = None,
+    about: Mapping[str, str] | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> Release[IntoDataFrameT]:
@@ -42,7 +48,7 @@ def anonymize(
     frame
         The table: any frame that narwhals supports (pandas, Polars, PyArrow, ...).
     schema, model
-        The roles and kinds of its columns, and the privacy model.
+        The roles and kinds of its columns, or the path of a schema file, and the privacy model.
     method
         Name of the method; the model's default if omitted.
     seed
@@ -50,6 +56,9 @@ def anonymize(
     most_per_person
         Keep at most this number of records of each person, drawn at random; the others are left out. Needs a
         person column.
+    about
+        What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient`` and
+        ``decided_by``, as texts.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
     **options
@@ -69,6 +78,11 @@ def anonymize(
     InternalError
         If the release failed its audit, which is a bug.
 
+    Warns
+    -----
+    ShoalWarning
+        Once for each of `Release.warnings`.
+
     Examples
     --------
     >>> from shoal.samples import hospital
@@ -79,16 +93,30 @@ def anonymize(
     True
     """
     started = time.perf_counter()
+    schema = Schema.of(schema)
+    require_model(model)
     require_options(*method_for(model, method), options)
     rule_for(model)  # raises an error if there is no audit for this model
     seed = checked_seed(seed)
+    stated = checked_about(about)
     progress("reading values", 0.0)
-    table = Table.encode(frame, schema)
+    flavour = flavour_of(frame)
+    collected: Any = frame if flavour is None else as_frame(frame).to_native()
+    table = Table.encode(collected, schema)
     if most_per_person is not None:
         table = table.with_fewer_records(most_per_person, Randomness(seed))
     release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)
+    cautions = [
+        *release.circumstances.get("warnings", ()),
+        *column_warnings(table.schema, release.audit, collected),
+    ]
     seconds = round(time.perf_counter() - started, 3)
-    return replace(release, circumstances={**release.circumstances, "seconds": seconds})
+    made = {**release.circumstances, "warnings": cautions, "seconds": seconds}
+    made |= {"about": stated} if stated else {}
+    release = replace(release, circumstances=made, flavour=flavour)
+    for text in release.warnings:
+        warnings.warn(text, ShoalWarning, stacklevel=2)
+    return release
 
 
 def anonymize_table(

@@ -9,17 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
-from importlib import metadata
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from shoal.base.distribution import version
 from shoal.engines.blocks import BLOCK_ROWS, Call, call_for
 from shoal.engines.disk_run import DiskRun
 from shoal.engines.workspace import default_folder, workspace
-from shoal.errors import InputError, Reason
+from shoal.errors import InputError, Reason, ShoalWarning
+from shoal.files.formats import Reading
 from shoal.files.staging import staged_folder
-from shoal.files.streams import StreamedTable, open_source
+from shoal.files.streams import BatchedTable, opened_source
 from shoal.methods import Progress, method_for, silent
 from shoal.models import Model
 from shoal.release import RELEASE_FILES, BlockedRelease, Format, require_format
@@ -33,7 +36,7 @@ MEMORY_SHARE = 0.05
 """Files larger than this share of the machine's memory are cut by default."""
 
 
-def exceeds_memory(source: StreamedTable) -> bool:
+def exceeds_memory(source: BatchedTable) -> bool:
     """Return whether a table is so large that it should be cut into blocks."""
     if source.size < SMALL:
         return False
@@ -42,13 +45,15 @@ def exceeds_memory(source: StreamedTable) -> bool:
 
 
 def anonymize_file(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | StreamedTable,
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | BatchedTable,
     schema: Schema,
     model: Model,
     output: str | os.PathLike[str],
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
     format: Format = "csv",  # noqa: A002 - the word of the command line
     method: str | None = None,
     seed: int | None = None,
@@ -59,6 +64,7 @@ def anonymize_file(
     fresh: bool = False,
     overwrite: bool = False,
     strict: bool = False,
+    about: Mapping[str, str] | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> BlockedRelease:
@@ -68,12 +74,12 @@ def anonymize_file(
     ----------
     path
         A file, several files with the same columns, or a folder of them, in any format that `read_table`
-        reads; or a table that is already open.
-    schema, model, method, seed, most_per_person, progress, **options
+        reads; the address of a database; or a table that is already open.
+    schema, model, method, seed, most_per_person, about, progress, **options
         As for `anonymize`.
     output
         Folder for the release; it appears when everything is done.
-    delimiter, encoding
+    delimiter, encoding, table, query
         As for `read_table`.
     format
         Format of the release: text (``csv``) or typed (``parquet``).
@@ -90,7 +96,7 @@ def anonymize_file(
     overwrite
         Whether to replace an earlier release in `output`.
     strict
-        Whether to write nothing if the audit passes with a warning about a carried column.
+        Whether to write nothing if the audit passes, but there are warnings.
 
     Returns
     -------
@@ -104,7 +110,12 @@ def anonymize_file(
     InfeasibleError
         If no release of this table keeps the guarantee.
     PromiseError
-        If the audit has a warning and `strict` is set.
+        If there are warnings and `strict` is set.
+
+    Warns
+    -----
+    ShoalWarning
+        Once for each of `BlockedRelease.warnings`.
 
     Examples
     --------
@@ -118,32 +129,41 @@ def anonymize_file(
     require_format(format)
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs = {jobs} is below 1", reason=Reason.PARAMETER, parameter="jobs")
-    source = (
-        path if isinstance(path, StreamedTable) else open_source(path, delimiter=delimiter, encoding=encoding)
-    )
-    call = call_for(source.head.columns, schema, model, method, options, seed, block_rows, most_per_person)
     output = Path(output)
     folder = Path(os.path.realpath(work)) if work is not None else default_folder(output)
-    with (
-        staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging,
-        workspace(folder, _fingerprint(call, source, format), fresh=fresh, progress=progress) as opened,
-    ):
-        run = DiskRun(call, source, format, folder, jobs or os.cpu_count() or 1, opened.progress)
-        certificate = run.finished(staging)
-        if strict:
-            certificate.audit.require(strict=True)
+    with _opened(path, Reading(delimiter, encoding, table=table, query=query)) as source:
+        columns = source.head.columns
+        call = call_for(columns, schema, model, method, options, seed, block_rows, most_per_person, about)
+        with (
+            staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging,
+            workspace(folder, _fingerprint(call, source, format), fresh=fresh, progress=progress) as working,
+        ):
+            run = DiskRun(call, source, format, folder, jobs or os.cpu_count() or 1, working.progress)
+            certificate = run.finished(staging)
+            if strict:
+                certificate.require_no_warnings()
+    for text in certificate.warnings:
+        warnings.warn(text, ShoalWarning, stacklevel=2)
     return BlockedRelease(output, certificate)
 
 
-def _fingerprint(call: Call, source: StreamedTable, form: Format) -> str:
+def _opened(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | BatchedTable, reading: Reading
+) -> AbstractContextManager[BatchedTable]:
+    """Return a table as a context: one that is open stays so."""
+    if isinstance(path, str | os.PathLike | Sequence):
+        return opened_source(path, reading)
+    return nullcontext(path)
+
+
+def _fingerprint(call: Call, source: BatchedTable, form: Format) -> str:
     """Return a digest of everything that the result depends on."""
     said = [
-        metadata.version("shoal"),
+        version(),
         source.fingerprint,
-        [source.delimiter, source.encoding],
         call.schema.to_toml(),
         [call.model.name, call.model.parameters],
         [method_for(call.model, call.method)[0], dict(call.options)],
-        [call.seed, form, call.block_rows, call.most_per_person],
+        [call.seed, form, call.block_rows, call.most_per_person, dict(call.about)],
     ]
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()

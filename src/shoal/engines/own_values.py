@@ -108,8 +108,9 @@ def judged(audits: Sequence[Audit], own: Mapping[str, OwnValues], schema: Schema
         share = count / rows if identifying(count, rows, sensitive) else None
         repeats = _anywhere(audits, name, lambda each: each.repeats)
         gives_away = _anywhere(audits, name, lambda each: each.gives_away)
-        if share is not None or repeats or gives_away:
-            found.append(Carried(name, share, repeats, gives_away))
+        looks = next((c.looks for each in audits for c in each.carried if c.column == name and c.looks), None)
+        if share is not None or repeats or gives_away or looks:
+            found.append(Carried(name, share, repeats, gives_away, looks))
     hidden = any(not column.role.released for column in schema)
     unchecked = ("whether carried columns repeat identifiers",) if hidden else ()
     alone = () if audit.promise is None else tuple(few_persons(audit.promise, audit.persons))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -14,14 +13,20 @@ from typing import Any
 
 from narwhals.stable.v2.typing import IntoDataFrame
 
-from shoal.base.randomness import checked_seed
+from shoal.base.randomness import Randomness, checked_seed
 from shoal.engines.local import anonymize
 from shoal.engines.workers import DIED, Crew, tell
-from shoal.errors import Reason
+from shoal.errors import InputError, Reason
+from shoal.measures.queries import draw_queries, read_error
 from shoal.methods import Progress, method_for, silent
 from shoal.models import Model
+from shoal.release import Release
 from shoal.schema import Schema
 
+QUESTIONS = 60
+"""The number of random questions that each release answers; all runs are asked the same."""
+MOST_ROWS = 50_000
+"""Larger releases are not asked, since reading them takes long."""
 _WORKER = "from shoal.engines.runs import answer; answer()"
 
 
@@ -56,12 +61,15 @@ class Outcome:
         Why there is no release, as a code and in words.
     seconds
         The time that the run took, with the start of its process.
+    query_error
+        How far off answers from the release are, as plain data; None where no questions can be asked.
     """
 
     certificate: Mapping[str, Any] | None
     reason: str | None
     message: str | None
     seconds: float
+    query_error: Mapping[str, Any] | None = None
 
 
 def options_for(model: Model, method: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,16 +147,30 @@ def _outcome(crew: Crew, task: bytes, run: PlannedRun) -> Outcome:
     started = time.perf_counter()
     told = crew.ask(_WORKER, pickle.dumps((task, run)))
     reason = Reason.BUG.value if told.get("reason") == DIED else told.get("reason")
-    return Outcome(told.get("certificate"), reason, told.get("message"), time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    return Outcome(told.get("certificate"), reason, told.get("message"), seconds, told.get("query_error"))
 
 
 def answer() -> None:
-    """Do the run that stdin describes, and write its outcome to stdout: the program of a worker process."""
+    """Do the runs that are asked for, and return their outcomes: the program of a worker process."""
 
-    def certificate() -> dict[str, Any]:
-        task, run = pickle.load(sys.stdin.buffer)
+    def certificate(asked: bytes) -> dict[str, Any]:
+        task, run = pickle.loads(asked)
         frame, schema, seed = pickle.loads(task)
         release = anonymize(frame, schema, run.model, method=run.method, seed=seed, **run.options)
-        return {"certificate": release.certificate}
+        return {"certificate": release.certificate, "query_error": _query_error(release)}
 
     tell(certificate)
+
+
+def _query_error(release: Release[Any]) -> dict[str, Any] | None:
+    """Return how far off answers from a release are; None if its columns cannot be asked for ranges."""
+    table = release.recoding.table
+    if len(release.rows) > MOST_ROWS or not all(a.domain.in_boxes for a in table.attributes):
+        return None
+    columns = min(2, len(table.attributes))
+    try:
+        queries = draw_queries(table, QUESTIONS, Randomness(QUESTIONS), quasi=columns, sensitive=1)
+    except InputError:
+        return None  # the table is too small to ask about
+    return read_error(release.reader(), table, queries).as_dict()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.auditing.uniqueness import Combination, uniqueness
-from shoal.schema import Column, Schema
-from shoal.schema.suggesting import Suggestion, suggest
+from shoal.files.databases import Keys
+from shoal.schema import Column, Role, Schema, as_frame
+from shoal.schema.suggesting import Suggestion, suggest, unique_together
 from shoal.table import Table
 
 
@@ -28,6 +30,11 @@ class Scan:
         How identifying the suggested quasi-identifiers are, alone and together, the worst first; none if
         there are no such columns.
 
+    others
+        The columns without a suggested role, if there are several.
+    others_unique
+        Share of the records that are unique in these together.
+
     Examples
     --------
     >>> from shoal.samples import hospital
@@ -39,9 +46,11 @@ class Scan:
     suggestions: tuple[Suggestion, ...]
     schema: Schema
     combinations: tuple[Combination, ...]
+    others: tuple[str, ...] = ()
+    others_unique: float = 0.0
 
 
-def scan(frame: IntoDataFrame, *, up_to: int = 3) -> Scan:
+def scan(frame: IntoDataFrame, *, up_to: int = 3, keys: Keys | None = None) -> Scan:
     """Look through a table: what each column probably is, and how identifying combinations of columns are.
 
     Parameters
@@ -50,6 +59,8 @@ def scan(frame: IntoDataFrame, *, up_to: int = 3) -> Scan:
         The table: any frame that narwhals supports (pandas, Polars, PyArrow, ...).
     up_to
         Maximum number of columns in a combination.
+    keys
+        The keys of the table, if a database knows them.
 
     Returns
     -------
@@ -70,12 +81,70 @@ def scan(frame: IntoDataFrame, *, up_to: int = 3) -> Scan:
     >>> found.combinations[0].columns
     ('age', 'admitted', 'occupation')
     """
-    suggestions = suggest(frame)
-    schema = Schema(tuple(Column(s.name, role=s.role, kind=s.kind) for s in suggestions))
+    table = as_frame(frame).to_native()
+    suggestions = suggest(table)
+    if keys is not None:
+        suggestions = _with_keys(suggestions, keys, len(table))
+    schema = Schema(
+        tuple(
+            Column(s.name, role=s.role, kind=s.kind, domain=s.domain, date_format=s.date_format)
+            for s in suggestions
+        )
+    )
     found: tuple[Combination, ...] = ()
     if schema.quasi:
-        found = combinations(Table.encode(frame, schema, times=True), up_to=up_to)
-    return Scan(len(frame), suggestions, schema, found)
+        found = combinations(Table.encode(table, schema, times=True), up_to=up_to)
+    others = tuple(column.name for column in schema.having(Role.OTHER))
+    if len(others) < 2:
+        return Scan(len(table), suggestions, schema, found)
+    return Scan(len(table), suggestions, schema, found, others, unique_together(table, others))
+
+
+def _with_keys(found: tuple[Suggestion, ...], keys: Keys, records: int) -> tuple[Suggestion, ...]:
+    """Return suggestions that follow the keys of a database: what numbers records, and what names persons."""
+    people = [name for name, table in keys.foreign if _names_persons(table)]
+    named = any(each.role is Role.PERSON for each in found)
+    new = []
+    for each in found:
+        if keys.primary == (each.name,):
+            each = replace(each, role=Role.IDENTIFIER, reason="it is the primary key of the table")
+        elif people[:1] == [each.name] and not named:
+            table = dict(keys.foreign)[each.name]
+            repeats = each.distinct < records - each.missing
+            role = Role.PERSON if repeats and not each.missing else Role.IDENTIFIER
+            each = replace(each, role=role, reason=f"it refers to the table {table!r} of persons")
+        new.append(each)
+    return tuple(new)
+
+
+def _names_persons(table: str) -> bool:
+    """Return whether the name of a table says that its rows are persons."""
+    return any(word.rstrip("s") in _PERSONS for word in re.split(r"[^a-z]+", table.lower()))
+
+
+_PERSONS = frozenset(
+    [
+        "person",
+        "people",
+        "patient",
+        "customer",
+        "client",
+        "user",
+        "member",
+        "citizen",
+        "student",
+        "pupil",
+        "employee",
+        "household",
+        "subject",
+        "insured",
+        "resident",
+        "respondent",
+        "participant",
+        "donor",
+        "tenant",
+    ]
+)
 
 
 def combinations(table: Table, *, up_to: int = 3) -> tuple[Combination, ...]:

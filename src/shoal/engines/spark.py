@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from shoal.engines.blocks import BLOCK_ROWS, call_for
 from shoal.engines.spark_files import address_of, private_folder, read_files, staged_output
 from shoal.engines.spark_run import RELEASE, SparkRun
 from shoal.engines.spark_sessions import active_session, failures_explained, prepared, require_spark
-from shoal.errors import InputError, Reason, listing
+from shoal.errors import InputError, Reason, ShoalWarning, listing
 from shoal.methods import Progress, silent
 from shoal.models import Model
 from shoal.release import RELEASE_FILES, BlockedRelease
@@ -59,10 +60,12 @@ def anonymize_spark(
     encoding: str | None = None,
     method: str | None = None,
     seed: int | None = None,
+    most_per_person: int | None = None,
     block_rows: int = BLOCK_ROWS,
     work: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     strict: bool = False,
+    about: Mapping[str, str] | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> SparkRelease:
@@ -73,7 +76,7 @@ def anonymize_spark(
     table
         A Spark frame, or files or folders of delimited text or Parquet, as paths that all workers see or as
         addresses such as ``s3a://bucket/table``. It is read three times: a frame must be the same each time.
-    schema, model, method, seed, progress, **options
+    schema, model, method, seed, most_per_person, about, progress, **options
         As for `anonymize`.
     output
         Folder for the release, a path that all workers see or an address; it appears when everything is done.
@@ -99,6 +102,11 @@ def anonymize_spark(
     InfeasibleError, PromiseError
         As for `anonymize_file`.
 
+    Warns
+    -----
+    ShoalWarning
+        Once for each of `SparkRelease.warnings`.
+
     Examples
     --------
     >>> with shoal.spark_session("local[2]") as session:  # doctest: +SKIP
@@ -116,13 +124,17 @@ def anonymize_spark(
         if not isinstance(table, DataFrame):
             table = read_files(session, table, delimiter=delimiter, encoding=encoding)
         _require_different(table.columns)
-        call = call_for(table.columns, schema, model, method, options, seed, block_rows)
+        call = call_for(
+            table.columns, schema, model, method, options, seed, block_rows, most_per_person, about=about
+        )
         staging = stack.enter_context(staged_output(session, output, overwrite=overwrite, ours=RELEASE_FILES))
         beside = output if work is None else f"{os.fspath(work)}/shoal"
         folder = stack.enter_context(private_folder(session, beside))
         certificate = SparkRun(call, table, folder, progress).finished(staging)
         if strict:
-            certificate.audit.require(strict=True)
+            certificate.require_no_warnings()
+    for text in certificate.warnings:
+        warnings.warn(text, ShoalWarning, stacklevel=2)
     return SparkRelease(os.fspath(output), certificate, session)
 
 

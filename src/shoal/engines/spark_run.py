@@ -59,7 +59,7 @@ SUMMARIES = 16
 """The number of summaries that reach the driver, each of a part of the table."""
 RELEASE = "release.parquet"
 """The name of the released table in its folder."""
-_UNIT, _PLACE, _TOLD, _POSITION, _BLOCK = "unit", "place", "told", "position", "block"
+_UNIT, _PLACE, _TOLD, _POSITION, _BLOCK, _NUMBER = "unit", "place", "told", "position", "block", "number"
 
 _Result = TypeVar("_Result")
 
@@ -109,6 +109,7 @@ class SparkRun:
         """Write the files of the release, and return its certificate."""
         started = time.perf_counter()
         call, release = self.call, f"{staging}/{RELEASE}"
+        over_limit = self._limited()
         columns = headings(self.table, self.names).schema
         summary = self._summarized()
         agreed = reference(summary, self.schema)
@@ -128,6 +129,7 @@ class SparkRun:
             seconds=time.perf_counter() - started,
             engine={"name": "spark", "jobs": self.session.sparkContext.defaultParallelism},
             files={f"{RELEASE}/{name}": files[name] for name in files},
+            over_limit=over_limit,
         )
         write_documents(
             certificate.report(),
@@ -135,6 +137,35 @@ class SparkRun:
             lambda name, text: write_text(self.session, f"{staging}/{name}", text),
         )
         return certificate
+
+    def _limited(self) -> int:
+        """Keep some records of each person if there is a limit, drawn at random; count the others."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as sf
+
+        most, person = self.call.most_per_person, self.schema.person
+        if most is None or person is None:
+            return 0
+        seed, owner, columns = self.call.seed, f"c{self.names.index(person.name)}", self.table.columns
+        rows = self.table.withColumn(_POSITION, sf.monotonically_increasing_id())
+        form, like = self._form({**headings(rows).schema, _PLACE: pl.Int64()})
+
+        def draw(batches: Iterator[Any]) -> Iterator[Any]:
+            randomness = Randomness(None if seed is None else seed_of(seed, _partition()))
+            for frame in frames_of(batches):
+                places = pl.Series(_PLACE, randomness.words(frame.height).view(np.int64))
+                yield from arrow_table(frame.with_columns(places), like).to_batches()
+
+        order = Window.partitionBy(owner).orderBy(_PLACE, _POSITION)
+        drawn = rows.mapInArrow(draw, form).withColumn(_NUMBER, sf.row_number().over(order))
+        # Without a person, the policy for missing values decides later.
+        kept = drawn.where((sf.col(_NUMBER) <= most) | sf.col(owner).isNull())
+        if seed is not None:
+            kept = kept.orderBy(_POSITION)
+        before = self._done("counting", self.table.count)
+        self._written(kept.select(*columns), "kept", "counting persons")
+        self.table = self._kept("kept")
+        return before - self._done("counting", self.table.count)
 
     def _summarized(self) -> Summary:
         """Return the summary of the table."""

@@ -17,6 +17,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shoal.base.distribution import install_command
 from shoal.engines.workers import PARALLEL, failure
 from shoal.errors import InputError, Reason
 from shoal.files.private_folders import private_folder
@@ -98,7 +99,7 @@ def require_spark() -> None:
     if missing:
         raise InputError(
             f"the Spark engine needs {', '.join(missing)}, which is not installed; "
-            "install it with: pip install 'shoal[spark]'",
+            f"install it with: {install_command('spark')}",
             reason=Reason.SPARK,
         )
 

@@ -1,4 +1,4 @@
-"""Work in separate processes: each reads a task from stdin and writes its result to stdout."""
+"""Work in separate processes: each reads tasks from stdin and writes their results to stdout."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import IO, Any
 
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, Reason, ShoalError
 from shoal.measures.measure import added_modules
@@ -22,6 +23,8 @@ _PARENT = "SHOAL_PARENT"
 """The environment variable with the id of the parent process."""
 _LOOK = 0.5
 """The number of seconds between two checks whether the parent is alive."""
+_LENGTH = 8
+"""The number of bytes that say how long the task or the result after them is."""
 
 
 class Crew:
@@ -30,87 +33,177 @@ class Crew:
     Parameters
     ----------
     limit
-        Time limit of each in seconds; None for no limit.
+        Time limit of each task in seconds; None for no limit.
     environment
         Environment variables beside those of this process.
+    lasting
+        Whether a process that has finished a task does the next one; otherwise each task has a new process.
+        All tasks then run the same code, and there is no time limit.
     """
 
-    def __init__(self, limit: float | None = None, environment: Mapping[str, str] | None = None) -> None:
-        self._limit = limit
+    def __init__(
+        self,
+        limit: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        *,
+        lasting: bool = False,
+    ) -> None:
+        self._limit, self._lasting = limit, lasting
         self._environment = {**os.environ, **(environment or {}), _PARENT: str(os.getpid())}
         self._stopped = False
-        self._working: set[subprocess.Popen[bytes]] = set()
+        self._working: set[_Worker] = set()
+        self._idle: list[_Worker] = []
         self._lock = threading.Lock()
 
     def ask(self, code: str, task: bytes) -> dict[str, Any]:
-        """Run code in a new process and return its result; after a failure, a ``reason`` and a ``message``.
+        """Have a process do a task and return its result; after a failure, a ``reason`` and a ``message``.
 
         Parameters
         ----------
         code
-            The code to run; it calls `tell`.
+            The code that the process runs; it calls `tell`.
         task
-            The content of stdin.
+            What the code is given.
         """
-        # Measures that were added are loaded there, too, and left out where their module is not found.
-        load = "".join(f"with suppress(ImportError): import {name}\n" for name in added_modules())
-        # Not multiprocessing, which runs the caller's script again.
         with self._lock:
             if self._stopped:
                 return {"reason": "stopped", "message": "was not begun"}
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-c",
-                    f"from contextlib import suppress\n{load}{code}",
-                ],  # no modules from the current folder
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=self._environment,
-            )
-            self._working.add(process)
+            worker = self._idle.pop() if self._idle else _Worker(code, self._environment)
+            self._working.add(worker)
+        told = None
         try:
-            out, err = process.communicate(task, timeout=self._limit)
+            told = worker.ask(task) if self._lasting else worker.ask_once(task, self._limit)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
+            worker.kill()
             return {"reason": "too-slow", "message": f"took longer than {self._limit:g} seconds"}
         finally:
             with self._lock:
-                self._working.discard(process)
-        if process.returncode != 0:
-            last = err.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-            how = f"signal {-process.returncode}" if process.returncode < 0 else last[0]
-            return {"reason": DIED, "message": f"the process died: {how}"}
-        told: dict[str, Any] = json.loads(out)
+                self._working.discard(worker)
+                if self._lasting and told is not None and not self._stopped:
+                    self._idle.append(worker)
+        if told is None:
+            return {"reason": DIED, "message": f"the process died: {worker.last_words()}"}
         return told
 
     def stop(self) -> None:
         """End all processes, and start no more."""
         with self._lock:
             self._stopped = True
-            for process in self._working:
-                process.kill()
+            idle, self._idle = self._idle, []
+            for worker in self._working:
+                worker.process.kill()  # whoever waits for it also sees it end
+        for worker in idle:
+            worker.kill()
 
 
-def tell(work: Callable[[], Mapping[str, Any]]) -> None:
-    """Do some work and write its result to stdout: the body of a worker process."""
+class _Worker:
+    """A process that does one task after the other.
+
+    Parameters
+    ----------
+    code
+        The code that it runs.
+    environment
+        Its environment variables.
+    """
+
+    def __init__(self, code: str, environment: Mapping[str, str]) -> None:
+        # Measures that were added are loaded there, too, and left out where their module is not found.
+        load = "".join(f"with suppress(ImportError): import {name}\n" for name in added_modules())
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
+        # Not multiprocessing, which runs the caller's script again.
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-P",
+                "-c",
+                f"from contextlib import suppress\n{load}{code}",
+            ],  # no modules from the current folder
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=dict(environment),
+        )
+
+    def ask(self, task: bytes) -> dict[str, Any] | None:
+        """Return the result of a task; None if the process died."""
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        try:
+            _send(stdin, task)
+        except BrokenPipeError:
+            return None
+        out = _received(stdout)
+        told: dict[str, Any] | None = None if out is None else json.loads(out)
+        return told
+
+    def ask_once(self, task: bytes, limit: float | None) -> dict[str, Any] | None:
+        """Return the result of the only task; None if the process died."""
+        out, _ = self.process.communicate(len(task).to_bytes(_LENGTH, "big") + task, timeout=limit)
+        if self.process.returncode != 0:
+            return None
+        self._errors.close()
+        told: dict[str, Any] = json.loads(out[_LENGTH:])
+        return told
+
+    def kill(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.communicate()
+        self._errors.close()
+
+    def last_words(self) -> str:
+        """Return how a process ended that died: the signal, or the last line that it wrote."""
+        self.process.communicate()
+        self._errors.seek(0)
+        last = self._errors.read().decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+        self._errors.close()
+        return f"signal {-self.process.returncode}" if self.process.returncode < 0 else last[0]
+
+
+def tell(work: Callable[[bytes], Mapping[str, Any]]) -> None:
+    """Do one task after the other, until there are no more: the body of a worker process.
+
+    Parameters
+    ----------
+    work
+        Does a task and returns its result.
+    """
     parent = os.environ.get(_PARENT)
     if parent is not None:
         threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
-    told: Mapping[str, Any]
+    while (task := _received(sys.stdin.buffer)) is not None:
+        _send(sys.stdout.buffer, json.dumps(_told(work, task)).encode())
+
+
+def _told(work: Callable[[bytes], Mapping[str, Any]], task: bytes) -> Mapping[str, Any]:
+    """Return the result of a task, or its error."""
     try:
-        told = work()
+        return work(task)
     except ShoalError as error:
-        told = error.as_dict()
+        return error.as_dict()
     except MemoryError:
-        told = {"reason": DIED, "message": "the process ran out of memory"}
+        return {"reason": DIED, "message": "the process ran out of memory"}
     except Exception as error:
         bug = InternalError(f"{type(error).__name__}: {error}")
-        told = {"reason": Reason.BUG.value, "message": str(bug)}
-    sys.stdout.write(json.dumps(told))
+        return {"reason": Reason.BUG.value, "message": str(bug)}
+
+
+def _send(stream: IO[bytes], data: bytes) -> None:
+    stream.write(len(data).to_bytes(_LENGTH, "big"))
+    stream.write(data)
+    stream.flush()
+
+
+def _received(stream: IO[bytes]) -> bytes | None:
+    """Return what `_send` sent; None if the stream ended before."""
+    length = stream.read(_LENGTH)
+    if len(length) < _LENGTH:
+        return None
+    size = int.from_bytes(length, "big")
+    data = stream.read(size)
+    return data if len(data) == size else None
 
 
 def failure(told: Mapping[str, Any]) -> ShoalError:

@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from shoal.errors import InputError, Reason
-from shoal.files.private_folders import is_at, lock_file, remove_folder
+from shoal.files.private_folders import is_at, remove_folder
+from shoal.files.system import NO_FOLLOW, is_mine, lock_file, must_close_to_remove
 from shoal.methods import Progress
 
 MANIFEST, PLAN = "manifest.json", "plan.pickle"
@@ -88,7 +89,7 @@ def workspace(folder: Path, fingerprint: str, *, fresh: bool, progress: Progress
     with _errors_named(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-    with _locked(folder):
+    with _locked(folder) as remove:
         if not fresh:
             _require_same(folder, fingerprint)
         opened = Workspace(folder, progress)
@@ -100,7 +101,7 @@ def workspace(folder: Path, fingerprint: str, *, fresh: bool, progress: Progress
         except BaseException as error:
             stays = opened.resumable(error)
             if not stays:
-                remove_folder(folder)
+                remove()
             if isinstance(error, OSError) and not opened.cancelled(error):
                 shown = _unwritable(folder, error)
                 shown.args = (f"{shown}. {what_stays(folder)}",) if stays else shown.args
@@ -110,7 +111,7 @@ def workspace(folder: Path, fingerprint: str, *, fresh: bool, progress: Progress
             elif stays:
                 error.add_note(what_stays(folder))
             raise
-        remove_folder(folder)
+        remove()
 
 
 def what_stays(folder: Path) -> str:
@@ -142,7 +143,7 @@ def default_folder(output: Path) -> Path:
 
 def private_file(path: Path) -> Path:
     """Make an empty file that only its owner can read, and return its path."""
-    os.close(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+    os.close(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | NO_FOLLOW, 0o600))
     return path
 
 
@@ -177,7 +178,7 @@ def _require_ours(folder: Path) -> None:
     with _errors_named(folder):
         if not _is_folder(folder):
             raise _exists(f"{folder} is a link or a file, not a folder; name another folder", "work")
-        if folder.stat().st_uid != os.getuid():
+        if not is_mine(folder.stat()):
             raise InputError(
                 f"{folder} belongs to another user; name another folder",
                 reason=Reason.OUTPUT_UNWRITABLE,
@@ -213,20 +214,30 @@ def _empty(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from using the folder; the lock is released when the process ends."""
+def _locked(folder: Path) -> Iterator[Callable[[], None]]:
+    """Keep other processes from using the folder; the lock is released when the process ends.
+
+    Yields
+    ------
+    Callable
+        Removes the folder, with the lock in it.
+    """
     path = folder / _LOCK
     with _errors_named(folder):
-        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
-    try:
+        lock = os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | NO_FOLLOW, 0o600), "rb+")
+
+    def remove() -> None:
+        if must_close_to_remove():
+            lock.close()
+        remove_folder(folder)
+
+    with lock:
         with _errors_named(folder):
             # A run that has ended meanwhile has removed the folder and the lock in it.
-            ours = lock_file(lock) and is_at(lock, path)
+            ours = lock_file(lock.fileno()) and is_at(lock.fileno(), path)
         if not ours:
             raise _exists(f"another process is using {folder}; wait for it, or name another folder", "work")
-        yield
-    finally:
-        os.close(lock)
+        yield remove
 
 
 @contextmanager

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import stat
+import sys
 import zlib
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from shoal.base.distribution import missing_extra
 from shoal.errors import InputError, Reason, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+_ZSTANDARD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 
 
 def refusal(path: str | Path, problem: str, reason: Reason, parameter: str | None = None) -> InputError:
@@ -61,18 +68,68 @@ def read_bytes(path: Path, most_bytes: int | None = None) -> bytes:
     return data
 
 
+def _open_zstandard(file: Path) -> Any:
+    return installed(_ZSTANDARD, "zstd", f"{file}, packed by Zstandard,").open(file)
+
+
+def _unsound() -> tuple[type[Exception], ...]:
+    """Return the errors of packed files that are broken or were cut off."""
+    zstandard = sys.modules.get(_ZSTANDARD)
+    more = () if zstandard is None else (zstandard.ZstdError,)
+    return (OSError, EOFError, zlib.error, lzma.LZMAError, *more)
+
+
+PACKED: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    ".gz": ("gzip", gzip.open),
+    ".bz2": ("bzip2", bz2.open),
+    ".xz": ("xz", lzma.open),
+    ".zst": ("Zstandard", _open_zstandard),
+}
+"""How packed files are unpacked, by the ending of their names: what that is called, and what opens them."""
+
+
+def packing_of(file: Path) -> str | None:
+    """Return the ending of a file's name that says how it is packed, if it is."""
+    return file.suffix.lower() if file.suffix.lower() in PACKED else None
+
+
 def _opened(file: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(file)) if file.name.lower().endswith(".gz") else file.open("rb")
+    packing = packing_of(file)
+    return file.open("rb") if packing is None else cast(BinaryIO, PACKED[packing][1](file))
 
 
 def chunks_of(file: Path, size: int) -> Iterator[bytes]:
-    """Yield the bytes of a file in pieces of a size, unpacked if its name ends in ``.gz``."""
+    """Yield the bytes of a file in pieces of a size, unpacked if its name says that it is packed."""
     try:
         with _opened(file) as opened:
             while chunk := opened.read(size):
                 yield chunk
-    except (OSError, EOFError, zlib.error) as error:
+    except _unsound() as error:
         raise refusal(file, f"cannot be read ({error})", Reason.FILE_FORMAT) from error
+
+
+def unpacked(path: Path, most_bytes: int | None = None) -> bytes:
+    """Return all bytes of a file that is neither empty nor too large, unpacked if it is packed."""
+    packing = packing_of(path)
+    data = read_bytes(path, most_bytes)
+    if packing is None:
+        return data
+    try:
+        with _opened(path) as packed:
+            data = packed.read(-1 if most_bytes is None else most_bytes + 1)
+    except _unsound() as error:
+        message = f"is not a sound {PACKED[packing][0]} file ({error})"
+        raise refusal(path, message, Reason.FILE_FORMAT) from error
+    require_size(path, len(data), most_bytes)
+    return data
+
+
+def installed(module: str, extra: str, what: str) -> Any:
+    """Return a module of an extra; without it, say what needs it and how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise missing_extra(what, extra) from None
 
 
 def cause_of(error: Exception) -> str:

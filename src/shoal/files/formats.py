@@ -25,11 +25,24 @@ class Reading:
         Delimiter and encoding of text; detected if None.
     most_bytes
         Maximum size of the table, unpacked; None for any size.
+    sheet
+        Name of the sheet of a workbook; its first one if None.
+    skip_rows
+        Number of rows above the header of a sheet.
+    missing_codes
+        Whether the codes of a statistics package that stand for missing values are values of their own.
+    table, query
+        Of a database: the name of the table, or a query instead of it.
     """
 
     delimiter: str | None = None
     encoding: str | None = None
     most_bytes: int | None = None
+    sheet: str | None = None
+    skip_rows: int = 0
+    missing_codes: bool = False
+    table: str | None = None
+    query: str | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,8 @@ class FileFormat:
     only_column
         The only column of such files, if there is just one: it is the quasi-identifier unless the user says
         otherwise.
+    labels
+        Return what the columns are about, by name, in the words of the file.
     """
 
     name: str
@@ -61,6 +76,7 @@ class FileFormat:
     batches: Callable[[Path, Reading], Iterator[pl.DataFrame]] | None = None
     rows: Callable[[Path], int] | None = None
     only_column: str | None = None
+    labels: Callable[[Path], dict[str, str]] | None = None
 
 
 FORMATS: list[FileFormat] = []

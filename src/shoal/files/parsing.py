@@ -53,7 +53,7 @@ def parse_text(path: Path, text: bytes, delimiter: str, *, lines_before: int = 0
     return _parse_strict(path, numbered, names) if frame is None else frame
 
 
-def check_names(path: Path, names: Sequence[str]) -> None:
+def check_names(path: Path | str, names: Sequence[str]) -> None:
     """Refuse columns without a name, or with the name of another."""
     if "" in names:
         message = f"has no name for column {names.index('') + 1} of {len(names)}; give each column a name"

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import InputError, Reason
+from shoal.files.system import NO_FOLLOW, NO_WAIT, has_owners, is_mine, lock_file, remove_locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,9 +78,9 @@ def private_folder(target: Path) -> Iterator[Path]:
         # As long as there is something to remove, the mark tells the next process to do it. An earlier target
         # is not to be removed if it could neither be replaced nor put back.
         if not os.path.lexists(folder) and not (os.path.lexists(old) and os.path.lexists(target)):
-            with suppress(OSError):
-                mark.unlink()
-        os.close(lock)
+            remove_locked(mark, lock)
+        else:
+            os.close(lock)
 
 
 def replaced(folder: Path) -> Path:
@@ -100,8 +101,8 @@ def sweep(place: Path) -> None:
     place
         The folder that they are in.
     """
-    if not hasattr(os, "getuid"):
-        return  # without users and locks, nothing tells a dead process from a live one
+    if not has_owners():
+        return  # another user could have put them there
     for found in filter(None, map(_MARKS.fullmatch, sorted(os.listdir(place)))):
         # Another process may be sweeping as well.
         with suppress(OSError):
@@ -110,7 +111,7 @@ def sweep(place: Path) -> None:
 
 def _sweep_one(mark: Path, folder: Path, target: Path) -> None:
     """Remove what a process left if it is dead."""
-    lock = os.open(mark, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    lock = os.open(mark, os.O_RDWR | NO_FOLLOW | NO_WAIT)
     try:
         found = os.fstat(lock)
         if not _is_ours(found, stat.S_ISREG) or found.st_mode & 0o077:
@@ -154,26 +155,9 @@ def _marked(target: Path) -> tuple[Path, int]:
                 os.write(lock, json.dumps(told).encode())
                 return mark, lock
         except BaseException:
-            with suppress(OSError):
-                mark.unlink()
-            os.close(lock)
+            remove_locked(mark, lock)
             raise
         os.close(lock)
-
-
-def lock_file(file: int) -> bool:
-    """Lock an open file until it is closed or the process dies; return whether that was possible."""
-    try:
-        import fcntl
-    except ImportError:  # not every system has it
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
-            return False
-        raise
-    return True
 
 
 def is_at(file: int, path: Path) -> bool:
@@ -211,7 +195,7 @@ def _is_our_folder(path: Path) -> bool:
 
 
 def _is_ours(found: os.stat_result, kind: Callable[[int], bool]) -> bool:
-    return kind(found.st_mode) and found.st_uid == os.getuid()
+    return kind(found.st_mode) and is_mine(found)
 
 
 def remove_folder(folder: Path) -> None:

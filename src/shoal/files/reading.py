@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, Reason
 from shoal.files.access import refusal, require_file
+from shoal.files.databases import DatabaseTable, hidden, is_database, opened, query_of
 from shoal.files.formats import Reading, endings, format_of
 from shoal.files.parsing import is_blank, records
 from shoal.files.text import load_text
@@ -25,8 +26,13 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     most_bytes: int | None = None,
+    sheet: str | None = None,
+    skip_rows: int = 0,
+    missing_codes: bool = False,
+    table: str | None = None,
+    query: str | None = None,
 ) -> pl.DataFrame:
-    """Read a table from a file of any format Shoal knows, told by the ending of its name.
+    """Read a table from a file of any format Shoal knows, told by the ending of its name, or a database.
 
     The cells of a text file are read as strings exactly as they are written, so that a ZIP code keeps its
     leading zero; an empty cell is null, blank lines are skipped, names of columns lose the space around them.
@@ -34,15 +40,25 @@ def read_table(
     Parameters
     ----------
     path
-        ``.csv``, ``.tsv``, ``.txt``, each also with ``.gz``; ``.parquet``; ``.arrow`` or ``.feather``; or the
-        transactions of ``.dat``, also with ``.gz``: a line for each record, its items separated by white
+        ``.csv``, ``.tsv``, ``.txt``, each also with ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; ``.parquet``;
+        ``.arrow`` or ``.feather``; ``.jsonl`` or ``.ndjson``; a spreadsheet (``.xlsx``, ``.xlsm``, ``.xls``,
+        ``.xlsb``, ``.ods``); a file of SPSS (``.sav``, ``.zsav``), Stata (``.dta``) or SAS (``.sas7bdat``,
+        ``.xpt``); or the transactions of ``.dat``: a line for each record, its items separated by white
         space, which become the lists of a column ``items``. There, a blank line is a record without items.
-        Other formats can be added: see `shoal.files.formats`.
+        Other formats can be added: see `shoal.files.formats`. Or the address of a database:
+        ``postgresql://host/database``, ``sqlite:///file``, ``duckdb:///file``.
     delimiter, encoding
         For text files, see `sniff`; the delimiter also for transactions whose items stand apart otherwise.
     most_bytes
         How large the table may be, unpacked, for files of others; None for any size. No more than a part of
         what is above it is ever unpacked.
+    sheet, skip_rows
+        Of a spreadsheet: the name of the sheet (the first if None), and how many rows there are above the
+        header.
+    missing_codes
+        Of SPSS, Stata and SAS: whether codes that stand for missing values are values of their own.
+    table, query
+        Of a database: the name of the table, or a query instead of it.
 
     Returns
     -------
@@ -63,13 +79,29 @@ def read_table(
     >>> shoal.read_table("table.csv").rows()
     [('02138', '44')]
     """
-    path = Path(path)
+    reading = Reading(delimiter, encoding, most_bytes, sheet, skip_rows, missing_codes, table, query)
+    return read_as(place_of(path), reading)
+
+
+def place_of(name: str | os.PathLike[str]) -> Path | str:
+    """Return where a table is: a path, or the address of a database."""
+    return str(name) if is_database(name) else Path(name)
+
+
+def read_as(path: Path | str, reading: Reading) -> pl.DataFrame:
+    """Read a table as `read_table` does."""
+    if isinstance(path, str):
+        with opened(path) as database:
+            frame = DatabaseTable(database, query_of(reading.table, reading.query)).read()
+        if frame.height == 0:
+            raise InputError(f"the table in {hidden(path)} has no rows", reason=Reason.NO_ROWS)
+        return frame
     require_file(path)
     known = format_of(path)
     if known is None:
         message = f"has no ending that tells a format: {', '.join(endings())}"
         raise refusal(path, message, Reason.FILE_FORMAT)
-    frame = known.read(path, Reading(delimiter, encoding, most_bytes))
+    frame = known.read(path, reading)
     if frame.height == 0:
         raise refusal(path, "has column names but no rows", Reason.NO_ROWS)
     return frame

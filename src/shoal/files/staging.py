@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import InputError, Reason, listing
 from shoal.files.private_folders import errors_named, private_folder, remove_folder, replaced
+from shoal.files.system import move_folder, write_through
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -50,9 +51,9 @@ def staged_folder(
             # What came into the target while the block ran must not be lost either.
             _check_folder(target, overwrite, ours)
             staging.chmod(_usual_mode(staging))
-            _sync_tree(staging)
+            _write_through_all(staging)
             _swap(staging, target)
-            _sync(target.parent)
+            write_through(target.parent)
 
 
 @contextmanager
@@ -89,9 +90,9 @@ def staged_file(target: str | os.PathLike[str], *, overwrite: bool = False) -> I
             _check_file(target, overwrite)
             if target.exists():
                 shutil.copymode(target, staging)
-            _sync(staging)
+            write_through(staging)
             os.replace(staging, target)
-            _sync(target.parent)
+            write_through(target.parent)
 
 
 def _check_folder(target: Path, overwrite: bool, ours: Collection[str]) -> None:
@@ -153,35 +154,17 @@ def _usual_mode(private: Path) -> int:
     return mode
 
 
-def _sync_tree(folder: Path) -> None:
+def _write_through_all(folder: Path) -> None:
     for root, _, names in os.walk(folder):
         for name in names:
-            _sync(Path(root, name))
-        _sync(Path(root))
-
-
-def _sync(path: Path) -> None:
-    """Make sure that a file, or the list of names in a folder, has reached the disk."""
-    if path.is_dir():
-        # Not every file system lets a folder be synced.
-        with suppress(OSError):
-            _sync_descriptor(path)
-    else:
-        _sync_descriptor(path)
-
-
-def _sync_descriptor(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+            write_through(Path(root, name))
+        write_through(Path(root))
 
 
 def _swap(staging: Path, target: Path) -> None:
     """Put the staging folder in the place of the target; if that fails, the target is what it was."""
     if not target.exists() or not any(target.iterdir()):
-        os.rename(staging, target)
+        move_folder(staging, target)
         return
     aside = replaced(staging)
     try:

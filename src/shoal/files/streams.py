@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, Protocol
 
 import polars as pl
 
 from shoal.errors import InputError, Reason, listing
-from shoal.files.access import chunks_of, refusal, require_file
+from shoal.files.access import chunks_of, packing_of, refusal, require_file
+from shoal.files.databases import DatabaseTable, is_database, opened, query_of
 from shoal.files.formats import ROWS, Reading, endings, format_of
-from shoal.files.reading import read_table
+from shoal.files.reading import read_as
 
 _HEAD = 1 << 20
 _SHOWN = 1_000
@@ -30,13 +33,12 @@ class StreamedTable:
     ----------
     files
         The files, one after the other.
-    delimiter, encoding
-        Of text files, where these are not to be found out; see `sniff`.
+    reading
+        How they are to be read.
     """
 
     files: tuple[Path, ...]
-    delimiter: str | None = None
-    encoding: str | None = None
+    reading: Reading = Reading()  # noqa: RUF009 - it is frozen
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """Yield the rows in order, some at a time.
@@ -71,29 +73,63 @@ class StreamedTable:
             if known is not None and known.rows is not None:
                 rows += known.rows(file)
             else:
-                packed = 4 if file.name.lower().endswith(".gz") else 1
+                packed = 4 if packing_of(file) else 1
                 head = next(chunks_of(file, _HEAD), b"")
                 rows += packed * file.stat().st_size * head.count(b"\n") / max(len(head), 1)
         return int(rows)
 
     @property
-    def fingerprint(self) -> list[tuple[str, int, int]]:
-        """What changes when the files do: their names, sizes and times."""
+    def fingerprint(self) -> list[Any]:
+        """What changes when the files or the way to read them do: names, sizes and times."""
         stats = [(str(file.resolve()), file.stat()) for file in self.files]
-        return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+        return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats] + [str(self.reading)]
 
     def _batches_of(self, file: Path) -> Iterator[pl.DataFrame]:
         known = format_of(file)
         if known is not None and known.batches is not None:
-            return known.batches(file, Reading(self.delimiter, self.encoding))
-        return read_table(file, delimiter=self.delimiter, encoding=self.encoding).iter_slices(ROWS)
+            return known.batches(file, self.reading)
+        return read_as(file, self.reading).iter_slices(ROWS)
+
+
+class BatchedTable(Protocol):
+    """A table that is read in batches, again and again."""
+
+    @property
+    def head(self) -> pl.DataFrame:
+        """The first rows, if there are any."""
+
+    @property
+    def size(self) -> int:
+        """The number of bytes, about."""
+
+    @property
+    def fingerprint(self) -> list[Any]:
+        """What changes when the table does."""
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Yield the rows in order, some at a time."""
+
+    def rows_about(self) -> int:
+        """Return the number of rows, about."""
+
+
+@contextmanager
+def opened_source(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    reading: Reading = Reading(),  # noqa: B008 - it is frozen
+) -> Iterator[BatchedTable]:
+    """Open a table in files, as `open_source` does, or in a database, of which all is read in one state."""
+    if not isinstance(path, str) or not is_database(path):
+        yield open_source(path, reading=reading)
+        return
+    with opened(path) as database:
+        yield DatabaseTable(database, query_of(reading.table, reading.query))
 
 
 def open_source(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
+    reading: Reading = Reading(),  # noqa: B008 - it is frozen
 ) -> StreamedTable:
     """Return a table in a file, in several files, or in all files of a folder.
 
@@ -102,8 +138,8 @@ def open_source(
     path
         The file, the files or the folder. In a folder, files with an ending that `read_table` does not know,
         and those whose names begin with a dot or an underscore, are passed over.
-    delimiter, encoding
-        As for `read_table`.
+    reading
+        How the files are to be read.
 
     Raises
     ------
@@ -118,7 +154,7 @@ def open_source(
         require_file(file)
     if not files:
         raise InputError("no file is named", reason=Reason.MISSING_FILE)
-    return StreamedTable(tuple(files), delimiter, encoding)
+    return StreamedTable(tuple(files), reading)
 
 
 def _files_in(folder: Path) -> list[Path]:

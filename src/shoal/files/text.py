@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
-import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.errors import InputError, Reason
-from shoal.files.access import chunks_of, read_bytes, refusal, require_size
+from shoal.files.access import PACKED, chunks_of, refusal, unpacked
 from shoal.files.formats import FileFormat, Reading, register
 from shoal.files.parsing import is_blank, lines, parse_text
 
@@ -29,11 +27,14 @@ BYTES = 1 << 25
 """The number of bytes of a text file in a batch, and a little more to the end of a record."""
 _DELIMITERS = (",", ";", "\t", "|")
 _LOOKS_LIKE = {
-    b"PK\x03\x04": "a zip archive or an Excel workbook; export it as CSV",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook; export it as CSV",
+    b"PK\x03\x04": "a zip archive or an Excel workbook; let the name of the latter end in .xlsx",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; let its name end in .xls",
     b"%PDF-": "a PDF document; export the table as CSV",
     b"\x1f\x8b": "compressed with gzip; let its name end in .gz",
     b"PAR1\x15": "a Parquet file; let its name end in .parquet",
+    b"BZh91AY&SY": "compressed with bzip2; let its name end in .bz2",
+    b"\xfd7zXZ": "compressed with xz; let its name end in .xz",
+    b"\x28\xb5\x2f\xfd": "compressed with Zstandard; let its name end in .zst",
     b"ARROW1\0\0": "an Arrow file; let its name end in .arrow",
 }
 _NUL_BYTES = (
@@ -94,14 +95,7 @@ def load_text(
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         message = f"delimiter {delimiter!r} is not a single character, or one that means something else"
         raise InputError(message, reason=Reason.PARAMETER, parameter="delimiter")
-    data = read_bytes(path, most_bytes)
-    if path.name.lower().endswith(".gz"):
-        try:
-            with gzip.open(io.BytesIO(data)) as packed:
-                data = packed.read(-1 if most_bytes is None else most_bytes + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise refusal(path, f"is not a sound gzip file ({error})", Reason.FILE_FORMAT) from error
-        require_size(path, len(data), most_bytes)
+    data = unpacked(path, most_bytes)
     for magic, description in _LOOKS_LIKE.items():
         if data.startswith(magic):
             raise refusal(path, f"is not text: it looks like {description}", Reason.FILE_FORMAT)
@@ -236,7 +230,7 @@ def _decoded(file: Path, encoding: str) -> Iterator[bytes]:
 DELIMITED = register(
     FileFormat(
         "CSV or other delimited text",
-        (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
+        tuple(each + packing for packing in ("", *PACKED) for each in (".csv", ".tsv", ".txt")),
         _read,
         batches=_batches,
     )

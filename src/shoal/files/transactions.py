@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from shoal.files.access import PACKED
 from shoal.files.formats import FileFormat, Reading, register
 from shoal.files.text import load_text
 
@@ -27,4 +28,8 @@ def _read(path: Path, reading: Reading) -> pl.DataFrame:
     return parts.list.eval(pl.element().filter(pl.element() != "")).to_frame()
 
 
-TRANSACTIONS = register(FileFormat("transactions (.dat)", (".dat", ".dat.gz"), _read, only_column=ITEMS))
+TRANSACTIONS = register(
+    FileFormat(
+        "transactions (.dat)", tuple(f".dat{packing}" for packing in ("", *PACKED)), _read, only_column=ITEMS
+    )
+)

@@ -47,6 +47,24 @@ def write_csv(frame: pl.DataFrame, path: str | Path, *, header: bool = True) -> 
             ) from None
 
 
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+\-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?$"
+
+
+def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with an apostrophe before each text that a spreadsheet could take for a formula.
+
+    Numbers stay as they are.
+    """
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    return frame.with_columns(_marked(name) for name in texts)
+
+
+def _marked(name: str) -> pl.Expr:
+    risky = pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER)
+    return pl.when(risky).then(pl.lit("'") + pl.col(name)).otherwise(pl.col(name)).alias(name)
+
+
 def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table as Parquet.
 

@@ -26,6 +26,7 @@ from shoal.kernels.geometry import (
     CodeIntervals,
     Geometry,
     group_rows,
+    refine,
 )
 from shoal.kernels.graphs import (
     Crowds,
@@ -38,11 +39,12 @@ from shoal.kernels.graphs import (
 )
 from shoal.kernels.orders import Ring, chain
 from shoal.kernels.own_rows import OwnRows
-from shoal.kernels.patterns import Cover, PatternSearch, cover
+from shoal.kernels.patterns import ANY_LABELS, Cover, PatternSearch, VariedLabels, cover
 from shoal.kernels.proximity import Closeness, Coloring, Component
 from shoal.kernels.trees import BoxTree, Matching
 
 __all__ = [
+    "ANY_LABELS",
     "RANGE",
     "ROUNDING",
     "SET",
@@ -73,6 +75,7 @@ __all__ = [
     "Refinement",
     "Ring",
     "Shares",
+    "VariedLabels",
     "Walked",
     "chain",
     "cheapest_assignment",
@@ -86,6 +89,7 @@ __all__ = [
     "group_rows",
     "least_chances",
     "mondrian",
+    "refine",
     "sets_among_worlds",
     "spaced",
     "walk",

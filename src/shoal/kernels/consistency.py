@@ -79,9 +79,15 @@ class ConsistencyGraph:
             specs,
         )
 
-    def count(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return how many copies of boxes contain each record, and of records lie in each box; all cores."""
-        return self._graph.count()
+    def count(self, unknown: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many copies of boxes contain each record, and of records lie in each box; all cores.
+
+        Parameters
+        ----------
+        unknown
+            An attribute that is not compared: whatever its value, a box contains it.
+        """
+        return self._graph.count(-1 if unknown is None else unknown)
 
     def count_labels(self, labels: NDArray[np.int32], size: int) -> LabelCounts:
         """Count the labels of the boxes around each record, see the function of that name; on all cores."""

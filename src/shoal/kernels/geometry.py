@@ -65,6 +65,56 @@ def group_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.
     return _native.group_rows(codes)
 
 
+class Refined(NamedTuple):
+    """Groups of equal records after one more column was compared.
+
+    Parameters
+    ----------
+    records
+        The records that share a group, out of those that did.
+    group
+        The group of each, numbered from 0.
+    groups
+        How many groups there are, with those of a single record.
+    shared
+        How many of them several records share.
+    smallest
+        The size of the smallest; 0 without any.
+    """
+
+    records: NDArray[np.int32]
+    group: NDArray[np.int32]
+    groups: int
+    shared: int
+    smallest: int
+
+
+def refine(
+    records: NDArray[np.int32], group: NDArray[np.int32], groups: int, codes: NDArray[np.int32], size: int
+) -> Refined:
+    """Cut groups of records by one more column.
+
+    Parameters
+    ----------
+    records
+        Records in ascending order.
+    group
+        The group of each, out of 0..groups-1.
+    groups
+        How many groups there are.
+    codes
+        The codes of all records, those that are not asked about as well, out of 0..size-1.
+    size
+        How many codes there are.
+
+    Returns
+    -------
+    Refined
+        O(records) expected.
+    """
+    return Refined(*_native.refine(records, group, groups, codes, size))
+
+
 Arrays = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Lists in a row, where each begins and all of them: the i-th is values[starts[i]:starts[i + 1]]."""
 

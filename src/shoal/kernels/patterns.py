@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import _native
+
+
+@dataclass(frozen=True, eq=False)
+class VariedLabels:
+    """Sensitive values, and how varied they must be in every class; by default nothing is required.
+
+    Parameters
+    ----------
+    columns
+        For each sensitive column the code of each record, and the number of codes.
+    frequency_l, distinct, entropy
+        No label has a share above 1 / frequency_l; the minimum number of different labels; the minimum
+        entropy, in nats. 0 requires nothing.
+    """
+
+    columns: list[tuple[NDArray[np.int32], int]] = field(default_factory=list)
+    frequency_l: float = 0.0
+    distinct: int = 0
+    entropy: float = 0.0
+
+    @property
+    def asked(self) -> tuple[float, int, float]:
+        """What is required of each column."""
+        return self.frequency_l, self.distinct, self.entropy
+
+
+ANY_LABELS = VariedLabels()
+"""Requires nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +54,14 @@ class Cover:
     counted: int
 
 
-def cover(codes: NDArray[np.int32], kept: NDArray[np.uint64], k: int, *, shared: bool = False) -> Cover:
+def cover(
+    codes: NDArray[np.int32],
+    kept: NDArray[np.uint64],
+    k: int,
+    *,
+    shared: bool = False,
+    labels: VariedLabels = ANY_LABELS,
+) -> Cover:
     """Give each row the first pattern under which it looks the same as enough others that have none yet.
 
     Parameters
@@ -40,6 +75,9 @@ def cover(codes: NDArray[np.int32], kept: NDArray[np.uint64], k: int, *, shared:
     shared
         Whether rows that have a pattern still count for others: each row then has the first pattern that it
         could have at all.
+    labels
+        How varied the sensitive values of a class must be. Of rows that look the same, those with the most
+        frequent values wait for another pattern where that makes the others varied enough.
 
     Returns
     -------
@@ -47,7 +85,7 @@ def cover(codes: NDArray[np.int32], kept: NDArray[np.uint64], k: int, *, shared:
         O(patterns x rows x columns) at worst; rows that are too rare for a pattern on some of its columns
         are not counted for it.
     """
-    return Cover(*_native.cover(codes, kept, k, shared))
+    return Cover(*_native.cover(codes, kept, k, shared, labels.columns, labels.asked))
 
 
 class PatternSearch:
@@ -65,6 +103,8 @@ class PatternSearch:
         What a row costs that is left over: more than under any pattern.
     pattern_of
         The pattern of each row at first, as of a `Cover`.
+    labels
+        How varied the sensitive values of a class must be; no move changes that.
     """
 
     def __init__(
@@ -75,8 +115,11 @@ class PatternSearch:
         beyond: float,
         k: int,
         pattern_of: NDArray[np.int32],
+        labels: VariedLabels = ANY_LABELS,
     ) -> None:
-        self._search = _native.PatternSearch(codes, kept, costs, beyond, k, pattern_of)
+        self._search = _native.PatternSearch(
+            codes, kept, costs, beyond, k, pattern_of, labels.columns, labels.asked
+        )
         self._patterns = len(kept)
 
     @property

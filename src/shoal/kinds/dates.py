@@ -26,7 +26,10 @@ from shoal.kinds.value_kind import ValueKind
 if TYPE_CHECKING:
     from shoal.schema import Column
 
-_ISO_DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?$"
+_ISO_DATE = (
+    r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+    r"(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$"
+)
 
 _DAY = datetime.timedelta(days=1)
 _EPOCH = datetime.date(1970, 1, 1)

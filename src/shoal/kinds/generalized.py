@@ -66,7 +66,17 @@ class Generalized(ABC):
 
     def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
         """Return the columns that a release has for them, typed or as text; the first has this name."""
-        return [(self.typed() if typed else pl.Series(self.texts(), dtype=pl.String)).rename(name)]
+        different, shown = self.different()
+        written = different.typed() if typed else pl.Series(different.texts(), dtype=pl.String)
+        return [(written if shown is None else written.gather(shown)).rename(name)]
+
+    def different(self) -> tuple[Generalized, NDArray[np.int64] | None]:
+        """Return the different ones of them, and which each is.
+
+        A kind whose values take long to write finds them, so that each is written once. Others return
+        themselves, and None.
+        """
+        return self, None
 
     @abstractmethod
     def for_kernel(self) -> CodeIntervals | Subsets:

@@ -36,6 +36,13 @@ def _abstract(method: F) -> F:
     return abstractmethod(method)
 
 
+_REMEDIES = {
+    "Time": "convert it to a number, such as the hour, or to a date with a time (generalized to days)",
+    "Duration": "convert it to a number, such as hours",
+}
+"""What to do with columns of types that are no quasi-identifiers."""
+
+
 class _Kinds(ABCMeta):
     """The registry of kinds, in the order in which they were declared."""
 
@@ -168,14 +175,15 @@ class Kind(str, metaclass=_Kinds):
         cells = plain(to_polars(series))
         if not (cells.dtype.is_numeric() or cells.dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime)):
             raise InputError(
-                f"column {column.name!r} holds {cells.dtype}, which cannot be a quasi-identifier",
+                f"column {column.name!r} holds {cells.dtype}, which cannot be a quasi-identifier; "
+                + _REMEDIES.get(str(cells.dtype.base_type()), "convert it to text, or leave it out"),
                 reason=Reason.BAD_VALUE,
                 column=column.name,
             )
         return without_marks(cells, column.missing_marks, numeric=self.numeric)
 
     @_abstract
-    def attribute(
+    def attribute(  # type: ignore[empty-body]  # abstract, which type checkers do not see
         self,
         cells: pl.Series,
         column: Column,
@@ -206,7 +214,6 @@ class Kind(str, metaclass=_Kinds):
         InputError
             If a value does not fit the column; the message names the first row where one does not.
         """
-        raise NotImplementedError
 
     def texts(self, values: pl.Series, column: Column) -> tuple[str, ...]:
         """Return how each value of a column is written; whole numbers without a fraction."""

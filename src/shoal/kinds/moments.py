@@ -91,6 +91,36 @@ def read(text: str, form: str | None = None) -> tuple[Moment, Moment] | None:
     return None
 
 
+def form_of(texts: pl.Series) -> str | None:
+    """Return the format of dates in one of the common local forms; None if they are something else.
+
+    Where day and month are both at most 12 in all dates and separated by a slash or a hyphen, nothing says
+    which comes first, so there is no format.
+    """
+    texts = texts.str.strip_chars()
+    for pattern, form in _LOCAL_FORMS.items():
+        if not texts.str.contains(pattern).all():
+            continue
+        forms = [form]
+        if "." not in form and form.endswith("%Y"):
+            numbers = texts.str.extract_groups(pattern).struct.unnest().cast(pl.Int32)
+            first, second = (int(numbers[name].max()) for name in numbers.columns[:2])  # type: ignore[arg-type]
+            mark = form[2]
+            forms = [f"%d{mark}%m{mark}%Y"] * (first > 12) + [f"%m{mark}%d{mark}%Y"] * (second > 12)
+        if len(forms) == 1 and not parts(texts, forms[0])["day"].null_count():
+            return forms[0]
+    return None
+
+
+_LOCAL_FORMS = {
+    r"^(\d{1,2})\.(\d{1,2})\.\d{4}$": "%d.%m.%Y",
+    r"^\d{4}/\d{1,2}/\d{1,2}$": "%Y/%m/%d",
+    r"^\d{4}\.\d{1,2}\.\d{1,2}$": "%Y.%m.%d",
+    r"^(\d{1,2})/(\d{1,2})/\d{4}$": "%d/%m/%Y",
+    r"^(\d{1,2})-(\d{1,2})-\d{4}$": "%d-%m-%Y",
+}
+
+
 def parts(cells: pl.Series, form: str | None = None) -> pl.DataFrame:
     """Return day, clock and offset (see `Moment`) of the cells of a column, null where a cell is no date.
 

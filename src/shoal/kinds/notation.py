@@ -11,22 +11,42 @@ BETWEEN = ".."
 
 def write_interval(low: str, high: str) -> str:
     """Return ``low..high``."""
-    return f"{_guard_dots(low)}{BETWEEN}{_guard_dots(high)}"
+    return join_ends(write_end(low), write_end(high))
+
+
+def join_ends(low: str, high: str) -> str:
+    """Return ``low..high`` from two ends that `write_end` wrote."""
+    return f"{low}{BETWEEN}{high}"
+
+
+def write_end(label: str) -> str:
+    """Return an end of an interval: the value, with a backslash before dots that could look like ``..``."""
+    return _DOTS.sub(r"\\.", write_member(label))
 
 
 def write_set(labels: Iterable[str]) -> str:
     """Return ``a|b|c``; a missing value is an empty member."""
-    return "|".join(_escape(label) for label in labels)
+    return join_members(map(write_member, labels))
+
+
+def join_members(members: Iterable[str]) -> str:
+    """Return ``a|b|c`` from members that `write_member` wrote."""
+    return "|".join(members)
+
+
+def write_member(label: str) -> str:
+    """Return a member of a set: the value, with a backslash before ``|`` and backslashes in it."""
+    return label.replace("\\", "\\\\").replace("|", "\\|")
 
 
 def write_single(label: str) -> str:
     """Return a single value as a cell: itself, unless it could be taken for something else."""
-    return "\\*" if label == SUPPRESSED else _escape(label)
+    return "\\*" if label == SUPPRESSED else write_member(label)
 
 
 def write_point(label: str) -> str:
     """Return a single value of an ordered domain: as `write_single`, but never like an interval."""
-    return _guard_dots(label) if BETWEEN in label else write_single(label)
+    return write_end(label) if BETWEEN in label else write_single(label)
 
 
 def write_node(label: str) -> str:
@@ -99,13 +119,5 @@ _DASH = re.compile(rf"({_NUMBER})\s*-\s*({_NUMBER})")
 _DOTS = re.compile(r"^\.|\.$|\.(?=\.)|(?<=\.)\.")
 
 
-def _escape(label: str) -> str:
-    return label.replace("\\", "\\\\").replace("|", "\\|")
-
-
 def _unescape(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) if "\\" in text else text
-
-
-def _guard_dots(label: str) -> str:
-    return _DOTS.sub(r"\\.", _escape(label))

@@ -249,13 +249,15 @@ class Ranges(Generalized):
         # All numbers of a column with missing values still say that the value is not missing.
         whole = (self.low == 0) & (self.high == len(labels) - 1) & (self.low < self.high)
         suppressed = whole & (self.ncp() >= 1.0)
+        lows, highs = self.low.tolist(), self.high.tolist()
+        ends = {code: notation.write_end(labels[code]) for code in {*lows, *highs}}  # each in many intervals
         return [
             notation.SUPPRESSED
             if everything
             else notation.write_point(labels[low])
             if low == high
-            else notation.write_interval(labels[low], labels[high])
-            for low, high, everything in zip(self.low, self.high, suppressed, strict=True)
+            else notation.join_ends(ends[low], ends[high])
+            for low, high, everything in zip(lows, highs, suppressed.tolist(), strict=True)
         ]
 
     def typed(self) -> pl.Series:
@@ -268,6 +270,11 @@ class Ranges(Generalized):
         ).to_struct(values.name)
         missing = pl.Series((self.low == self.domain.missing) & (self.low == self.high))
         return pl.select(pl.when(~missing).then(bounds)).to_series().rename(values.name)
+
+    def different(self) -> tuple[Ranges, NDArray[np.int64]]:
+        keys = self.low.astype(np.int64) * (len(self.domain) + 1) + self.high
+        _, first, shown = np.unique(keys, return_index=True, return_inverse=True)
+        return Ranges(self.domain, self.low[first], self.high[first]), shown
 
     def for_kernel(self) -> CodeIntervals:
         return CodeIntervals(len(self.domain), self.low, self.high)

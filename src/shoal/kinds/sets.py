@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -126,14 +127,17 @@ class Sets(Generalized):
 
     def texts(self) -> list[str]:
         labels, size = self.domain.labels, len(self.domain)
-        parts = [self.codes[index] for index in range(len(self))]
+        starts, codes = self.codes.starts.tolist(), self.codes.values.tolist()
+        used = set(codes)  # a value is in many sets, and written only once
+        singles = {code: notation.write_single(labels[code]) for code in used}
+        members = {code: notation.write_member(labels[code]) for code in used}
         return [
-            notation.write_single(labels[part[0]])
-            if len(part) == 1
+            singles[codes[first]]
+            if end - first == 1
             else notation.SUPPRESSED
-            if len(part) == size
-            else notation.write_set(labels[code] for code in part)
-            for part in parts
+            if end - first == size
+            else notation.join_members(members[code] for code in codes[first:end])
+            for first, end in pairwise(starts)
         ]
 
     def typed(self) -> pl.Series:
@@ -144,6 +148,10 @@ class Sets(Generalized):
             for index in range(len(self))
         ]
         return pl.Series(self.domain.values.name, lists, dtype=pl.List(pl.String))
+
+    def different(self) -> tuple[Sets, NDArray[np.int64]]:
+        codes, shown = self.codes.different()
+        return Sets(self.domain, codes), shown
 
     def for_kernel(self) -> Subsets:
         return Subsets(*self.codes.arrays, len(self.domain))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,13 @@ from shoal.kinds.domain import Sensitive
 from shoal.recoding import Recoding
 from shoal.table import Table
 
+if TYPE_CHECKING:
+    from shoal.reading import Reader
+
 MOST_DRAWS = 1000
 """Up to this many times as many queries are drawn as are wanted, since some have no answer."""
+ROUNDING = 1e-6
+"""By how much the end of an interval may miss the truth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +52,13 @@ class QueryError:
     ----------
     errors
         For each query, the difference of the release's answer and the true one, as a share of the true one.
+    covered
+        The share of queries whose true answer lies in the interval that the reader gave, which has 95%
+        confidence; None for answers without intervals.
     """
 
     errors: NDArray[np.float64]
+    covered: float | None = None
 
     @property
     def mean(self) -> float:
@@ -63,7 +72,8 @@ class QueryError:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        return {"queries": len(self.errors), "mean": self.mean, "median": self.median}
+        found = {"queries": len(self.errors), "mean": self.mean, "median": self.median}
+        return found if self.covered is None else {**found, "covered": self.covered}
 
 
 def draw_queries(
@@ -185,6 +195,54 @@ def query_error(
         carries = _carrying(query.sensitive, table.sensitive, ranks, len(table))[carrier]
         errors[i] = abs(inside[shown[carries]].sum() - query.answer) / query.answer
     return QueryError(errors)
+
+
+def conditions_of(table: Table, query: Query) -> dict[str, Any]:
+    """Return a query as a reader of the release takes it: conditions by column."""
+    asked: dict[str, Any] = {}
+    for place, first, last in query.quasi:
+        attribute = table.attributes[place]
+        values = attribute.domain.values.to_list()[first : last + 1]
+        known = [value for value in values if value is not None]
+        if attribute.domain.ordered:
+            missing = [None] if len(known) < len(values) else []
+            asked[attribute.column.name] = [*([(min(known), max(known))] if known else []), *missing]
+        else:
+            asked[attribute.column.name] = list(attribute.domain.labels[first : last + 1])
+    for place, first, last in query.sensitive:
+        column = table.sensitive[place]
+        values = column.values.gather(np.argsort(ranks_of(column))).to_list()
+        asked[column.name] = values[first : last + 1]
+    return asked
+
+
+def read_error(reader: Reader, table: Table, queries: Sequence[Query]) -> QueryError:
+    """Return how far off the answers of a release's reader are.
+
+    Parameters
+    ----------
+    reader
+        The reader, which knows the release alone.
+    table
+        The original.
+    queries
+        Drawn from it.
+    """
+    answers = np.array([_read(reader, conditions_of(table, query)) for query in queries])
+    truth = np.array([query.answer for query in queries])
+    estimates, low, high = answers.T
+    errors = np.abs(estimates - truth) / truth
+    covered = (low - ROUNDING <= truth) & (truth <= high + ROUNDING)
+    return QueryError(errors, float(covered.mean()))
+
+
+def _read(reader: Reader, conditions: dict[str, Any]) -> tuple[float, float, float]:
+    """Return a reader's estimate, and the ends of its interval."""
+    try:
+        answer = reader.count(conditions)
+    except InputError:  # all records with such a value were withheld
+        return 0.0, 0.0, 0.0
+    return answer.estimate, *answer.interval
 
 
 def ranks_of(column: Sensitive) -> NDArray[np.int64]:

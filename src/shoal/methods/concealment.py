@@ -16,8 +16,9 @@ from shoal.measures import MEASURES
 from shoal.measures.geometry import costs, entropies, geometry, refuse_items
 from shoal.methods.diversity import WIDEST
 from shoal.methods.feasibility import require_feasible
+from shoal.methods.matching import matching
 from shoal.methods.method import Circumstances, Effort, Option, keeps
-from shoal.models import KK, Concealment, CoverageModel, DiverseModel, KOne, OneK
+from shoal.models import KK, Concealment, CoverageModel, DiverseModel, Freeform, KOne, OneK
 from shoal.models.diversity import NO_DIVERSITY
 from shoal.recoding import Recoding
 from shoal.recoding.chances import random_matching
@@ -54,7 +55,7 @@ MOST_SUBSETS = 2_000_000
 """The maximum number of sets of records that the exact search tries."""
 
 
-@keeps(OneK, KOne, KK, Concealment, default=True)
+@keeps(OneK, KOne, KK, Concealment, default=True, persons=True)
 def expansion(
     table: Table,
     model: CoverageModel | Concealment,
@@ -74,6 +75,9 @@ def expansion(
     attained (see `shoal.recoding.chances`). The first two steps take about O(k n log n) by GCP and LM, which
     never fall as rows grow, if the tree skips most records; by EM they take O(k n^2).
 
+    If persons have several records, rows are those of the method `matching` for the model `freeform`, which
+    promises more than each of these models and counts persons.
+
     Parameters
     ----------
     table, model, circumstances
@@ -87,6 +91,8 @@ def expansion(
     effort
         ``fast`` (the algorithms of the paper), ``balanced`` or ``best``.
     """
+    if table.owners is not None:
+        return _for_persons(table, model, circumstances, plain=measure == "gcp" and randomized, effort=effort)
     kept = _kept(table, model, circumstances)
     require_feasible(table, model, kept)
     rows = OwnRows(
@@ -113,6 +119,33 @@ def expansion(
     if model.diversity is not None:
         growth.diversify(model, kept, carried)
     return replace(Recoding.of_rows(table, *rows.members, kept), assignment=carried.astype(np.int32))
+
+
+def _for_persons(
+    table: Table,
+    model: CoverageModel | Concealment,
+    circumstances: Circumstances,
+    *,
+    plain: bool,
+    effort: Effort,
+) -> Recoding:
+    """Return rows of a regular graph, in which k counts persons; each edge of it is a match.
+
+    Rows that grow around a record of their own are not made for persons: m records of one would have to be
+    in k x m rows together, and which rows these are changes with every row that grows.
+    """
+    if not plain or (isinstance(model, CoverageModel) and model.withhold):
+        raise InputError(
+            "some persons have several records; with these, the method 'expansion' supports the measure gcp, "
+            "rows drawn at random, and no withheld records; leave out measure, randomized and withhold",
+            reason=Reason.PARAMETER,
+        )
+    circumstances.notes.append(
+        "some persons have several records, so rows are those of the model freeform, which promises more "
+        f"than {model.name}"
+    )
+    promised = Freeform(k=model.k, l=model.l, p=model.p, entropy_l=model.entropy_l)
+    return matching(table, promised, circumstances, effort=effort)
 
 
 def _drawn(recoding: Recoding, circumstances: Circumstances) -> NDArray[np.int64]:
@@ -229,7 +262,7 @@ class _RowGrowth:
         return found
 
 
-@keeps(KOne)
+@keeps(KOne, persons="it tries all sets of k records, of whichever persons")
 def subsets(
     table: Table, model: KOne, circumstances: Circumstances, /, *, measure: Measure = "gcp"
 ) -> Recoding:

@@ -27,7 +27,7 @@ class Copies:
         if owners is None:
             self._by_type = np.argsort(self._type, kind="stable")
         else:
-            self._by_type = np.lexsort((owners, _occurrence(self._type, owners), self._type))
+            self._by_type = np.lexsort((owners, occurrence(self._type, owners), self._type))
         self._start = np.cumsum(self._size) - self._size
         self._number = np.empty(len(codes), dtype=np.int64)
         self._number[self._by_type] = np.arange(len(codes)) - self._start[self._type[self._by_type]]
@@ -40,7 +40,7 @@ class Copies:
         return records, boxes
 
 
-def _occurrence(types: NDArray[np.integer[Any]], owners: NDArray[np.int32]) -> NDArray[np.int64]:
+def occurrence(types: NDArray[np.integer[Any]], owners: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return for each record how many records of its type and its person stand before it."""
     order = np.lexsort((owners, types))
     same = (np.diff(types[order]) == 0) & (np.diff(owners[order]) == 0)

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
+from shoal.base.distribution import require
 from shoal.errors import InputError, InternalError, Reason
 from shoal.measures.gcp import ncp
 from shoal.measures.geometry import refuse_items
+from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Seconds, keeps
 from shoal.models import Freeform
@@ -27,7 +29,7 @@ TOLERANCE = 1e-6
 """Tolerance of HiGHS in the sum of the penalties of all rows."""
 
 
-@keeps(Freeform)
+@keeps(Freeform, persons=True)
 def exact(
     table: Table, model: Freeform, circumstances: Circumstances, /, *, seconds: Seconds = 60.0
 ) -> Recoding:
@@ -37,6 +39,8 @@ def exact(
     record is in k rows. This solves the problem of Doka et al. (2015) exactly. The list grows as O(n^k / k!),
     so the method is for small tables: 20 records at any k, 35 if
     k = 5, 150 if k = 3, 1,400 if k = 2. Deterministic, and exact to within `TOLERANCE`.
+    If persons have several records, only rows with records of k persons are listed; some of the optimal rows
+    may grow afterwards, so that at most 1 in k of the rows around a record carry records of its person.
 
     Parameters
     ----------
@@ -59,7 +63,9 @@ def exact(
     require_feasible(table, model)
     refuse_items(table)
     n, k = len(table), model.k
-    kind, first = kernels.group_rows(table.codes)
+    owners = table.owners
+    kinds = table.codes if owners is None else np.column_stack((table.codes, owners))
+    kind, first = kernels.group_rows(np.ascontiguousarray(kinds))
     copies = np.bincount(kind)
     if n * k > MOST_CELLS or k * _count(copies, k) > MOST_CELLS:
         raise InputError(
@@ -69,11 +75,14 @@ def exact(
         )
     circumstances.progress("listing possible rows", 0.0)
     rows = _possible_rows(copies, k)
+    if owners is not None:
+        whose = np.sort(owners[first][rows], axis=1)
+        rows = rows[(np.diff(whose, axis=1) > 0).all(axis=1)]
     costs = ncp(Recoding.of_graph(table, first[rows].astype(np.int32)))
     circumstances.progress("proving the optimum", 0.0)
     often = _RowProgram(rows, costs, copies, seconds).optimum()
     circumstances.progress("proving the optimum", 1.0)
-    return Recoding.of_graph(table, _spread(np.repeat(rows, often, axis=0), kind, copies))
+    return recoded(table, model, _spread(np.repeat(rows, often, axis=0), kind, copies), circumstances)
 
 
 # Equal records are of one kind and interchangeable: rows and the program consist of kinds.
@@ -145,6 +154,7 @@ class _RowProgram:
         copies: NDArray[np.int64],
         seconds: float,
     ) -> None:
+        require("scipy", "exact", "the method 'exact'")
         from scipy.sparse import csc_array  # late: only this method needs it
 
         self._seconds = seconds

@@ -74,7 +74,7 @@ def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None
         )
 
 
-def require_persons(table: Table, k: int) -> None:
+def require_persons(table: Table, k: int, name: str = "k") -> None:
     """Refuse a k with which a person has more records than can hide: more than one in k.
 
     Raises
@@ -91,12 +91,12 @@ def require_persons(table: Table, k: int) -> None:
     most = int(records.max())
     persons = "1 person has" if too_many == 1 else f"{too_many:,} persons have"
     could = len(table) // most
-    instead = f"at most k = {could} is achievable" if could > 1 else "no k is achievable"
+    instead = f"at most {name} = {could} is achievable" if could > 1 else f"no {name} is achievable"
     raise InfeasibleError(
-        f"k = {k} is not achievable: {persons} more than {len(table) // k:,} of the {len(table):,} records "
-        f"(up to {most:,}), which is more than one in {k}; with these, {instead}, or keep fewer records of "
-        "each person (most_per_person)",
-        parameter="k",
+        f"{name} = {k} is not achievable: {persons} more than {len(table) // k:,} of the {len(table):,} "
+        f"records (up to {most:,}), which is more than one in {k}; with these, {instead}, or keep fewer "
+        "records of each person (most_per_person)",
+        parameter=name,
     )
 
 

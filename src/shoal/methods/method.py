@@ -93,9 +93,12 @@ Function = TypeVar("Function", bound=Callable[..., Recoding])
 COUNTING_PERSONS: set[Method] = set()
 """The methods whose guarantee counts persons where these have several records."""
 
+NOT_COUNTING: dict[Method, str] = {}
+"""Why the other methods do not, as the end of a sentence that begins with "because"."""
+
 
 def keeps(
-    *models: type[Model], name: str | None = None, default: bool = False, persons: bool = False
+    *models: type[Model], name: str | None = None, default: bool = False, persons: bool | str = False
 ) -> Callable[[Function], Function]:
     """Register a function as a method that keeps the guarantee of some models.
 
@@ -108,7 +111,8 @@ def keeps(
     default
         Whether it is used for these models if no method is named.
     persons
-        Whether it keeps the guarantee for persons with several records, too; others refuse such tables.
+        Whether it keeps the guarantee for persons with several records, too; others refuse such tables. A
+        text says why it does not, after "because".
     """
 
     def register(function: Function) -> Function:
@@ -117,8 +121,10 @@ def keeps(
             known = METHODS.get(model, {})
             known = {called: function, **known} if default else {**known, called: function}
             METHODS[model] = dict(sorted(known.items(), key=lambda each: is_baseline(each[1])))
-        if persons:
+        if persons is True:
             COUNTING_PERSONS.add(function)
+        elif persons:
+            NOT_COUNTING[function] = persons
         return function
 
     return register
@@ -136,9 +142,10 @@ def require_counting_persons(model: Model, name: str, method: Method) -> None:
         return
     able = [other for other, each in METHODS[type(model)].items() if each in COUNTING_PERSONS]
     instead = f"choose {listing(able)}" if able else "choose another model"
+    why = f", because {NOT_COUNTING[method]}" if method in NOT_COUNTING else ""
     raise InputError(
-        f"method {name!r} counts records, not persons, and some persons have several records; {instead}, or "
-        "keep one record of each person (most_per_person = 1)",
+        f"method {name!r} counts records, not persons{why}, and some persons have several records; "
+        f"{instead}, or keep one record of each person (most_per_person = 1)",
         reason=Reason.PARAMETER,
         parameter="method",
     )
@@ -232,9 +239,11 @@ def method_for(model: Model, name: str | None = None) -> tuple[str, Method]:
         raise InputError(f"no method keeps {type(model).__name__}", reason=Reason.PARAMETER)
     chosen = name or next(iter(known))
     if chosen not in known:
+        others = [each.name for each, methods in METHODS.items() if chosen in methods]
+        instead = f"; it is a method of {listing(others)}" if others else did_you_mean(chosen, known)
         raise InputError(
-            f"no method {chosen!r} keeps {model.name}{did_you_mean(chosen, known)}; "
-            f"there is {listing(known)}",
+            f"no method {chosen!r} keeps {model.name}{instead}; the methods of {model.name} are "
+            f"{listing(known)}",
             reason=Reason.PARAMETER,
             parameter="method",
         )

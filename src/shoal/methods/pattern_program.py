@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
+from shoal.base.distribution import require
+from shoal.kernels import ANY_LABELS, VariedLabels
 
 MOST_PAIRS = 3_000_000
 """Maximum number of pairs of a row type and a class that it fits in a program."""
@@ -26,7 +29,8 @@ class PatternProgram:
     Parameters
     ----------
     kind
-        The row type of each row: rows of one type are equal in all columns.
+        The row type of each row: rows of one type fit the same classes, as rows do that are equal in all
+        columns, and others that differ only in columns that all these classes suppress.
     copies
         Number of rows of each row type.
     row_type, class_of
@@ -44,7 +48,12 @@ class PatternProgram:
 
     @classmethod
     def of(
-        cls, codes: NDArray[np.int32], suppressed: NDArray[np.bool_], costs: NDArray[np.float64], k: int
+        cls,
+        codes: NDArray[np.int32],
+        suppressed: NDArray[np.bool_],
+        costs: NDArray[np.float64],
+        k: int,
+        labels: VariedLabels = ANY_LABELS,
     ) -> PatternProgram | None:
         """Return the program of a table, without needless classes; None if it is too large.
 
@@ -58,8 +67,11 @@ class PatternProgram:
                 The columns that each pattern suppresses, and the cost of a row under it; the cheapest first.
         k
             Minimum number of rows of a class.
+        labels
+            Sensitive values, if they must be varied: rows of one type then have the same ones.
         """
-        kind, first = kernels.group_rows(codes)
+        whole = np.column_stack((codes, *(column for column, _ in labels.columns)))
+        kind, first = kernels.group_rows(np.ascontiguousarray(whole, dtype=np.int32))
         copies = np.bincount(kind)
         classes = np.full((len(costs), len(copies)), -1, dtype=np.int32)  # of each pattern and row type
         pairs = 0
@@ -72,10 +84,15 @@ class PatternProgram:
                 return None
         if len(costs) <= MOST_COMPARED:
             classes = _needed(classes, costs, copies)
+        # Row types that fit the same classes, and have the same labels, need not be told apart.
+        fits = np.column_stack((classes.T, *(column[first] for column, _ in labels.columns)))
+        same, of_type = kernels.group_rows(np.ascontiguousarray(fits, dtype=np.int32))
+        apart = np.int64(len(copies))
+        kind, copies, classes = same[kind], np.bincount(same, copies).astype(np.int64), classes[:, of_type]
         row_type, pattern_of_pair = np.nonzero(classes.T >= 0)
-        place = classes[pattern_of_pair, row_type].astype(np.int64) + pattern_of_pair * np.int64(len(copies))
+        place = classes[pattern_of_pair, row_type].astype(np.int64) + pattern_of_pair * apart
         places, class_of = np.unique(place, return_inverse=True)
-        pattern = (places // len(copies)).astype(np.int32)
+        pattern = (places // apart).astype(np.int32)
         return cls(kind, copies, row_type, class_of, pattern, costs[pattern])
 
     def without(self, needless: NDArray[np.bool_]) -> PatternProgram:
@@ -152,20 +169,13 @@ def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
     The program is that of Equations 1 to 4 of Bredereck et al. (2013), but every pair is linked to its class
     individually, which gives a better bound than linking all pairs of a class together.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp  # late: only this method needs it
-    from scipy.sparse import csr_array, eye_array, hstack
+    require("scipy", "exact", "the proof of an optimum")
+    from scipy.optimize import Bounds, milp  # late: only this method needs it
 
     pairs, classes = len(program.row_type), len(program.pattern)
-    pair, often = np.arange(pairs), program.copies[program.row_type].astype(np.float64)
-    by_type = csr_array((np.ones(pairs), (program.row_type, pair)))
-    by_class = csr_array((np.ones(pairs), (program.class_of, pair)), shape=(classes, pairs))
-    opened = csr_array((often, (pair, program.class_of)), shape=(pairs, classes))
+    often = program.copies[program.row_type].astype(np.float64)
     costs = np.concatenate([program.cost[program.class_of], np.zeros(classes)])
-    every_row = LinearConstraint(
-        hstack([by_type, csr_array((len(program.copies), classes))]), program.copies, program.copies
-    )
-    only_open = LinearConstraint(hstack([eye_array(pairs), -opened]), -np.inf, 0)
-    large = LinearConstraint(hstack([by_class, -k * eye_array(classes)]), 0, np.inf)
+    constraints = equations(program, k)
     most = np.concatenate([often, np.ones(classes)])
     # Only the choice of classes has to be integral. Once it is made, rows flow from row types to classes, and
     # a basic solution of this flow problem is integral: the simplex method ends in one.
@@ -173,7 +183,7 @@ def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
         costs,
         integrality=np.repeat([0, 1], [pairs, classes]),
         bounds=Bounds(0, most),
-        constraints=[every_row, only_open, large],
+        constraints=constraints,
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
     bound = 0.0 if chosen.mip_dual_bound is None else float(chosen.mip_dual_bound)
@@ -183,8 +193,35 @@ def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
     flow = milp(
         costs,
         bounds=Bounds(np.concatenate([np.zeros(pairs), whole]), np.concatenate([often, whole])),
-        constraints=[every_row, only_open, large],
+        constraints=constraints,
     )
     if flow.x is None:
         return Solution(None, bound)
     return Solution(program.spread(np.round(flow.x[:pairs]).astype(np.int64)), bound)
+
+
+def equations(program: PatternProgram, k: int, others: int = 0) -> list[Any]:
+    """Return the constraints on the rows of each pair, then on the classes that are open.
+
+    Every row has a class, only open classes have rows, and an open class has at least k. `others` is the
+    number of further variables, which they leave alone.
+    """
+    from scipy.optimize import LinearConstraint
+    from scipy.sparse import csr_array, eye_array, hstack
+
+    pairs, classes = len(program.row_type), len(program.pattern)
+    pair, often = np.arange(pairs), program.copies[program.row_type].astype(np.float64)
+    by_type = csr_array((np.ones(pairs), (program.row_type, pair)), shape=(len(program.copies), pairs))
+    by_class = csr_array((np.ones(pairs), (program.class_of, pair)), shape=(classes, pairs))
+    opened = csr_array((often, (pair, program.class_of)), shape=(pairs, classes))
+
+    def beside(*parts: Any) -> Any:
+        return hstack([*parts, csr_array((parts[0].shape[0], others))]) if others else hstack(parts)
+
+    return [
+        LinearConstraint(
+            beside(by_type, csr_array((len(program.copies), classes))), program.copies, program.copies
+        ),
+        LinearConstraint(beside(eye_array(pairs), -opened), -np.inf, 0),
+        LinearConstraint(beside(by_class, -k * eye_array(classes)), 0, np.inf),
+    ]

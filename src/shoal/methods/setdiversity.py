@@ -207,6 +207,37 @@ def varied_groups(sets: Subsets, labels: NDArray[np.integer[Any]], different: in
     return groups
 
 
+def united_groups(groups: NDArray[np.int32], owners: NDArray[np.int32], different: int) -> NDArray[np.int32]:
+    """Return groups, united with the next ones until no person has more than 1 / l of any.
+
+    Parameters
+    ----------
+    groups
+        The group of each record; near groups have near numbers.
+    owners
+        The person of each record; none has more than 1 / l of all.
+    different
+        The number l.
+    """
+    members = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
+    united: list[list[int]] = []
+    held: list[int] = []
+    for each in members:
+        held = [*held, *each.tolist()]
+        if int(np.bincount(owners[held]).max()) * different <= len(held):
+            united.append(held)
+            held = []
+    while held:  # the last one takes in those before it
+        held = [*united.pop(), *held]
+        if int(np.bincount(owners[held]).max()) * different <= len(held):
+            united.append(held)
+            held = []
+    numbers = np.empty_like(groups)
+    for number, together in enumerate(united):
+        numbers[together] = number
+    return numbers
+
+
 def _own_first(graph: NDArray[np.int32], assignment: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows with their assigned record first."""
     own = graph == assignment[:, None]

@@ -7,11 +7,13 @@ from typing import Annotated, Literal
 import numpy as np
 
 from shoal.base.ragged import Subsets
+from shoal.errors import InputError, Reason
 from shoal.methods import setdiversity, setgraphs
 from shoal.methods.baselines.walks import closed_walk_assignment
-from shoal.methods.feasibility import require_rows, require_sensitive
+from shoal.methods.feasibility import require_persons, require_rows, require_sensitive
 from shoal.methods.items import as_items
 from shoal.methods.method import Circumstances, Effort, Option, keeps
+from shoal.methods.setorder import short_order
 from shoal.models import SetAnonymity, SetDiversity
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -26,14 +28,19 @@ Walk = Annotated[
 ]
 
 
-@keeps(SetAnonymity, name="freeform", default=True)
+CLASSES = "some persons have several records, so the release has classes of identical rows"
+"""Note on a release of sets in which persons are counted; it loses more than one of different rows."""
+
+
+@keeps(SetAnonymity, name="freeform", default=True, persons=True)
 def set_freeform(
     table: Table, model: SetAnonymity, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
     """Return rows that cover k records each, reassigned between rows while this reduces errors.
 
     Starts from the rows of `set_ring` (Xue et al. 2012, Section 4.1), and has no more errors if all columns
-    have items. Each round is an assignment of one record to each row, in parts: about O(k n).
+    have items. Each round is an assignment of one record to each row, in parts: about O(k n). If persons have
+    several records, the result has classes of k to 2k - 1 records of different persons.
 
     Parameters
     ----------
@@ -43,10 +50,12 @@ def set_freeform(
         ``fast``, ``balanced`` or ``best``: how many rounds.
     """
     sets = records_of(table, model, circumstances)
+    if table.owners is not None:
+        return _classes_of_persons(table, sets, model.k, circumstances)
     return Recoding.of_graph(table, setgraphs.freeform(sets, model.k, circumstances, effort=effort))
 
 
-@keeps(SetAnonymity, name="ring")
+@keeps(SetAnonymity, name="ring", persons=True)
 def set_ring(
     table: Table,
     model: SetAnonymity,
@@ -58,7 +67,8 @@ def set_ring(
 ) -> Recoding:
     """Return rows that cover k neighbours each, on one ring through all records in the improved Gray order.
 
-    Xue et al. (2012, Section 4.1). O(n log n) comparisons for the order, O(k n) memory.
+    Xue et al. (2012, Section 4.1). O(n log n) comparisons for the order, O(k n) memory. If persons have
+    several records, the result has classes, as by `set_freeform`.
 
     Parameters
     ----------
@@ -74,20 +84,27 @@ def set_ring(
         of a record is its own with probability 1/k.
     """
     sets = records_of(table, model, circumstances)
+    if table.owners is not None:
+        if order != "chosen" or walk != "default":
+            raise InputError(
+                "some persons have several records; with these there is no ring, so leave out order and walk",
+                reason=Reason.PARAMETER,
+            )
+        return _classes_of_persons(table, sets, model.k, circumstances)
     graph = setgraphs.ring(sets, model.k) if order == "chosen" else setgraphs.pure_ring(sets, model.k)
     drawn = closed_walk_assignment(graph, circumstances.randomness) if walk == "paper" else None
     return Recoding.of_graph(table, graph, assignment=drawn)
 
 
-@keeps(SetDiversity, name="freeform", default=True)
+@keeps(SetDiversity, name="freeform", default=True, persons=True)
 def diverse_freeform(
     table: Table, model: SetDiversity, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
     """Return rows of l records each, so that the rows of each record carry l different labels.
 
     The assignment and the graph are found together; see `setdiversity.diverse`. With several sensitive
-    columns, the labels of each must differ, and the result has classes: those of `diverse_groups`. About
-    O(l n) for each round.
+    columns, the labels of each must differ, and the result has classes: those of `diverse_groups`. So it has
+    if persons have several records. About O(l n) for each round.
 
     Parameters
     ----------
@@ -102,18 +119,21 @@ def diverse_freeform(
             "method 'groups'; it loses more than with one sensitive column"
         )
         return diverse_groups(table, model, circumstances)
+    if table.owners is not None:
+        circumstances.notes.append(f"{CLASSES}, as by method 'groups'")
+        return diverse_groups(table, model, circumstances)
     sets = labelled(table, circumstances)
     labels = table.sensitive[0].codes
     found = setdiversity.diverse(sets, labels, model.l, circumstances, effort=effort)
     return Recoding.of_graph(table, found.graph, assignment=found.assignment)
 
 
-@keeps(SetDiversity, name="groups")
+@keeps(SetDiversity, name="groups", persons=True)
 def diverse_groups(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
     """Return classes of neighbours in the improved Gray order, with l different labels in every column.
 
-    All rows of a class are identical, so the labels around a record do not depend on the assignment.
-    O(n log n) comparisons.
+    All rows of a class are identical, so the labels around a record do not depend on the assignment. If
+    persons have several records, none has more than 1 in l of a class. O(n log n) comparisons.
 
     Parameters
     ----------
@@ -123,8 +143,27 @@ def diverse_groups(table: Table, model: SetDiversity, circumstances: Circumstanc
     sets = labelled(table, circumstances)
     for column in table.sensitive:
         setdiversity.require_eligible(column.codes, model.l)
+    require_persons(table, model.l, "l")
     labels = np.column_stack([column.codes for column in table.sensitive])
-    return Recoding.of_classes(table, setdiversity.varied_groups(sets, labels, model.l))
+    if table.owners is None:
+        return Recoding.of_classes(table, setdiversity.varied_groups(sets, labels, model.l))
+    groups = setdiversity.varied_groups(sets, np.column_stack((labels, table.owners)), model.l)
+    return Recoding.of_classes(table, setdiversity.united_groups(groups, table.owners, model.l))
+
+
+def _classes_of_persons(table: Table, sets: Subsets, k: int, circumstances: Circumstances) -> Recoding:
+    """Return classes of k to 2k - 1 neighbours in the short order, all records of different persons.
+
+    Every class that covers a record carries at most one record of each person, whichever classes these are.
+    Rows that differ could not be kept from covering a person's other records.
+    """
+    require_persons(table, k)
+    circumstances.notes.append(CLASSES)
+    order = short_order(sets)
+    groups = np.empty(len(table), dtype=np.int32)
+    assert table.owners is not None
+    groups[order] = setdiversity.diverse_groups(table.owners[order], k)
+    return Recoding.of_classes(table, groups)
 
 
 def records_of(table: Table, model: SetAnonymity, circumstances: Circumstances) -> Subsets:

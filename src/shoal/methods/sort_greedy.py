@@ -22,8 +22,9 @@ def sort_greedy(
 
     Algorithm 2 without its list of n^2 edges: the box tree finds the cheapest row for a record, and deferred
     acceptance takes pairs in the order of their costs. Equal records take each other in first, at no cost.
-    About O(k n log n) if the tree skips most rows. Unless `effort` is ``fast``, rows exchange records between
-    rounds and at the end, while this reduces the loss.
+    The tree skips most rows, but not all: on Adult, time was measured to grow as n^1.07 to n^1.39 and as
+    k^1.31 to k^1.58. Unless `effort` is ``fast``, rows exchange records between rounds and at the end, while
+    this reduces the loss.
 
     Parameters
     ----------

@@ -53,7 +53,11 @@ class Sweeps:
 SWEEPS = {"fast": Sweeps(0, 0), "balanced": Sweeps(64, 0), "best": Sweeps(256, 8)}
 
 
-@keeps(Dissimilarity, default=True)
+@keeps(
+    Dissimilarity,
+    default=True,
+    persons="it keeps close sensitive values apart, and has no search that keeps persons apart as well",
+)
 def xcolor(
     table: Table,
     model: Dissimilarity,

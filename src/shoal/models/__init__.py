@@ -14,11 +14,20 @@ from shoal.errors import InputError, Reason
 from shoal.models.concealment import Concealment
 from shoal.models.coverage import KK, KOne, OneK
 from shoal.models.dissimilarity import Dissimilarity
-from shoal.models.diversity import RequiredDiversity
+from shoal.models.diversity import RequiredDiversity, usual_l
 from shoal.models.families import CoverageModel, CrowdModel, DiverseModel
 from shoal.models.freeform import Freeform
 from shoal.models.k_anonymity import KAnonymity
-from shoal.models.model import MODELS, Model, Parameter, declarations, is_required, model_named, parameter
+from shoal.models.model import (
+    MODELS,
+    Model,
+    Parameter,
+    declarations,
+    is_required,
+    model_named,
+    parameter,
+    require_model,
+)
 from shoal.models.patterned import Patterned
 from shoal.models.set_anonymity import SetAnonymity
 from shoal.models.set_diversity import SetDiversity
@@ -113,6 +122,8 @@ __all__ = [
     "make_model",
     "model_named",
     "parameter",
+    "require_model",
     "suitable",
+    "usual_l",
     "usual_model",
 ]

@@ -34,6 +34,10 @@ class OneK(CoverageModel):
         "A few rows that cover every record keep this guarantee, while others may show records as they are. "
         "It is for comparison: do not publish such a release."
     )
+    not_to_publish: ClassVar[str] = (
+        "The model 1k is for comparison only: a few rows that cover every record keep its guarantee, while "
+        "others may show records as they are."
+    )
 
     @property
     def records_per_row(self) -> int:
@@ -66,6 +70,10 @@ class KOne(CoverageModel):
     weakness: ClassVar[str] = (
         "A record may be covered by a single row, its own, and be found by it. It is for comparison: do not "
         "publish such a release."
+    )
+    not_to_publish: ClassVar[str] = (
+        "The model k1 is for comparison only: a record may be covered by a single row, its own, and be found "
+        "by it."
     )
 
 

@@ -39,6 +39,13 @@ class RequiredDiversity:
         """The required entropy in nats, or 0: as kernels take it."""
         return math.log(self.entropy_l) if self.entropy_l else 0.0
 
+    @classmethod
+    def of(cls, l: float | None, p: int | None, entropy_l: float | None) -> RequiredDiversity | None:  # noqa: E741
+        """Return the requirements of a model; None if nothing is required: a level of 1 says nothing."""
+        levels = (None if level is None or level <= 1 else level for level in (l, p, entropy_l))
+        asked = cls(*levels)  # type: ignore[arg-type]
+        return None if asked == NO_DIVERSITY else asked
+
     def words(self, crowd: str) -> str:
         """Return the requirements as the end of a sentence; `crowd` says in what."""
         words = []
@@ -53,3 +60,13 @@ class RequiredDiversity:
 
 NO_DIVERSITY = RequiredDiversity()
 """Requires nothing."""
+
+
+def usual_l(share: float) -> float:
+    """Return the l to require if nothing else is said, given the share of the most frequent sensitive value.
+
+    That is 2. If more than half of the records have the same value, 2 is not achievable, and the largest
+    achievable l would give every crowd the distribution of the whole table. A crowd may then have that value
+    in a share halfway between that of the table and all of its rows.
+    """
+    return 2.0 if share <= 0.5 else math.floor(200 / (1 + share)) / 100

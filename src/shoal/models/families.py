@@ -53,7 +53,8 @@ class DiverseModel(CrowdModel):
     k
         The minimum crowd size. At least 2.
     l
-        No sensitive value has a share above 1/l in a crowd, nor in the release as a whole.
+        No sensitive value has a share above 1/l in a crowd, nor in the release as a whole. 1 requires
+        nothing.
     p
         The minimum number of different sensitive values in a crowd.
     entropy_l
@@ -62,7 +63,7 @@ class DiverseModel(CrowdModel):
     """
 
     l: float | None = parameter(  # noqa: E741 - the letter the literature knows it by
-        "Maximum share of one sensitive value in a crowd, as 1/l.",
+        "Maximum share of one sensitive value in a crowd, as 1/l; 1 requires nothing.",
         default=None,
         type=float,
         least=1,
@@ -92,14 +93,14 @@ class DiverseModel(CrowdModel):
     @property
     def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
-        asked = RequiredDiversity(self.l, self.p, self.entropy_l)
-        return None if asked == NO_DIVERSITY else asked
+        return RequiredDiversity.of(self.l, self.p, self.entropy_l)
 
     def blocks_must_not_overlap(self, schema: Schema) -> bool:
         """Return whether rows of one block must not cover records of another."""
         del schema
         # Classes of two blocks that look identical are together as varied as each of them.
-        return self.crowd_kind == "rows" and (self.l is not None or self.entropy_l is not None)
+        asked = self.diversity or NO_DIVERSITY
+        return self.crowd_kind == "rows" and (asked.l is not None or asked.entropy_l is not None)
 
     def _diversity_words(self, crowd: str) -> str:
         return (self.diversity or NO_DIVERSITY).words(crowd)

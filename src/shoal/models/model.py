@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -147,6 +147,8 @@ class Model(ABC):
         Its card: what it does in five words, and what that means for a person in the table.
     for_comparison
         Whether it is meant for comparison, not for publication.
+    not_to_publish
+        Why its releases must never be published, as a sentence; empty if they may be.
     usual
         Whether it is the default model of such tables.
     place
@@ -164,6 +166,7 @@ class Model(ABC):
     title: ClassVar[str]
     explanation: ClassVar[str]
     for_comparison: ClassVar[bool] = False
+    not_to_publish: ClassVar[str] = ""
     usual: ClassVar[bool] = False
     place: ClassVar[int] = 9
     cells: ClassVar[CellKind] = "closure"
@@ -172,6 +175,18 @@ class Model(ABC):
         super().__init_subclass__()
         if "name" in vars(cls):
             MODELS[cls.name] = cls
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Refuse parameters without names, with how to give them."""
+        if args:
+            first = next((name for name, _, _ in declarations(cls)), "k")
+            raise InputError(
+                f"{cls.__name__} takes parameters by name: {cls.__name__}({first}={args[0]!r})",
+                reason=Reason.PARAMETER,
+                parameter=first,
+            )
+        del given
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for name, declared, each in declarations(type(self)):
@@ -193,6 +208,13 @@ class Model(ABC):
     def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
         return None
+
+    @classmethod
+    def attacker(cls) -> str:
+        """Return against which attacker its releases protect, in words."""
+        if cls.not_to_publish:
+            return "none: for comparison only"
+        return "knows one person" if cls.for_comparison else "knows every record"
 
     @property
     def guards_sensitive(self) -> bool:
@@ -251,6 +273,17 @@ def is_required(declared: Field[Any]) -> bool:
     return declared.default is MISSING and declared.default_factory is MISSING
 
 
+_DIVERSE = "give {0} to another model, such as freeform or k-anonymity"
+_IN_OTHER_MODELS = {
+    "l-diversity": ("l", _DIVERSE.format("l")),
+    "entropy-l-diversity": ("entropy_l", _DIVERSE.format("entropy_l")),
+    "p-sensitivity": ("p", _DIVERSE.format("p")),
+    "t-closeness": ("model", "no model guarantees it, but the audit measures it"),
+    "differential-privacy": ("model", "Shoal has no model with it"),
+}
+"""Names that the literature knows, and what to use."""
+
+
 def model_named(name: str) -> type[Model]:
     """Return the model of a name.
 
@@ -259,6 +292,11 @@ def model_named(name: str) -> type[Model]:
     InputError
         If there is none; the message lists those there are.
     """
+    if name in _IN_OTHER_MODELS:
+        letter, words = _IN_OTHER_MODELS[name]
+        raise InputError(
+            f"{name} is not a model of its own: {words}", reason=Reason.PARAMETER, parameter=letter
+        )
     if name not in MODELS:
         raise InputError(
             f"model {name!r} is unknown{did_you_mean(name, MODELS)}; there is {listing(MODELS)}",
@@ -266,6 +304,23 @@ def model_named(name: str) -> type[Model]:
             parameter="model",
         )
     return MODELS[name]
+
+
+def require_model(model: object) -> None:
+    """Refuse what is no privacy model.
+
+    Raises
+    ------
+    InputError
+        If it is not an instance of a model.
+    """
+    if not isinstance(model, Model):
+        shown = model.__name__ if isinstance(model, type) else repr(model)
+        raise InputError(
+            f"{shown} is not a privacy model; give one with its parameters, such as Freeform(k=10)",
+            reason=Reason.PARAMETER,
+            parameter="model",
+        )
 
 
 def uncuttable(why: str) -> InputError:

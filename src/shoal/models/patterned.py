@@ -12,22 +12,23 @@ import numpy as np
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.files.reading import read_toml
-from shoal.models.families import CrowdModel
+from shoal.models.families import DiverseModel
 from shoal.models.model import CellKind, CrowdKind, parameter
 from shoal.models.patterns import MOST_COLUMNS, Mask, Pattern, names_of, require_known
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patterned(CrowdModel):
+class Patterned(DiverseModel):
     """Pattern-guided k-anonymity (Bredereck, Nichterlein and Niedermeier 2013): exact or suppressed.
 
     Each released row is identical to at least k - 1 others, each of its cells is exact or suppressed, and
-    the suppressed cells of a row are a pattern that is allowed.
+    the suppressed cells of a row are a pattern that is allowed. With `l`, `p` or `entropy_l`, each class of
+    identical rows also keeps that requirement in every sensitive column.
 
     Parameters
     ----------
-    k
-        The minimum number of identical rows. At least 2.
+    k, l, p, entropy_l
+        See `DiverseModel`: the size of a class, and how varied each sensitive column is in it.
     patterns
         Which combinations of columns a row may suppress: patterns, also as mappings with ``keep`` or
         ``suppress``, or ``"all"``.
@@ -178,7 +179,10 @@ class Patterned(CrowdModel):
             allowed += f", never {listing(self.never)}"
         if self.leftovers == "suppress" and (self.patterns != "all" or self.up_to is not None):
             allowed += ", or all that may be suppressed where nothing else is possible"
-        return f"{self._identical_rows()}, every cell is exact or suppressed, and a row suppresses {allowed}"
+        return (
+            f"{self._identical_rows()}, every cell is exact or suppressed, and a row suppresses {allowed}"
+            + self._diversity_words("each class of identical rows")
+        )
 
     def limits(self, concealment: int) -> Sequence[str]:
         """Return what the guarantee does not say, as sentences for the report."""
@@ -190,7 +194,7 @@ class Patterned(CrowdModel):
 
 
 def read_patterns(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read all parameters but k from a TOML file.
+    """Read all parameters of patterns from a TOML file: those that only `Patterned` has.
 
     Raises
     ------
@@ -198,7 +202,8 @@ def read_patterns(path: str | os.PathLike[str]) -> dict[str, Any]:
         If the file is not there, is not TOML, or has something else in it.
     """
     given = read_toml(path, "patterns file")
-    known = [each.name for each in fields(Patterned) if each.name != "k"]
+    others = [each.name for each in fields(DiverseModel)]
+    known = [each.name for each in fields(Patterned) if each.name not in others]
     for key in given:
         if key not in known:
             raise InputError(

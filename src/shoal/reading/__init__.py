@@ -6,14 +6,15 @@ from shoal.reading.codebook import Codebook
 
 if TYPE_CHECKING:
     from shoal.reading.answers import Answer, Count
+    from shoal.reading.joint import ESTIMATORS, Estimator
     from shoal.reading.opening import open_release
-    from shoal.reading.reader import ESTIMATORS, Estimator, Reader
+    from shoal.reading.reader import Reader
 
 __all__ = ["ESTIMATORS", "Answer", "Codebook", "Count", "Estimator", "Reader", "open_release"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load what computes with a release when it is asked for: it needs SciPy."""
+    """Load what computes with a release when it is asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from shoal.reading import answers, opening, reader

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-RANDOM_ERROR = 0.85
-"""The share of the variance of independent rows that remains: rows are drawn without replacement."""
-MODEL_ERROR = 0.07
-"""The share of the uncertain part of an answer by which an estimator is typically off, in a large release.
+from shoal.reading.assumptions import Family
+from shoal.reading.joint import Asked, Joint
 
-What rows contribute to an answer is not independent: an error in a distribution affects all of them. Both
-shares were chosen so that intervals contain the truth as often as they say, on the data of the benchmark.
-"""
-OWN_ERROR = 0.3
-"""The same for rows that were made for a record of their own, about which less is known."""
-SMALL = 12_000
-"""In a release of this many rows, the variance of that error is twice as large."""
+SHIFT = 0.3
+"""Answers are also computed with other powers of probabilities, which differ by this."""
 CONFIDENCE = 1.96
 """The number of standard errors on either side of an interval with 95% confidence."""
 
@@ -71,54 +63,70 @@ class Count(Answer):
         return max(low, float(self.certain)), min(high, float(self.possible))
 
 
-def count_of(
-    weights: NDArray[np.float64], certain: int, possible: int, spread: float = 0.0, share: float = MODEL_ERROR
-) -> Count:
-    """Return a count from the probabilities that uncertain rows meet the conditions.
+@dataclass(frozen=True)
+class Evidence:
+    """What an estimate of a count rests on.
 
     Parameters
     ----------
-    weights
-        The probability for each row that may meet them, and not for certain.
+    estimate
+        The estimate.
     certain, possible
         The numbers of rows that meet the conditions for certain, and that may meet them.
+    doubt
+        The sum of w (1 - w) over uncertain rows, which meet the conditions with probability w.
+    shared
+        The same, each row times the number of other records that it was made for.
+    unsure
+        The sum of the smaller of w and 1 - w.
     spread
         How far apart the answers under different assumptions are.
-    share
-        The share of the uncertain part by which the estimator is off.
     """
-    error = float(np.hypot(error_of(weights, share=share), spread))
-    return Count(certain + float(weights.sum()), error, certain, possible)
+
+    estimate: float
+    certain: int
+    possible: int
+    doubt: float
+    shared: float
+    unsure: float
+    spread: float = 0.0
 
 
-def model_error(rows: int, *, own: bool) -> float:
-    """Return the share of the uncertain part of an answer by which an estimator is off.
-
-    Parameters
-    ----------
-    rows
-        The number of rows, from which distributions are estimated.
-    own
-        Whether rows were made for a record of their own.
-    """
-    return float((OWN_ERROR if own else MODEL_ERROR) * np.sqrt(1 + SMALL / max(rows, 1)))
-
-
-def error_of(
-    weights: NDArray[np.float64], scale: NDArray[np.float64] | float = 1.0, share: float = MODEL_ERROR
-) -> float:
-    """Return the standard error of a sum over rows with these probabilities.
-
-    Parameters
-    ----------
-    weights
-        The probability of each row.
-    scale
-        What each row adds to the sum if it is counted.
-    share
-        The share of the uncertain part by which the estimator is off.
-    """
+def evidence(joint: Joint, asked: Asked) -> Evidence:
+    """Return what the estimate of a count rests on."""
+    certain, possible = joint.bounds(asked)
+    rows = np.flatnonzero(possible & ~certain)
+    weights = joint.weights(asked, rows)
+    spread = 0.0
+    if joint.estimator in ("tight", "columns") and len(rows):
+        powers = np.clip(joint.assumption.power + np.array([-SHIFT, SHIFT]), 0.0, 1.0)
+        low, high = (
+            float(joint.weights(asked, rows, replace(joint.assumption, power=power)).sum())
+            for power in powers
+        )
+        spread = high - low
     doubt = weights * (1 - weights)
-    random = RANDOM_ERROR * (doubt * np.square(scale)).sum()
-    model = share * (np.minimum(weights, 1 - weights) * np.abs(scale)).sum()
-    return float(np.sqrt(random + model**2))
+    return Evidence(
+        int(certain.sum()) + float(weights.sum()),
+        int(certain.sum()),
+        int(possible.sum()),
+        float(doubt.sum()),
+        float((doubt * (joint.sharing[rows] - 1)).sum()),
+        float(np.minimum(weights, 1 - weights).sum()),
+        spread,
+    )
+
+
+def standard_error(found: Evidence, family: Family) -> float:
+    """Return the standard error of an estimate.
+
+    Parameters
+    ----------
+    found
+        What it rests on.
+    family
+        What is taken for granted about the release.
+    """
+    chance = family.chance * found.doubt + family.shared * found.shared
+    model, spread = family.model * found.unsure, family.spread * found.spread
+    return float(np.sqrt(chance + model**2 + spread**2))

@@ -89,11 +89,14 @@ class Codebook:
         How tight its cells are.
     model
         The guarantee: its name and its parameters.
+    method
+        The name of the method, if it is known.
     """
 
     columns: tuple[ColumnNotes, ...]
     tightness: Tightness = Tightness()
     model: Mapping[str, Any] = field(default_factory=dict)
+    method: str | None = None
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], where: str = FILE) -> Codebook:
@@ -116,7 +119,7 @@ class Codebook:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _unreadable(where, f"is not understood: {type(error).__name__} {error}") from None
-        return cls(columns, tightness, dict(data.get("model", {})))
+        return cls(columns, tightness, dict(data.get("model", {})), data.get("method"))
 
     @classmethod
     def from_file(cls, path: Path) -> Codebook:
@@ -161,7 +164,8 @@ class Codebook:
             for each in schema
             if each.role.released
         )
-        return cls(columns, _tightness_of(model), {} if model is None else {"name": model.name})
+        guarantee = {} if model is None else {"name": model.name, **model.parameters}
+        return cls(columns, _tightness_of(model), guarantee)
 
 
 def _tightness_of(model: Model | None) -> Tightness:

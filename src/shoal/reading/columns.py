@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -91,20 +92,31 @@ def _read_column(frame: nw.DataFrame[Any], notes: ColumnNotes, tightness: Tightn
     return set_cells(notes, texts, cell, tight_stars=tightness.around != "nothing")
 
 
+def class_sizes(
+    columns: Mapping[str, ReadCells[Any]], items: Mapping[str, ItemCells], rows: int
+) -> NDArray[np.int64]:
+    """Return for each row how many rows have the same quasi-identifiers."""
+    cells = [column.cell for column in columns.values() if column.notes.quasi]
+    cells += [each.cell for each in items.values()]
+    if not cells:
+        return np.ones(rows, dtype=np.int64)
+    classes, _ = kernels.group_rows(np.column_stack(cells).astype(np.int32))
+    return np.asarray(np.bincount(classes)[classes], dtype=np.int64)
+
+
+def rounded(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return sizes of classes, large ones rounded, so that there are few different ones."""
+    steps = 2 ** np.maximum(np.floor(np.log2(sizes / FINE)), 0).astype(np.int64)
+    return np.asarray(sizes // steps * steps)
+
+
 def _records(
     columns: dict[str, ReadCells[Any]], items: dict[str, ItemCells], tightness: Tightness, rows: int
 ) -> NDArray[np.int64]:
     """Return the number of records that each row was made for."""
     if tightness.around != "classes":
         return np.full(rows, tightness.records if tightness.around == "rows" else 1, dtype=np.int64)
-    cells = [column.cell for column in columns.values() if column.notes.quasi]
-    cells += [each.cell for each in items.values()]
-    if not cells:
-        return np.ones(rows, dtype=np.int64)
-    classes, _ = kernels.group_rows(np.column_stack(cells).astype(np.int32))
-    sizes = np.bincount(classes)[classes]
-    steps = 2 ** np.maximum(np.floor(np.log2(sizes / FINE)), 0).astype(np.int64)
-    return np.asarray(sizes // steps * steps)
+    return rounded(class_sizes(columns, items, rows))
 
 
 def _around(column: ReadCells[Any], records: NDArray[np.int64], tightness: Tightness) -> ReadCells[Any]:

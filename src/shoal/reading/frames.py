@@ -8,13 +8,12 @@ from typing import Any, Literal, get_args
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kinds.encoding import same_flavour, to_polars
 from shoal.reading.cells import ReadCells
-from shoal.reading.item_cells import ItemCells
-from shoal.reading.mixture import Mixture
+from shoal.reading.drawing import drawn_classes, drawn_values
+from shoal.reading.joint import Joint
 from shoal.reading.ordered_cells import OrderedCells
 from shoal.reading.set_cells import SetCells
 
@@ -24,62 +23,29 @@ DRAWN = "values of quasi-identifiers are drawn from an anonymized release; they 
 """What the metadata of drawn tables says, where a flavour has metadata."""
 
 
-def drawn_frame(
-    frame: nw.DataFrame[Any],
-    mixture: Mixture,
-    members: NDArray[np.float32],
-    columns: Mapping[str, ReadCells[Any]],
-    items: Mapping[str, ItemCells],
-    generator: np.random.Generator,
-) -> pl.DataFrame:
+def drawn_frame(frame: nw.DataFrame[Any], joint: Joint, generator: np.random.Generator) -> pl.DataFrame:
     """Return the release with one value in each cell.
 
     Parameters
     ----------
     frame
         The release.
-    mixture, members
-        The joint distribution, and the probability of each class for each row.
-    columns, items
-        The columns that were read.
+    joint
+        The columns that were read, and their joint distribution.
     generator
         The source of random numbers.
     """
-    before = np.cumsum(members, axis=1, dtype=np.float64)
-    before /= before[:, -1:]
-    classes = (generator.random(len(before))[:, None] > before).sum(axis=1)
-    rows_of = [np.flatnonzero(classes == each) for each in range(members.shape[1])]
-    drawn: dict[str, pl.Series] = {}
-    for place, column in enumerate(mixture.columns):
-        if column.notes.quasi:
-            drawn[column.notes.name] = _drawn_column(mixture, place, rows_of, generator)
-    for name, each in items.items():
-        drawn[name] = each.drawn(generator)
-    aside = {extra for name, each in items.items() for extra in each.notes.kind.released_columns(name)[1:]}
+    values = drawn_values(joint, drawn_classes(joint, generator), generator)
+    drawn: dict[str, pl.Series] = {name: joint.columns[name].decoded(each) for name, each in values.items()}
+    for name, items in joint.items.items():
+        drawn[name] = items.drawn(generator)
+    aside = {
+        extra for name, each in joint.items.items() for extra in each.notes.kind.released_columns(name)[1:]
+    }
     names = [name for name in frame.columns if name not in aside]
-    del columns
     return pl.DataFrame(
         [drawn[name] if name in drawn else to_polars(frame[name]).rename(name) for name in names]
     )
-
-
-def _drawn_column(
-    mixture: Mixture, place: int, rows_of: list[NDArray[np.int64]], generator: np.random.Generator
-) -> pl.Series:
-    column = mixture.columns[place]
-    free = mixture.free_share(place)
-    values: NDArray[Any] | None = None
-    for each, rows in enumerate(rows_of):
-        if not len(rows):
-            continue
-        weights = mixture.likely[place][:, [each]] ** mixture.power
-        found = column.drawn(weights, rows, free[column.cell[rows]], generator)
-        if values is None:
-            values = np.empty(len(column.cell), dtype=found.dtype)
-        values[rows] = found
-    assert values is not None
-    series: pl.Series = column.decoded(values)
-    return series
 
 
 def in_form(frame: nw.DataFrame[Any], columns: Mapping[str, ReadCells[Any]], form: str) -> pl.DataFrame:
@@ -123,11 +89,15 @@ def _ends(column: OrderedCells, *, middle: bool) -> list[pl.Series]:
 
 def _memberships(column: SetCells) -> list[pl.Series]:
     name = column.notes.name
-    matrix = column.members.tocsc()
-    return [
-        pl.Series(f"{name}={label}", (matrix[:, [code]].toarray().ravel() > 0)[column.cell])
-        for code, label in enumerate(column.labels)
-    ]
+    order = np.argsort(column.members.columns, kind="stable")
+    starts = np.searchsorted(column.members.columns[order], np.arange(len(column.labels) + 1))
+    cells = np.split(column.members.rows[order], starts[1:])
+    found = []
+    for label, members in zip(column.labels, cells, strict=False):
+        is_member = np.zeros(len(column.members), dtype=np.bool_)
+        is_member[members] = True
+        found.append(pl.Series(f"{name}={label}", is_member[column.cell]))
+    return found
 
 
 def of_flavour(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import sparse
 
 from shoal.base.ragged import Lists
 from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.kernels.sparse import SparseMatrix
 from shoal.kinds import notation
 from shoal.reading.codebook import ColumnNotes
 
@@ -44,8 +44,8 @@ class ItemCells:
     notes: ColumnNotes
     names: tuple[str, ...]
     cell: NDArray[np.int32]
-    base: sparse.csr_matrix
-    uncertain: sparse.csr_matrix
+    base: SparseMatrix
+    uncertain: SparseMatrix
     errors: NDArray[np.int64]
     suppressed: NDArray[np.bool_]
     records: int
@@ -71,14 +71,14 @@ class ItemCells:
     def certain(self, asked: Floats) -> NDArray[np.bool_]:
         """Return which generalized sets have one of the items for certain: more of them than may be wrong."""
         there = self.base @ asked
-        doubtful = self.base.multiply(self.uncertain) @ asked
+        doubtful = self.base.where(np.isin(self.base.places, self.uncertain.places)) @ asked
         sure = np.asarray((there > doubtful) | (doubtful > self.errors))
         return sure & ~self.suppressed
 
     def possible(self, asked: Floats) -> NDArray[np.bool_]:
         """Return which generalized sets may have one of the items."""
-        there = np.asarray(self.base @ asked) > 0
-        maybe = (np.asarray(self.uncertain @ asked) > 0) & (self.errors > 0)
+        there = (self.base @ asked) > 0
+        maybe = ((self.uncertain @ asked) > 0) & (self.errors > 0)
         return there | maybe | self.suppressed
 
     @property
@@ -87,29 +87,32 @@ class ItemCells:
 
         Each uncertain item is wrong for at least one of the records, and for no more than half of them.
         """
-        doubtful = np.maximum(np.asarray(self.uncertain.sum(axis=1)).ravel(), 1)
+        doubtful = np.maximum(self.uncertain.sizes, 1)
         most = np.minimum(self.errors / doubtful, 1.0)
         return np.where(self.errors > 0, np.clip(most / 2, 1 / max(self.records, 2), 0.5), 0.0)
 
-    def shares(self) -> sparse.csr_matrix:
+    def shares(self) -> SparseMatrix:
         """Return the probability that each generalized set has each item."""
-        wrong = sparse.diags(self.wrong)
-        both = self.base.multiply(self.uncertain)
-        return sparse.csr_matrix(self.base + wrong @ self.uncertain - 2 * (wrong @ both))
+        places = np.union1d(self.base.places, self.uncertain.places)
+        rows, items = np.divmod(places, len(self.names))
+        there, doubtful = np.isin(places, self.base.places), np.isin(places, self.uncertain.places)
+        wrong = self.wrong[rows]
+        share = there + wrong * doubtful - 2 * (wrong * (there & doubtful))
+        shape = (len(self.base), len(self.names))
+        return SparseMatrix.of_places(share, rows, items, shape).where(share != 0)
 
     def probability(self, asked: Floats) -> Floats:
         """Return the probability that each generalized set has one of the items."""
-        chosen = self.shares()[:, np.flatnonzero(asked)].toarray()
+        chosen = self.shares().dense(np.flatnonzero(asked))
         found = 1 - np.prod(1 - np.clip(chosen, 0.0, 1.0), axis=1)
         mean = float(found[~self.suppressed].mean()) if (~self.suppressed).any() else 0.5
         return np.where(self.suppressed, mean, found)
 
     def drawn(self, generator: np.random.Generator) -> pl.Series:
         """Return a set of items for each row."""
-        shares = self.shares()[self.cell].tocoo()
-        has = generator.random(len(shares.data)) < shares.data
-        order = np.lexsort((shares.col[has], shares.row[has]))
-        rows, items = shares.row[has][order], shares.col[has][order]
+        shares = self.shares()[self.cell]
+        has = generator.random(len(shares.values)) < shares.values
+        rows, items = shares.rows[has], shares.columns[has]
         flat = pl.DataFrame({"row": rows, "item": pl.Series(self.names, dtype=pl.String).gather(items)})
         lists = flat.group_by("row", maintain_order=True).agg("item")
         every = pl.DataFrame({"row": np.arange(len(self.cell), dtype=rows.dtype)})
@@ -167,8 +170,6 @@ def _texts(series: pl.Series) -> pl.Series:
     return series.cast(pl.String).fill_null("")
 
 
-def _matrix(lists: Sequence[Sequence[int]], width: int) -> sparse.csr_matrix:
+def _matrix(lists: Sequence[Sequence[int]], width: int) -> SparseMatrix:
     found = Lists.of(lists)
-    return sparse.csr_matrix(
-        (np.ones(len(found.values)), found.values, found.starts), shape=(len(lists), width)
-    )
+    return SparseMatrix(np.ones(len(found.values)), found.values, found.starts, width)

@@ -14,20 +14,32 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from shoal.kernels.sparse import SparseMatrix
 from shoal.reading.cells import ALL, Floats, Index, ReadCells
 
-FLATTENING = 0.7
-"""The power of a probability that values of free records follow.
 
-Frequent values fill whole rows, which then show a single value. So where a cell has several values, frequent
-ones are rarer than in the column as a whole.
-"""
-CLASS_FLATTENING = 0.6
-"""The same for equivalence classes."""
-OWN_FLATTENING = 0.5
-"""The same for rows made for a record of their own: these have several values above all if it is rare."""
+@dataclass(frozen=True)
+class Assumption:
+    """How the values of a row's records are taken to be distributed over a cell.
+
+    Parameters
+    ----------
+    power
+        The power of a probability that values of free records follow. Frequent values fill whole rows, which
+        then show a single value. So where a cell has several values, frequent ones are rarer than in the
+        column as a whole, and the power is below 1.
+    required
+        The number of records that a required value is counted as. It is below 1 where the record of a row is
+        seldom the one at the edge of its cells.
+    """
+
+    power: float = 0.65
+    required: float = 1.0
+
+
+RANDOM = Assumption(1.0)
+"""Generalization that does not depend on values."""
 CLASSES = 30
 ROWS_PER_CLASS = 100
 """The maximum number of latent classes, and the minimum number of rows for each."""
@@ -52,16 +64,18 @@ class Mixture:
         For each column, the probability of each atom in each class.
     shares
         The probability of each class.
-    power
-        The power of probabilities that values of free records follow.
+    assumption
+        How values are distributed over a cell.
     """
 
     columns: tuple[ReadCells[Any], ...]
     likely: tuple[Floats, ...]
     shares: Floats
-    power: float
+    assumption: Assumption
 
-    def weight(self, place: int, asked: Any, index: Index = ALL, shift: float = 0.0) -> Floats:
+    def weight(
+        self, place: int, asked: Any, index: Index = ALL, assumption: Assumption | None = None
+    ) -> Floats:
         """Return for each cell of a column, and each class, the probability that a question is met.
 
         Parameters
@@ -72,27 +86,27 @@ class Mixture:
             The question, as the column understands it.
         index
             The cells.
-        shift
-            What to add to the power, to see how much the answer depends on it.
+        assumption
+            Another assumption than that of the fit, to see how much the answer depends on it.
         """
-        column, weights = self.columns[place], self.likely[place] ** (self.power + shift)
-        free = column.free()[index][:, None]
-        required = column.required(None, index)[:, None]
-        met = column.required(asked, index)[:, None]
+        assumption = assumption or self.assumption
+        column, weights = self.columns[place], self.likely[place] ** assumption.power
+        required, free = (each[index][:, None] for each in _records(column, assumption))
+        share = required / np.maximum(column.required(None, index)[:, None], 1)
+        met = column.required(asked, index)[:, None] * share
         whole = column.mass(weights, None, index)
         part = column.mass(weights, asked, index)
-        return np.asarray((met + free * part / np.maximum(whole, _TINY)) / np.maximum(required + free, 1))
+        return np.asarray((met + free * part / np.maximum(whole, _TINY)) / np.maximum(required + free, _TINY))
 
     def free_share(self, place: int) -> Floats:
         """Return for each cell of a column the probability that its value is none of the required ones."""
-        column = self.columns[place]
-        free = column.free()
-        return free / np.maximum(column.required() + free, 1)
+        required, free = _records(self.columns[place], self.assumption)
+        return np.asarray(free / np.maximum(required + free, _TINY))
 
     def memberships(self) -> NDArray[np.float32]:
         """Return the probability of each class for each row."""
         logs = [
-            _log_likelihood(column, p, self.power).astype(np.float32)
+            _log_likelihood(column, p, self.assumption).astype(np.float32)
             for column, p in zip(self.columns, self.likely, strict=True)
         ]
         rows = len(self.columns[0].cell)
@@ -113,7 +127,7 @@ def fitted(
     columns: Sequence[ReadCells[Any]],
     *,
     classes: int | None = None,
-    power: float = FLATTENING,
+    assumption: Assumption = RANDOM,
     iterations: int = ITERATIONS,
     seed: int = 0,
 ) -> Mixture:
@@ -126,8 +140,8 @@ def fitted(
     classes
         The number of classes; by default as many as there are rows for, up to `CLASSES`. With one, columns
         are taken to be independent.
-    power
-        See `FLATTENING`.
+    assumption
+        How values are distributed over a cell.
     iterations
         The number of steps.
     seed
@@ -142,62 +156,70 @@ def fitted(
         rows = np.sort(generator.choice(count, SAMPLE, replace=False))
         seen = [column.limited(rows) for column in columns]
     incidences = [_incidence(column) for column in seen]
-    overall = tuple(_column_alone(c, i, power) for c, i in zip(seen, incidences, strict=True))
+    overall = tuple(_column_alone(c, i, assumption) for c, i in zip(seen, incidences, strict=True))
     if classes == 1:
-        return Mixture(tuple(columns), tuple(p[:, None] for p in overall), np.ones(1), power)
+        return Mixture(tuple(columns), tuple(p[:, None] for p in overall), np.ones(1), assumption)
     likely = []
     for probabilities in overall:
         noise = generator.gamma(5.0, 1.0, (len(probabilities), classes))
         first = np.maximum(probabilities, 1e-9)[:, None] * noise
         likely.append(first / first.sum(axis=0))
-    mixture = Mixture(tuple(seen), tuple(likely), np.full(classes, 1 / classes), power)
+    mixture = Mixture(tuple(seen), tuple(likely), np.full(classes, 1 / classes), assumption)
     for _ in range(iterations):
         members = mixture.memberships()
         likely = []
         for column, incidence, p, alone in zip(seen, incidences, mixture.likely, overall, strict=True):
-            updated = _expected(column, incidence @ members, p, power) + PRIOR * alone[:, None]
+            often: Floats = np.asarray(incidence @ members)
+            updated = _expected(column, often, p, assumption) + PRIOR * alone[:, None]
             likely.append(updated / updated.sum(axis=0))
-        mixture = Mixture(tuple(seen), tuple(likely), members.mean(axis=0, dtype=np.float64), power)
+        mixture = Mixture(tuple(seen), tuple(likely), members.mean(axis=0, dtype=np.float64), assumption)
     return replace(mixture, columns=tuple(columns))
 
 
 def even(columns: Sequence[ReadCells[Any]]) -> Mixture:
     """Return the distribution in which all values of a cell are equally likely."""
-    return Mixture(tuple(columns), tuple(column.even()[:, None] for column in columns), np.ones(1), 1.0)
+    return Mixture(tuple(columns), tuple(column.even()[:, None] for column in columns), np.ones(1), RANDOM)
 
 
-def _incidence(column: ReadCells[Any]) -> sparse.csr_matrix:
+def _incidence(column: ReadCells[Any]) -> SparseMatrix:
     """Return which rows show which cell, as a matrix."""
     rows = len(column.cell)
-    places = (column.cell, np.arange(rows))
-    return sparse.csr_matrix((np.ones(rows, dtype=np.float32), places), shape=(len(column), rows))
+    ones = np.ones(rows, dtype=np.float32)
+    return SparseMatrix.of_places(ones, column.cell, np.arange(rows), (len(column), rows))
 
 
-def _column_alone(column: ReadCells[Any], incidence: sparse.csr_matrix, power: float) -> Floats:
+def _records(column: ReadCells[Any], assumption: Assumption) -> tuple[Floats, Floats]:
+    """Return for each cell of a column how many of its records are required ones, and how many are free."""
+    required, free = column.required(), column.free().astype(np.float64)
+    counted = np.where(column.exact, required, assumption.required * required)
+    return counted, free + required - counted
+
+
+def _column_alone(column: ReadCells[Any], incidence: SparseMatrix, assumption: Assumption) -> Floats:
     """Return the distribution of a column by itself."""
-    often = np.asarray(incidence.sum(axis=1), dtype=np.float64).reshape(-1, 1)
+    often = incidence.sizes.astype(np.float64).reshape(-1, 1)
     likely = column.even()[:, None] + 1e-9
-    for _ in range(3 if power < 1 else 2 * ITERATIONS):
-        expected = _expected(column, often, likely, power)
+    for _ in range(3 if assumption.power < 1 else 2 * ITERATIONS):
+        expected = _expected(column, often, likely, assumption)
         likely = expected / np.maximum(expected.sum(), _TINY)
     return likely[:, 0]
 
 
-def _expected(column: ReadCells[Any], often: Floats, likely: Floats, power: float) -> Floats:
+def _expected(column: ReadCells[Any], often: Floats, likely: Floats, assumption: Assumption) -> Floats:
     """Return the expected number of rows with each atom, if cells occur in each class so often."""
-    weights = likely**power
-    free = column.free()[:, None]
-    total = np.maximum(column.required()[:, None] + free, 1)
-    per_record = often / total
+    weights = likely**assumption.power
+    required, free = (each[:, None] for each in _records(column, assumption))
+    per_record = often / np.maximum(required + free, _TINY)
+    per_required = per_record * required / np.maximum(column.required()[:, None], 1)
     scaled = per_record * free / np.maximum(column.mass(weights), _TINY)
-    return column.spread_required(per_record) + weights * column.spread(scaled)
+    return column.spread_required(per_required) + weights * column.spread(scaled)
 
 
-def _log_likelihood(column: ReadCells[Any], likely: Floats, power: float) -> Floats:
+def _log_likelihood(column: ReadCells[Any], likely: Floats, assumption: Assumption) -> Floats:
     """Return the mean logarithm of the probability of a cell's records in each class."""
     logs = np.log(np.maximum(likely, 1e-30))
-    weights = likely**power
-    free = column.free()[:, None]
-    total = np.maximum(column.required()[:, None] + free, 1)
+    weights = likely**assumption.power
+    required, free = (each[:, None] for each in _records(column, assumption))
+    share = required / np.maximum(column.required()[:, None], 1)
     by_weight = column.mass(weights * logs) / np.maximum(column.mass(weights), _TINY)
-    return (column.required_mass(logs) + free * by_weight) / total
+    return (column.required_mass(logs) * share + free * by_weight) / np.maximum(required + free, _TINY)

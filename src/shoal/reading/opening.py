@@ -13,7 +13,8 @@ from shoal.base.fresh_columns import readable
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
 from shoal.reading.codebook import FILE, Codebook
-from shoal.reading.reader import Estimator, Reader
+from shoal.reading.joint import Estimator
+from shoal.reading.reader import Reader
 
 if TYPE_CHECKING:
     from shoal.models import Model
@@ -66,7 +67,7 @@ def open_release(
     >>> answer.certain <= answer.estimate <= answer.possible
     True
     """
-    frame, found = _table(release)
+    frame, found = released_table(release)
     if codebook is not None:
         book = (
             Codebook.from_dict(codebook) if isinstance(codebook, dict) else Codebook.from_file(Path(codebook))
@@ -83,7 +84,7 @@ def open_release(
     return Reader(readable(nw.from_native(frame, eager_only=True)), book, estimator, seed)
 
 
-def _table(release: Any) -> tuple[Any, Codebook | None]:
+def released_table(release: Any) -> tuple[Any, Codebook | None]:
     """Return a released table, and its codebook if there is one beside it."""
     if not isinstance(release, str | os.PathLike):
         return release, None

@@ -12,9 +12,9 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import sparse
 
 from shoal.errors import InputError, Reason
+from shoal.kernels.sparse import SparseMatrix
 from shoal.kinds import notation
 from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.hierarchy_rules import Intervals
@@ -200,7 +200,7 @@ class OrderedCells(ReadCells[AskedRanges]):
         return np.clip(bins, 0, len(self.edges) - 2)
 
     @cached_property
-    def _required_atoms(self) -> sparse.csr_matrix:
+    def _required_atoms(self) -> SparseMatrix:
         """How often each cell requires each atom."""
         lower, upper = self._required_ends()
         cells = [np.flatnonzero(each) for each in (lower, upper, self.absent)]
@@ -209,11 +209,11 @@ class OrderedCells(ReadCells[AskedRanges]):
             self._bins(self.high)[upper],
             np.full(int(self.absent.sum()), self.atoms - 1),
         ]
-        places = (np.concatenate(cells), np.concatenate(atoms))
-        return sparse.csr_matrix((np.ones(len(places[0])), places), shape=(len(self), self.atoms))
+        rows, columns = np.concatenate(cells), np.concatenate(atoms)
+        return SparseMatrix.of_places(np.ones(len(rows)), rows, columns, (len(self), self.atoms))
 
     @cached_property
-    def _coverage(self) -> sparse.csr_matrix:
+    def _coverage(self) -> SparseMatrix:
         """The share of each atom that each cell contains."""
         bins = len(self.edges) - 1
         known = np.flatnonzero(~self.absent)
@@ -229,16 +229,16 @@ class OrderedCells(ReadCells[AskedRanges]):
         rows = np.concatenate([known[owners], missing])
         columns = np.concatenate([atoms, np.full(len(missing), bins)])
         values = np.concatenate([np.maximum(shares, 0.0), np.ones(len(missing))])
-        return sparse.csr_matrix((values, (rows, columns)), shape=(len(self), self.atoms))
+        return SparseMatrix.of_places(values, rows, columns, (len(self), self.atoms))
 
     def required_mass(self, weights: Floats) -> Floats:
         return np.asarray(self._required_atoms @ weights)
 
     def spread(self, amounts: Floats) -> Floats:
-        return np.asarray(self._coverage.T @ amounts)
+        return np.asarray(self._coverage.spread(amounts))
 
     def spread_required(self, amounts: Floats) -> Floats:
-        return np.asarray(self._required_atoms.T @ amounts)
+        return np.asarray(self._required_atoms.spread(amounts))
 
     def coarsened(self) -> OrderedCells:
         """Return the same with one cell for each atom, for a column without generalized values."""

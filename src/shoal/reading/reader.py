@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -13,25 +13,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
-from shoal.reading.answers import Answer, Count, count_of, error_of, model_error
-from shoal.reading.cells import Floats, ReadCells
+from shoal.reading.answers import Answer, Count, Evidence, evidence, standard_error
+from shoal.reading.assumptions import Family, family_of
+from shoal.reading.cells import Floats
 from shoal.reading.codebook import Codebook, Tightness
-from shoal.reading.columns import read_columns
+from shoal.reading.columns import class_sizes, read_columns
 from shoal.reading.frames import Flavour, Form, drawn_frame, in_form, of_flavour
-from shoal.reading.mixture import CLASS_FLATTENING, FLATTENING, OWN_FLATTENING, Mixture, even, fitted
+from shoal.reading.joint import ESTIMATORS, Estimator, Joint
+from shoal.reading.mixture import RANDOM
 from shoal.reading.ordered_cells import AskedRanges, OrderedCells
 from shoal.reading.set_cells import AskedLabels
-
-Estimator = Literal["tight", "columns", "marginal", "even"]
-ESTIMATORS: tuple[Estimator, ...] = ("tight", "columns", "marginal", "even")
-"""How values are estimated; see `open_release`."""
-
-MOST_LABELS = 200
-"""Columns with more labels do not take part in the joint estimate."""
-SHIFT = 0.3
-"""Answers are also computed with other powers of probabilities, which differ by this; see `FLATTENING`."""
-WHOLE = 20_000
-"""Up to this many different cells, all are weighed at once."""
 
 
 class Reader:
@@ -84,33 +75,31 @@ class Reader:
         return self.codebook.tightness if self.estimator in ("tight", "columns") else Tightness()
 
     @cached_property
-    def _mixture(self) -> Mixture:
-        columns = [_coarse(column) for column in self._columns.values() if _takes_part(column)]
-        if self.estimator == "even" or not columns:
-            return even(columns)
-        if self.estimator == "marginal":
-            return fitted(columns, classes=1, power=1.0)
-        power = FLATTENING
-        if self.codebook.tightness.own:
-            power = OWN_FLATTENING
-        elif self.codebook.tightness.around == "classes":
-            power = CLASS_FLATTENING
-        classes = 1 if self.estimator == "columns" else None
-        return fitted(columns, classes=classes, power=power, seed=self.seed)
+    def _joint(self) -> Joint:
+        """The columns, and their joint distribution."""
+        assumption = RANDOM
+        if self.estimator in ("tight", "columns"):
+            assumption = self._family.assumption
+        return Joint(
+            len(self), self._columns, self._items, self.estimator, self.seed, assumption, self._sharing
+        )
 
     @cached_property
-    def _members(self) -> NDArray[np.float32]:
-        if not self._mixture.columns:
-            return np.ones((len(self), 1), dtype=np.float32)
-        return self._mixture.memberships()
+    def _family(self) -> Family:
+        """What is taken for granted about releases of this kind."""
+        return family_of(self.codebook, self._sharing)
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {column.notes.name: place for place, column in enumerate(self._mixture.columns)}
+    def _sharing(self) -> NDArray[np.int64]:
+        """For each row, the number of records that it was made for."""
+        known = self.codebook.tightness
+        if known.around == "rows":
+            return np.full(len(self), max(known.records, int(self.codebook.model.get("k", 1))))
+        return class_sizes(self._columns, self._items, len(self))
 
     def fit(self) -> Reader:
         """Estimate the joint distribution now instead of with the first question; return the reader."""
-        _ = self._members
+        _ = self._joint.members
         return self
 
     def count(self, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Count:
@@ -136,14 +125,9 @@ class Reader:
             If there is no such column, or a condition makes no sense for it.
         """
         asked = self._asked({**(conditions or {}), **named})
-        certain, possible = self._bounds(asked)
-        rows = np.flatnonzero(possible & ~certain)
-        weights, spread = self._weights(asked, rows), 0.0
-        if self._tightness.around != "nothing":
-            low, high = (float(self._weights(asked, rows, shift).sum()) for shift in (-SHIFT, SHIFT))
-            spread = high - low
-        share = model_error(len(self), own=self.codebook.tightness.own)
-        return count_of(weights, int(certain.sum()), int(possible.sum()), spread, share)
+        found = evidence(self._joint, asked)
+        error = standard_error(found, self._family)
+        return Count(found.estimate, error, found.certain, found.possible)
 
     def mean(self, column: str, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Answer:
         """Return the mean of a column of numbers over the rows that meet conditions.
@@ -170,19 +154,23 @@ class Reader:
                 column=column,
             )
         asked = self._asked({**(conditions or {}), **named})
-        certain, possible = self._bounds(asked)
+        joint = self._joint
+        certain, possible = joint.bounds(asked)
         rows = np.flatnonzero(possible)
         values, spread = self._expected_values(numbers, rows, asked)
-        weights = self._weights(asked, rows)
+        weights = joint.weights(asked, rows)
         weights = np.where(certain[rows], 1.0, weights) * ~np.isnan(values)
         values, total = np.nan_to_num(values), float(weights.sum())
         if total <= 0:
             raise InputError("no row can meet the conditions", reason=Reason.NO_ROWS)
         mean = float((weights * values).sum()) / total
         # Rows that may not belong, and values that are not exact, both make the mean uncertain.
-        selection = error_of(weights, values - mean) / total
-        inexact = error_of(np.full(len(rows), 0.5), 2 * weights * spread) / total
-        return Answer(mean, float(np.hypot(selection, inexact)), int(certain.sum()), int(possible.sum()))
+        doubt = weights * (1 - weights) * (values - mean) ** 2 + (weights * spread) ** 2
+        shared = doubt * (joint.sharing[rows] - 1)
+        unsure = np.minimum(weights, 1 - weights) * np.abs(values - mean) + weights * spread
+        found = Evidence(total, 0, len(rows), *(float(each.sum()) for each in (doubt, shared, unsure)))
+        error = standard_error(found, self._family) / total
+        return Answer(mean, error, int(certain.sum()), int(possible.sum()))
 
     def table(
         self,
@@ -267,10 +255,7 @@ class Reader:
                 parameter="m",
             )
         generator = np.random.default_rng(seed)
-        drawn = [
-            drawn_frame(self._frame, self._mixture, self._members, self._columns, self._items, generator)
-            for _ in range(m)
-        ]
+        drawn = [drawn_frame(self._frame, self._joint, generator) for _ in range(m)]
         return [of_flavour(each, self._frame, flavour, drawn=True) for each in drawn]
 
     def frame(
@@ -319,48 +304,6 @@ class Reader:
                 raise unknown_column(name, self.columns, "the release")
         return asked
 
-    def _bounds(self, asked: Sequence[tuple[str, Any]]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which rows meet a question for certain, and which may."""
-        certain = np.ones(len(self), dtype=np.bool_)
-        possible = np.ones(len(self), dtype=np.bool_)
-        for name, question in asked:
-            column: Any = self._items[name] if name in self._items else self._columns[name]
-            certain &= column.certain(question)[column.cell]
-            possible &= column.possible(question)[column.cell]
-        return certain, possible
-
-    def _weights(
-        self, asked: Sequence[tuple[str, Any]], rows: NDArray[np.int64], shift: float = 0.0
-    ) -> Floats:
-        """Return the probability that each of some rows meets a question, which all of them may."""
-        if not len(rows):
-            return np.empty(0)
-        joint: Floats | None = None
-        apart = np.ones(len(rows))
-        for name, question in asked:
-            if name in self._items:
-                items = self._items[name]
-                apart *= items.probability(question)[items.cell[rows]]
-                continue
-            column = self._columns[name]
-            cells = column.cell[rows]
-            if not column.notes.quasi:
-                apart *= column.certain(question)[cells]
-                continue
-            part = self._class_weights(name, question, cells, shift)
-            joint = part if joint is None else joint * part
-        if joint is None:
-            return apart
-        return np.asarray(apart * np.clip((joint * self._members[rows]).sum(axis=1), 0.0, 1.0))
-
-    def _class_weights(self, name: str, question: Any, cells: NDArray[np.int32], shift: float) -> Floats:
-        """Return the probability that the cells of some rows meet a question, for each class."""
-        column, place = self._columns[name], self._places[name]
-        if len(column) <= WHOLE:
-            return self._mixture.weight(place, question, shift=shift)[cells]
-        needed, where = np.unique(cells, return_inverse=True)
-        return self._mixture.weight(place, question, needed.astype(np.int64), shift)[where.ravel()]
-
     def _expected_values(
         self, column: Any, rows: NDArray[np.int64], asked: Sequence[tuple[str, Any]]
     ) -> tuple[Floats, Floats]:
@@ -371,20 +314,21 @@ class Reader:
             low = np.clip(low, within.ends[0][0], within.ends[-1][1])
             high = np.clip(high, within.ends[0][0], within.ends[-1][1])
         exact = column.exact[column.cell[rows]]
-        place = self._places.get(column.notes.name)
+        place = self._joint.places.get(column.notes.name)
         if place is None or not column.notes.quasi or exact.all():
             return low, np.zeros(len(rows))
         edges = column.edges
         middles = np.append((edges[:-1] + edges[1:]) / 2, 0.0)[:, None]
-        weights = self._mixture.likely[place] ** self._mixture.power
+        mixture = self._joint.mixture
+        weights = mixture.likely[place] ** mixture.assumption.power
         cells, where = np.unique(column.cell[rows], return_inverse=True)
         mass = np.maximum(column.mass(weights, within, cells), 1e-300)
         first = column.mass(weights * middles, within, cells) / mass
         second = column.mass(weights * middles**2, within, cells) / mass
-        members = self._members[rows]
+        members = self._joint.members[rows]
         inner = (first[where.ravel()] * members).sum(axis=1)
         square = (second[where.ravel()] * members).sum(axis=1)
-        free = self._mixture.free_share(place)[column.cell[rows]]
+        free = mixture.free_share(place)[column.cell[rows]]
         mean = np.where(exact, low, free * inner + (1 - free) * (low + high) / 2)
         around = free * square + (1 - free) * (low**2 + high**2) / 2
         return mean, np.where(exact, 0.0, np.sqrt(np.maximum(around - mean**2, 0.0)))
@@ -398,15 +342,6 @@ class Reader:
         if given is None:
             return self._columns[name].default_groups()
         return [(_group_label(each), each) for each in given]
-
-
-def _takes_part(column: ReadCells[Any]) -> bool:
-    return column.notes.quasi or column.atoms <= MOST_LABELS + 1
-
-
-def _coarse(column: ReadCells[Any]) -> ReadCells[Any]:
-    """Return a column as the joint estimate takes it: values that are not generalized need few cells."""
-    return column.coarsened() if isinstance(column, OrderedCells) and not column.notes.quasi else column
 
 
 def _refuse_both(conditions: Mapping[str, Any], groups: Mapping[str, Any]) -> None:

@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import sparse
 
 from shoal.base.ragged import Lists
 from shoal.errors import InputError, Reason, did_you_mean, listing
+from shoal.kernels.sparse import SparseMatrix
 from shoal.kinds import notation
 from shoal.kinds.hierarchy import MISSING, Hierarchy
 from shoal.kinds.hierarchy_rules import Prefixes
@@ -47,7 +47,7 @@ class SetCells(ReadCells[AskedLabels]):
     """
 
     labels: tuple[str, ...]
-    members: sparse.csr_matrix
+    members: SparseMatrix
     open: tuple[str | None, ...]
     nodes: dict[str, tuple[int, int]]
 
@@ -59,10 +59,10 @@ class SetCells(ReadCells[AskedLabels]):
     @property
     def exact(self) -> NDArray[np.bool_]:
         closed = np.array([each is None for each in self.open], dtype=np.bool_)
-        return np.asarray((np.diff(self.members.indptr) == 1) & closed)
+        return np.asarray((self.members.sizes == 1) & closed)
 
     def even(self) -> Floats:
-        occurs = np.asarray(self.members.sum(axis=0)).ravel() > 0
+        occurs = np.bincount(self.members.columns, minlength=self.atoms) > 0
         occurs[-1] = False
         return np.asarray(occurs / max(occurs.sum(), 1))
 
@@ -123,7 +123,7 @@ class SetCells(ReadCells[AskedLabels]):
         return np.array([*inside, False], dtype=np.bool_)
 
     def certain(self, asked: AskedLabels) -> NDArray[np.bool_]:
-        sizes = np.diff(self.members.indptr)
+        sizes = self.members.sizes
         inside = self.members @ asked.asked.astype(np.float64)
         closed = np.array([each is None for each in self.open], dtype=np.bool_)
         return np.asarray((inside == sizes) & closed & (sizes > 0))
@@ -151,17 +151,19 @@ class SetCells(ReadCells[AskedLabels]):
         return np.where((self.tight | self.exact)[:, None], self.members @ weights, 0.0)
 
     def spread(self, amounts: Floats) -> Floats:
-        return np.asarray(self.members.T @ amounts)
+        return np.asarray(self.members.spread(amounts))
 
     def spread_required(self, amounts: Floats) -> Floats:
-        found = np.asarray(self.members.T @ np.where((self.tight | self.exact)[:, None], amounts, 0.0))
+        found: Floats = np.asarray(
+            self.members.spread(np.where((self.tight | self.exact)[:, None], amounts, 0.0))
+        )
         found[-1] = 0.0
         return found
 
     def drawn(
         self, weights: Floats, rows: NDArray[np.int64], free: Floats, generator: np.random.Generator
     ) -> NDArray[Any]:
-        starts, atoms = self.members.indptr, self.members.indices
+        starts, atoms = self.members.starts, self.members.columns
         cells = self.cell[rows]
         even = np.concatenate([[0.0], np.cumsum(np.where(atoms < len(self.labels), 1.0, 1e-9))])
         likely = np.concatenate([[0.0], np.cumsum(weights[atoms, 0] + 1e-12)])
@@ -187,7 +189,7 @@ class SetCells(ReadCells[AskedLabels]):
         return drawn
 
     def default_groups(self) -> list[tuple[Any, Any]]:
-        occurs = np.asarray(self.members.sum(axis=0)).ravel() > 0
+        occurs = np.bincount(self.members.columns, minlength=self.atoms) > 0
         groups: list[tuple[Any, Any]] = [
             (label, AskedLabels(np.arange(self.atoms) == code))
             for code, label in enumerate(self.labels)
@@ -291,8 +293,7 @@ def _cells_of(
     nodes: dict[str, tuple[int, int]],
 ) -> SetCells:
     lists = Lists.of(members)
-    shape = (len(members), len(labels) + 1)
-    matrix = sparse.csr_matrix((np.ones(len(lists.values)), lists.values, lists.starts), shape=shape)
+    matrix = SparseMatrix(np.ones(len(lists.values)), lists.values, lists.starts, len(labels) + 1)
     ones = np.ones(len(members), dtype=np.int64)
     return SetCells(notes, cell, ones, tight, tuple(labels), matrix, open_cells, nodes)
 

@@ -93,17 +93,25 @@ class Matches(MatchCounts):
 
     Parameters
     ----------
-    matched
-        A maximum matching: the row of each record, or -1.
+    graph
+        The coverage graph.
+    pairs
+        A maximum matching of its types.
     component_of_record, component_of_row
         Components 0, 1, 2, ... A row is a match of a record if and only if it covers it and both are in the
         same one. No row of a component covers a record of a component with a higher number.
     """
 
-    matched: NDArray[np.int64]
+    graph: Graph
+    pairs: kernels.Matched
     component_of_record: NDArray[np.int32]
     component_of_row: NDArray[np.int32]
     components: int
+
+    @cached_property
+    def matched(self) -> NDArray[np.int64]:
+        """A maximum matching: the row of each record, or -1."""
+        return self.graph.rows_of_records(self.pairs)
 
     @property
     def records_of_component(self) -> NDArray[np.int64]:
@@ -175,9 +183,15 @@ class Graph:
         cells = np.column_stack([recoding.box] * len(recoding.values))
         return cls.of(recoding.table.codes, cells, recoding.values)
 
-    def degrees(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return how many rows cover each record, and how many records each row covers."""
-        rows, records = self._kernel.count()
+    def degrees(self, unknown: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many rows cover each record, and how many records each row covers.
+
+        Parameters
+        ----------
+        unknown
+            An attribute that is not compared.
+        """
+        rows, records = self._kernel.count(unknown)
         return rows[self.record_type], records[self.row_type]
 
     def count_labels(
@@ -261,17 +275,17 @@ class Graph:
         maximum = self._kernel.maximum_matching(None if key is None else self._pairs(key))
         of_record, of_box = self._kernel.components(maximum)
         rows, records = self._count_within(of_record, of_box)
-        matched = self._rows_of_records(maximum)
-        left = int((matched < 0).sum())
+        left = len(self.record_type) - int(maximum.copies.sum())
         return Matches(
-            matched=matched,
+            graph=self,
+            pairs=maximum,
             component_of_record=of_record[self.record_type],
             component_of_row=of_box[self.row_type],
             components=1 + max(int(of_record.max(initial=-1)), int(of_box.max(initial=-1))),
             matches_of_record=rows[self.record_type],
             matches_of_row=records[self.row_type],
             unmatched_records=left,
-            unmatched_rows=len(self.row_type) - len(matched) + left,
+            unmatched_rows=len(self.row_type) - len(self.record_type) + left,
         )
 
     def within(self, matches: Matches, components: NDArray[np.bool_]) -> Within:
@@ -318,8 +332,8 @@ class Graph:
         records, boxes = np.ascontiguousarray(types[first].T)
         return kernels.Matched(records, boxes, np.bincount(pair))
 
-    def _rows_of_records(self, maximum: kernels.Matched) -> NDArray[np.int64]:
-        """Return which record gets which row: those of a type are interchangeable."""
+    def rows_of_records(self, maximum: kernels.Matched) -> NDArray[np.int64]:
+        """Return the row of each record, or -1, in a matching: those of a type are interchangeable."""
         matched = np.full(len(self.record_type), -1, dtype=np.int64)
         records = _members(self.record_type, np.repeat(maximum.records, maximum.copies))
         matched[records] = _members(self.row_type, np.repeat(maximum.boxes, maximum.copies))

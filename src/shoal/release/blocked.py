@@ -67,6 +67,16 @@ class BlockedRelease:
         """The result of the audit; levels are those of the worst block."""
         return self.certified.audit
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All that those who decide on the release should know, as sentences, the gravest first."""
+        return self.certified.warnings
+
+    @property
+    def publishable(self) -> bool:
+        """Whether the release may be published; the certificate has the reasons if not."""
+        return not self.certified.reasons_not_to_publish
+
     @cached_property
     def report(self) -> Report:
         """The report as a page, plain data and charts, without panels that need the whole table in memory."""

@@ -6,12 +6,14 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from shoal.auditing import Audit
+from shoal.base.distribution import version
+from shoal.errors import PromiseError, Reason
 from shoal.measures import Loss
 from shoal.models import Model
+from shoal.release.cautions import all_warnings, reasons_not_to_publish
 from shoal.release.codebook import codebook_of
 from shoal.schema import Role, Schema, is_index
 
@@ -34,7 +36,7 @@ class Certificate:
     schema
         The schema of the table.
     circumstances
-        How the release was made: method, options, seed or not, notes, time.
+        How the release was made: method, options, seed or not, notes, warnings, time.
     rows
         The number of rows.
     loss
@@ -75,15 +77,42 @@ class Certificate:
         """Return the certificate as plain data, for JSON."""
         return self._data
 
+    @property
+    def reasons_not_to_publish(self) -> tuple[str, ...]:
+        """Why the release must not be published, as sentences; empty if it may be."""
+        return reasons_not_to_publish(self.model, self.circumstances)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """All that those who decide on the release should know, as sentences, the gravest first."""
+        return all_warnings(self.model, self.circumstances, self.audit)
+
+    def require_no_warnings(self) -> None:
+        """Raise an error if there are warnings.
+
+        Raises
+        ------
+        PromiseError
+            With all warnings.
+        """
+        if self.warnings:
+            raise PromiseError(
+                "the guarantee holds, but no warning is accepted: " + " ".join(self.warnings),
+                reason=Reason.CAUTION,
+            )
+
     @cached_property
     def _data(self) -> dict[str, Any]:
         model = self.model
         files = {name: {"sha256": digest} for name, digest in self.files.items()}
         return {
-            "shoal": metadata.version("shoal"),
+            "shoal": version(),
             "created": self.created,
             "model": {"name": model.name, **model.parameters, "promise": model.sentence()},
-            **self.circumstances,
+            "publishable": not self.reasons_not_to_publish,
+            **({"reasons_not_to_publish": list(reasons)} if (reasons := self.reasons_not_to_publish) else {}),
+            "warnings": list(self.warnings),
+            **{name: value for name, value in self.circumstances.items() if name != "warnings"},
             **({"engine": dict(self.engine)} if self.engine else {}),
             "rows": self.rows,
             "left_out": self.left_out,
@@ -117,6 +146,7 @@ def _described(schema: Schema) -> list[dict[str, Any]]:
     """Return what a certificate says of the columns."""
     return [
         {"name": c.name, "role": c.role.value}
+        | ({"label": c.label} if c.label else {})
         | (
             {
                 "kind": c.kind.value,

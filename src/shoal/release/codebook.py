@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 VERSION = 1
 """The version of the format; it changes when a reader of an older version would misunderstand a codebook."""
 
-_DECLARED = ("domain", "hierarchy", "missing", "missing_marks", "date_format", "separator")
+_DECLARED = ("label", "domain", "hierarchy", "missing", "missing_marks", "date_format", "separator")
 
 
 def codebook_of(model: Model, schema: Schema, circumstances: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from shoal.base import fresh_columns
 from shoal.base.randomness import Randomness
 from shoal.errors import InternalError
 from shoal.files.staging import staged_folder
-from shoal.files.writing import write_csv, write_parquet
+from shoal.files.writing import without_formulas, write_csv, write_parquet
 from shoal.measures import Loss, measure
 from shoal.models import Model
 from shoal.recoding import Recoding
@@ -28,11 +28,14 @@ from shoal.recoding.assignment import random_assignment
 from shoal.release.certificate import Certificate, index_notes
 from shoal.release.rendering import for_file, published
 from shoal.release.saving import (
+    COPIES,
+    FOR_SPREADSHEETS,
     RELEASE_FILES,
     Format,
     into,
     require_format,
     sha256,
+    write_copy,
     write_documents,
     write_key,
 )
@@ -43,6 +46,7 @@ from shoal.table import Table
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
+    from shoal.reading import Reader
     from shoal.report import Detail, Report
 
     FrameT = TypeVarWithDefault("FrameT", bound=IntoDataFrame, default=Any)  # Release is Release[Any]
@@ -52,9 +56,10 @@ else:
 
 @dataclass(frozen=True, eq=False)
 class Release(Generic[FrameT]):
-    """A table that may be published, with its guarantee, information loss and audit.
+    """A released table, with its guarantee, information loss and audit.
 
-    Made by `shoal.anonymize`. Every release has passed its audit.
+    Made by `shoal.anonymize`. Every release has passed its audit; `publishable` says whether it may be
+    published, and `warnings` what to know before.
 
     Parameters
     ----------
@@ -74,6 +79,8 @@ class Release(Generic[FrameT]):
         How it was made: method, options, seed or not, time.
     shown, typed
         The frame that was audited, and whether its generalized values are typed instead of text.
+    flavour
+        Gives a table the type of a lazy input again; None if the input was in memory.
 
     Examples
     --------
@@ -96,6 +103,7 @@ class Release(Generic[FrameT]):
     circumstances: Mapping[str, Any]
     shown: Any
     typed: bool
+    flavour: Callable[[Any], Any] | None = None
 
     def __repr__(self) -> str:
         return (
@@ -128,8 +136,9 @@ class Release(Generic[FrameT]):
         """
         frame = self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
         # A copy: what is saved is what was audited, whatever becomes of this frame.
-        table: FrameT = nw.from_native(frame, eager_only=True).clone().to_native()
-        return table
+        table = nw.from_native(frame, eager_only=True).clone().to_native()
+        given: FrameT = table if self.flavour is None else self.flavour(table)
+        return given
 
     @cached_property
     def certified(self) -> Certificate:
@@ -153,6 +162,16 @@ class Release(Generic[FrameT]):
         """The certificate as plain data, without a value of any record."""
         return self.certified.as_dict()
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All that those who decide on the release should know, as sentences, the gravest first."""
+        return self.certified.warnings
+
+    @property
+    def publishable(self) -> bool:
+        """Whether the release may be published; the certificate has the reasons if not."""
+        return not self.certified.reasons_not_to_publish
+
     @cached_property
     def report(self) -> Report:
         """The report as a page, plain data and charts, without a value of any single record."""
@@ -162,7 +181,13 @@ class Release(Generic[FrameT]):
     def _detail(self) -> Detail:
         from shoal.report import Detail  # late: few callers ask for a report
 
-        return Detail(self.recoding, self.rows, self.order)
+        return Detail(self.recoding, self.rows, self.order, self.reader)
+
+    def reader(self) -> Reader:
+        """Return a reader that computes with the release, and knows nothing else; see `open_release`."""
+        from shoal.reading import open_release  # late: few callers need it
+
+        return open_release(self.written("csv"), codebook=self.certified.codebook())
 
     def plot(self, name: str | None = None) -> Any:
         """Return charts of the report as Altair's: one of them, or all, side by side.
@@ -208,6 +233,7 @@ class Release(Generic[FrameT]):
         format: Format = "csv",  # noqa: A002 - the word of the command line
         keep_key: bool = False,
         overwrite: bool = False,
+        safe_for_spreadsheets: bool = False,
     ) -> Path:
         """Write the release, its certificate and its report into a folder, all of it or nothing.
 
@@ -216,11 +242,14 @@ class Release(Generic[FrameT]):
         folder
             The folder to write; it must not exist, or be empty.
         format
-            Whether the release is text (``csv``) or typed (``parquet``).
+            Whether the release is text (``csv``) or typed (``parquet``); ``xlsx``, ``sav`` and ``dta`` are a
+            copy for Excel, SPSS or Stata beside ``release.csv``.
         keep_key
             Whether to write ``key.csv``, readable by its owner only, which undoes the shuffle.
         overwrite
             Whether an earlier release in that folder is replaced.
+        safe_for_spreadsheets
+            Whether to write also a copy in which no cell can be taken for a formula by a spreadsheet.
 
         Raises
         ------
@@ -228,16 +257,32 @@ class Release(Generic[FrameT]):
             If the folder holds something else or cannot be written.
         """
         with staged_folder(folder, overwrite=overwrite, ours=RELEASE_FILES) as staging:
-            self.write_files(staging, form=format, keep_key=keep_key)
+            self.write_files(
+                staging, form=format, keep_key=keep_key, safe_for_spreadsheets=safe_for_spreadsheets
+            )
         return Path(folder)
 
-    def write_files(self, folder: Path, *, form: Format = "csv", keep_key: bool = False) -> Report:
+    def write_files(
+        self,
+        folder: Path,
+        *,
+        form: Format = "csv",
+        keep_key: bool = False,
+        safe_for_spreadsheets: bool = False,
+    ) -> Report:
         """Write the files of `save` into an existing folder, and return the report."""
-        require_format(form)
-        file = folder / f"release.{form}"
+        require_format(form, copies=True)
+        file = folder / ("release.parquet" if form == "parquet" else "release.csv")
         frame = self.written(form)
-        write_csv(frame, file) if form == "csv" else write_parquet(frame, file)
-        certificate = replace(self.certified, files={file.name: sha256(file)})
+        write_parquet(frame, file) if form == "parquet" else write_csv(frame, file)
+        files = [file]
+        if form in COPIES:
+            files.append(folder / f"release.{form}")
+            write_copy(files[-1], frame, self.written("parquet"), self.recoding.table.schema.labels)
+        if safe_for_spreadsheets:
+            files.append(folder / FOR_SPREADSHEETS)
+            write_csv(without_formulas(self.written("csv")), files[-1])
+        certificate = replace(self.certified, files={each.name: sha256(each) for each in files})
         report = certificate.report(self._detail)
         write_documents(report, certificate.codebook(), into(folder))
         if keep_key:
@@ -287,6 +332,8 @@ def publish(
     found = _audited(recoding, frame, order, model)
     if notes := [*circumstances.get("notes", ()), *_notes(recoding.table)]:
         circumstances = {**circumstances, "notes": notes}
+    if several := repeated_identifiers(recoding.table.frame, recoding.table.schema):
+        circumstances = {**circumstances, "warnings": several}
     loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
     # Only the audit needs identifiers: what a release refers to has none.
     kept = replace(recoding, table=recoding.table.without_identifiers())
@@ -299,7 +346,6 @@ def _notes(table: Table) -> list[str]:
     ordered = fresh_columns.orders_of_categories(table.frame, names)
     return [
         *index_notes(table.schema),
-        *repeated_identifiers(table.frame, table.schema),
         *(_ORDER_LEFT_OUT.format(name=repr(name)) for name in ordered),
     ]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.base import fresh_columns
 from shoal.kinds.encoding import to_polars
+from shoal.kinds.hierarchy import MISSING
 from shoal.recoding import Recoding
 from shoal.schema import Role
 
@@ -41,6 +42,8 @@ def published(
     for column in table.schema:
         if column.role is Role.QUASI:
             for written in generalized[column.name]:
+                if written.dtype == pl.String and not column.kind.several:
+                    written = written.set(written == MISSING, None)  # the missing value of the flavour
                 columns[written.name] = fresh_columns.in_flavour(written.gather(boxes), table.frame)
         elif column.role.released:
             columns[column.name] = fresh_columns.gathered(table.frame[column.name], order)

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -16,15 +16,25 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, listing
 from shoal.files.reading import read_table
+from shoal.files.spreadsheets import write_excel
+from shoal.files.statistics_packages import write_statistics
 
 if TYPE_CHECKING:
     from shoal.report import Report
 
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
+
+COPIES: tuple[Format, ...] = ("xlsx", "sav", "dta")
+"""Formats for other programs: a copy beside ``release.csv``, which is the file that was audited."""
+
+FOR_SPREADSHEETS = "release-for-spreadsheets.csv"
+"""A copy of ``release.csv`` in which no cell can be taken for a formula."""
 
 RELEASE_FILES = (
     "release.csv",
     "release.parquet",
+    *(f"release.{each}" for each in COPIES),
+    FOR_SPREADSHEETS,
     "certificate.json",
     "codebook.json",
     "report.html",
@@ -38,10 +48,59 @@ KEY_COLUMNS = ("released_row", "original_row")
 """The columns of ``key.csv``; rows are counted from 1, without the header."""
 
 
-def require_format(form: str) -> None:
-    """Refuse a format that releases are not written in."""
-    if form not in ("csv", "parquet"):
-        raise InputError(f"format {form!r} is unknown; it is csv or parquet", reason=Reason.PARAMETER)
+def require_format(form: str, *, copies: bool = False) -> None:
+    """Refuse a format that releases are not written in.
+
+    Parameters
+    ----------
+    form
+        The format.
+    copies
+        Whether it may be one for other programs, which needs the whole table in memory.
+    """
+    if form in COPIES and not copies:
+        raise InputError(
+            f"format {form!r} needs the whole table in memory; blocks and Spark write csv or parquet",
+            reason=Reason.PARAMETER,
+            parameter="format",
+        )
+    if form not in get_args(Format):
+        raise InputError(
+            f"format {form!r} is unknown; it is {listing(get_args(Format))}",
+            reason=Reason.PARAMETER,
+            parameter="format",
+        )
+
+
+def write_copy(file: Path, text: pl.DataFrame, typed: pl.DataFrame, labels: Mapping[str, str]) -> None:
+    """Write a release for another program, by the ending of the file's name.
+
+    Parameters
+    ----------
+    file
+        The file to write.
+    text, typed
+        The release with generalized values as text, and typed.
+    labels
+        What columns are about, by name.
+    """
+    if file.suffix == ".xlsx":
+        write_excel(text, file)
+    else:
+        write_statistics(_with_bounds(text, typed), file, labels)
+
+
+def _with_bounds(text: pl.DataFrame, typed: pl.DataFrame) -> pl.DataFrame:
+    """Return a release with two columns, low and high, for each column of ranges; the others as text."""
+    columns = []
+    for series in text.iter_columns():
+        form = typed.schema.get(series.name)
+        if isinstance(form, pl.Struct):
+            ends = typed[series.name].struct
+            columns += [ends.field(end).alias(f"{series.name}_{end}") for end in ends.fields]
+        else:
+            columns.append(series)
+    return pl.DataFrame(columns)
 
 
 def sha256(file: Path) -> str:

@@ -6,10 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shoal.base.distribution import require
 
 Spec = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
@@ -48,7 +51,10 @@ PAPER = Palette(
     ink="#1b2a2f",
     muted="#56676d",
     grid="#dde5e7",
-    series=("#0f766e", "#d9822b", "#5b6fb5", "#a04f8d", "#6f8f2f", "#8a6d4b"),
+    series=(
+        *("#0f766e", "#d9822b", "#5b6fb5", "#a04f8d", "#6f8f2f", "#8a6d4b"),
+        *("#1f4e9c", "#c2334d", "#3aa6c9", "#b59b00", "#6a3fb0", "#4a4f55"),
+    ),
     steps=("#d5ebe7", "#a9d6cf", "#74bcb2", "#3f9c91", "#14776d", "#0a4a45"),
     alert="#b3261e",
 )
@@ -106,6 +112,10 @@ class Chart:
     description: str
     spec: Spec
 
+    def html(self) -> str:
+        """Return what a page shows: the chart, or the same in words if it cannot be drawn."""
+        return self.svg() if can_draw() else f"<p>{escape(self.description)}</p>"
+
     def svg(self) -> str:
         """Return the chart as an SVG element in the colours of the page it is put into."""
         import vl_convert  # late: it starts a JavaScript engine
@@ -114,8 +124,20 @@ class Chart:
         return _for_page(drawn, self)
 
 
+def can_draw() -> bool:
+    """Return whether charts can be drawn: whether the extra 'report' is installed."""
+    return find_spec("vl_convert") is not None
+
+
 def plot(charts: Sequence[Chart]) -> Any:
-    """Return charts as one of Altair's, two side by side."""
+    """Return charts as one of Altair's, two side by side.
+
+    Raises
+    ------
+    InputError
+        If the extra 'report' is not installed.
+    """
+    require("altair", "report", "a chart")
     import altair  # late: most who make a release never ask for this
 
     drawn = [

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.measures import MEASURES, headlines
-from shoal.report.chart import PAGE, Spec, axis, configuration, values
+from shoal.measures import MEASURES, Measure, headlines
+from shoal.report.chart import PAGE, Spec, axis, can_draw, configuration, values
 from shoal.report.document import page
 from shoal.report.panel import percent
 
@@ -18,16 +18,14 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
     Parameters
     ----------
     rows
-        For each run its number (``run``), ``model``, ``method``, promise (``k``), a figure for each of
-        `headlines`, ``concealment``, ``risk``, ``seconds``, ``command``, and the ``message`` of one that
-        failed, which has none of the figures.
+        For each run its number (``run``), the ``attacker`` it protects against, ``model``, ``method``,
+        promise (``k``), a figure for each of `headlines`, ``query_error``, ``concealment``, ``risk``,
+        ``seconds``, ``command``, and the ``message`` of one that failed, which has none of the figures.
     chosen
         The number of the run that is highlighted at first.
     title
         What was compared.
     """
-    import vl_convert  # late: it bundles the libraries of the chart
-
     made = [row for row in rows if row["gcp"] is not None]
     return page(
         "compare.html",
@@ -38,15 +36,23 @@ def comparison_page(rows: Sequence[Mapping[str, Any]], chosen: int | None, title
         description=_words(made),
         facts=_in_script({"runs": [_plain(row) for row in rows], "chosen": chosen}),
         chart=_in_script(comparison_chart(made, chosen)),
-        libraries=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;") if made else "",
+        libraries=_libraries() if made and can_draw() else "",
         measures=headlines(),
         percent=percent,
     )
 
 
+def _libraries() -> str:
+    """Return the scripts that draw the chart."""
+    import vl_convert  # late: it starts a JavaScript engine
+
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+
+
 def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> Spec:
     """Return the risk-utility chart of some runs: loss against promise, time as size."""
     ways = list(dict.fromkeys(row["way"] for row in made))
+    models = list(dict.fromkeys(row["model"] for row in made))
     ks = sorted({row["k"] for row in made})
     x = axis(
         "k",
@@ -56,7 +62,18 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
     )
     x["axis"] = {"values": ks, "format": "d", "grid": False}
     measures = headlines()
-    shown = ("run", "model", "way", "k", *(each.name for each in measures), "concealment", "risk", "seconds")
+    shown = (
+        "run",
+        "attacker",
+        "model",
+        "way",
+        "k",
+        *(each.name for each in measures),
+        "query_error",
+        "concealment",
+        "risk",
+        "seconds",
+    )
     y = axis(
         "gcp",
         "quantitative",
@@ -64,16 +81,7 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         axis={"format": "~%", "tickCount": 6},
         scale={"zero": True},
     )
-    color = axis("way", "nominal", None, sort=ways)
-    when = {"param": "chosen", "empty": False}
-    tip = [
-        ("way", "method", None),
-        ("k", "k", None),
-        *((each.name, each.heading, ".2%" if each.share else ".4~g") for each in measures),
-        ("concealment", "rows left", None),
-        ("risk", "highest risk", ".1%"),
-        ("seconds", "seconds", ".1f"),
-    ]
+    color = axis("way", "nominal", "model and method", sort=ways)
     return {
         "data": values([{name: row[name] for name in shown} for row in made]),
         "width": "container",
@@ -82,29 +90,45 @@ def comparison_chart(made: Sequence[Mapping[str, Any]], chosen: int | None) -> S
         "encoding": {"x": x, "y": y, "color": color},
         "layer": [
             {"mark": {"type": "line", "strokeWidth": 1, "opacity": 0.5}},
-            {
-                "params": [
-                    {
-                        "name": "chosen",
-                        "select": {"type": "point", "fields": ["run"], "on": "click", "clear": False},
-                        "value": [] if chosen is None else [{"run": chosen}],
-                    }
-                ],
-                "mark": {"type": "point", "filled": True, "cursor": "pointer"},
-                "encoding": {
-                    "size": axis("seconds", "quantitative", None, scale={"range": [50, 450]}, legend=None),
-                    "shape": axis("model", "nominal", None, legend=None),
-                    "opacity": {"condition": {**when, "value": 1}, "value": 0.75},
-                    "stroke": {"condition": {**when, "value": PAGE.ink}, "value": "transparent"},
-                    "strokeWidth": {"condition": {**when, "value": 3}, "value": 0},
-                    "tooltip": [
-                        {"field": name, "title": words, **({"format": form} if form else {})}
-                        for name, words, form in tip
-                    ],
-                },
-            },
+            _points(measures, models, chosen),
         ],
         "config": configuration(PAGE),
+    }
+
+
+def _points(measures: Sequence[Measure], models: Sequence[str], chosen: int | None) -> Spec:
+    """Return the layer with a point for each run, of which one can be chosen."""
+    when = {"param": "chosen", "empty": False}
+    tip = [
+        ("way", "method", None),
+        ("k", "k", None),
+        ("attacker", "attacker", None),
+        *((each.name, each.heading, ".2%" if each.share else ".4~g") for each in measures),
+        ("query_error", "answers off by", ".1%"),
+        ("concealment", "rows left", None),
+        ("risk", "highest risk", ".1%"),
+        ("seconds", "seconds", ".1f"),
+    ]
+    return {
+        "params": [
+            {
+                "name": "chosen",
+                "select": {"type": "point", "fields": ["run"], "on": "click", "clear": False},
+                "value": [] if chosen is None else [{"run": chosen}],
+            }
+        ],
+        "mark": {"type": "point", "filled": True, "cursor": "pointer"},
+        "encoding": {
+            "size": axis("seconds", "quantitative", None, scale={"range": [50, 450]}, legend=None),
+            "shape": axis("model", "nominal", "model", sort=models),
+            "opacity": {"condition": {**when, "value": 1}, "value": 0.75},
+            "stroke": {"condition": {**when, "value": PAGE.ink}, "value": "transparent"},
+            "strokeWidth": {"condition": {**when, "value": 3}, "value": 0},
+            "tooltip": [
+                {"field": name, "title": words, **({"format": form} if form else {})}
+                for name, words, form in tip
+            ],
+        },
     }
 
 
@@ -113,14 +137,22 @@ def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words(made: Sequence[Mapping[str, Any]]) -> str:
-    """Return the chart in words: the least loss for each promise."""
-    best = {
-        k: min((r for r in made if r["k"] == k), key=lambda r: r["gcp"])
-        for k in sorted({r["k"] for r in made})
-    }
-    return "The least loss: " + "; ".join(
-        f"for k = {k}, {percent(row['gcp'])} by {row['way']}" for k, row in best.items()
-    )
+    """Return the chart in words: the least loss for each attacker and promise."""
+    sentences = []
+    for attacker in dict.fromkeys(row["attacker"] for row in made):
+        rows = [row for row in made if row["attacker"] == attacker]
+        best = {
+            k: min((r for r in rows if r["k"] == k), key=lambda r: r["gcp"])
+            for k in sorted({r["k"] for r in rows})
+        }
+        against = (
+            "for comparison only" if attacker.startswith("none") else f"against an attacker who {attacker}"
+        )
+        sentences.append(
+            f"The least loss {against}: "
+            + "; ".join(f"for k = {k}, {percent(row['gcp'])} by {row['way']}" for k, row in best.items())
+        )
+    return ". ".join(sentences)
 
 
 def _in_script(data: Any) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import shoal.report.panels  # noqa: F401 - they register themselves
+from shoal.base.distribution import install_command
 from shoal.base.markup import facts_html, table_html
 from shoal.errors import InputError, Reason, did_you_mean, listing
-from shoal.report.chart import PAPER, Chart, plot, variables
+from shoal.report.chart import PAPER, Chart, can_draw, plot, variables
 from shoal.report.panel import PANELS, Material, Panel, number, percent
 
 DARK = {
@@ -25,6 +26,12 @@ DARK = {
     "series-4": "#e39ad0",
     "series-5": "#b7d36a",
     "series-6": "#cdb08b",
+    "series-7": "#6fa3ff",
+    "series-8": "#ff8fa3",
+    "series-9": "#8fe0ff",
+    "series-10": "#f2df6b",
+    "series-11": "#c4a3ff",
+    "series-12": "#b6bec6",
     "step-1": "#17423d",
     "step-2": "#1c6259",
     "step-3": "#268577",
@@ -36,10 +43,11 @@ DARK = {
 
 VERDICTS = {
     "holds": ("verdict", "✓ Audit passed"),
-    "caution": ("verdict caution", "⚠ Audit passed, with a caution"),
+    "caution": ("verdict caution", "⚠ Audit passed, with warnings"),
     "broken": ("verdict broken", "✗ Audit failed"),
+    "unpublishable": ("verdict broken", "✗ Do not publish"),
 }
-"""How each status of an audit is shown: the class of its box, and its heading."""
+"""How each status of a release is shown: the class of its box, and its heading."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +100,30 @@ class Report:
         return self.material.certificate
 
     @property
+    def status(self) -> str:
+        """The key of the verdict in `VERDICTS`: a release that must not be published is never green."""
+        found = self.material.audit.status
+        if found == "broken":
+            return found
+        if not self.certificate["publishable"]:
+            return "unpublishable"
+        return "caution" if self.warnings else found
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All that those who decide on the release should know, as sentences, the gravest first."""
+        return tuple(self.certificate["warnings"])
+
+    @property
     def verdict(self) -> tuple[str, str]:
         """The class of the box with the verdict, and its heading."""
-        return VERDICTS[self.material.audit.status]
+        return VERDICTS[self.status]
+
+    @property
+    def verdict_text(self) -> str:
+        """What the box says: why the release must not be published, or else what the audit found."""
+        reasons = self.certificate.get("reasons_not_to_publish", ())
+        return " ".join(reasons) if reasons else self.material.audit.verdict
 
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""
@@ -121,10 +150,18 @@ class Report:
         """The figures that matter most, and what they are."""
         found, lost, k = self.material.audit, self.material.loss, self.material.model.crowd
         at_most = ", at most" if self.material.in_blocks else ""
+        several = found.persons is not None and found.persons.several
+        of_persons = f" of {number(found.persons.count)} persons" if found.persons and several else ""
         return (
-            (number(found.rows), "released rows"),
-            (f"{found.concealment:,}", f"rows or more hide each record; guaranteed: {k:,}"),
-            (percent(found.risks.prosecutor.highest), f"highest probability that a guess is right{at_most}"),
+            (number(found.rows), f"released rows{of_persons}"),
+            (
+                f"{found.concealment:,}",
+                f"rows or more hide each record, even from an attacker who knows every record; k = {k:,}",
+            ),
+            (
+                percent(found.highest_risk),
+                f"highest probability that such an attacker's guess is right{at_most}",
+            ),
             (percent(lost.gcp), "of the precision was lost"),
         )
 
@@ -133,7 +170,9 @@ class Report:
         lost = PANELS["loss"].of(self.material)
         grids = () if lost is None else lost.grids
         tables = (table_html(grid.title, grid.head, grid.rows) for grid in grids)
-        return facts_html(self.material.audit.verdict, self.tiles) + "".join(tables)
+        said = [("warning", text) for text in self.warnings]
+        title = f"{self.verdict[1]}: {self.verdict_text}" if self.status != "holds" else self.verdict_text
+        return facts_html(title, [*said, *self.tiles]) + "".join(tables)
 
 
 def page_style() -> str:
@@ -152,4 +191,10 @@ def page(template: str, **content: Any) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template(template).render(light=variables(PAPER), dark=DARK, **content)
+    return environment.get_template(template).render(
+        light=variables(PAPER),
+        dark=DARK,
+        can_draw=can_draw(),
+        install_report=install_command("report"),
+        **content,
+    )

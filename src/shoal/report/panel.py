@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from shoal.measures import Loss
 from shoal.models import Model
 from shoal.recoding import Recoding
 from shoal.report.chart import Chart
+
+if TYPE_CHECKING:
+    from shoal.reading import Reader
 
 __all__ = [
     "PANELS",
@@ -44,11 +47,14 @@ class Detail:
         The row of the recoding that each released row shows.
     order
         The record whose other columns each released row carries: the secret key, for sums only.
+    read
+        Opens the release for a reader, which knows nothing else.
     """
 
     recoding: Recoding
     rows: NDArray[np.int64]
     order: NDArray[np.int64]
+    read: Callable[[], Reader]
 
     def __repr__(self) -> str:
         return f"Detail({len(self.rows)} rows)"  # without the key

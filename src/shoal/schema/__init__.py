@@ -2,7 +2,16 @@
 
 from shoal.kinds.kind import Kind
 from shoal.schema.column import Column, Missing, Role
-from shoal.schema.frames import as_frame, infer_kind, is_index, merged_kinds, usual_role
+from shoal.schema.frames import (
+    as_frame,
+    flavour_of,
+    infer_column,
+    infer_kind,
+    is_index,
+    merged_columns,
+    merged_kinds,
+    usual_role,
+)
 from shoal.schema.schema import Schema
 
 __all__ = [
@@ -12,8 +21,11 @@ __all__ = [
     "Role",
     "Schema",
     "as_frame",
+    "flavour_of",
+    "infer_column",
     "infer_kind",
     "is_index",
+    "merged_columns",
     "merged_kinds",
     "usual_role",
 ]

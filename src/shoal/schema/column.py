@@ -75,6 +75,8 @@ class Column:
     normalize
         Whether spellings that look the same are one value where different sensitive values are counted:
         Unicode forms, capitals, white space and invisible characters. Values are released as they are.
+    label
+        What the column is about, in words, for report and codebook.
 
     Examples
     --------
@@ -93,6 +95,7 @@ class Column:
     date_format: str | None = None
     separator: str | None = None
     normalize: bool = True
+    label: str = ""
 
     def __post_init__(self) -> None:
         for attribute, options in (("role", Role), ("kind", Kind), ("missing", Missing)):
@@ -118,6 +121,8 @@ class Column:
         object.__setattr__(self, "missing_marks", tuple(str(mark) for mark in self.missing_marks))
         if not isinstance(self.date_format, str | None):
             raise self._error(f"date_format {self.date_format!r} must be a text such as %d.%m.%Y")
+        if not isinstance(self.label, str):
+            raise self._error(f"label {self.label!r} must be a text")
         if not isinstance(self.normalize, bool):
             raise self._error(f"normalize {self.normalize!r} must be true or false")
         if self.separator is not None:

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.typing import IntoDataFrame
 
-from shoal.base.fresh_columns import readable
+from shoal.base.fresh_columns import ordered_categories, readable
 from shoal.errors import InputError, Reason
+from shoal.kinds import moments
+from shoal.kinds.encoding import to_polars
 from shoal.kinds.kind import Kind
 from shoal.schema.column import Role
+from shoal.schema.column_names import are_codes
 
 
 def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
-    """Return a frame of any supported library as a narwhals frame.
+    """Return a frame of any supported library as a narwhals frame; a lazy one is computed.
 
     Raises
     ------
     InputError
-        If it is not a table in memory, or a column name is not a text or not unique.
+        If it is not a table, or a column name is not a text or not unique.
     """
     try:
-        data: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
+        given: Any = nw.from_native(frame)
+        if isinstance(given, nw.LazyFrame) and given.implementation.is_spark_like():
+            raise InputError(
+                "a frame of Spark is not collected; use anonymize_spark", reason=Reason.PARAMETER
+            )
+        data: nw.DataFrame[Any] = given.collect() if isinstance(given, nw.LazyFrame) else given
     except nw.exceptions.DuplicateError:
         raise InputError(
             "the table has several columns with the same name; rename all but one",
@@ -32,8 +43,8 @@ def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
         ) from None
     except TypeError:
         raise InputError(
-            f"{type(frame).__name__} is not a table in memory that Shoal can read; give a pandas, Polars or "
-            "PyArrow table (collect a lazy one first)",
+            f"{type(frame).__name__} is not a table that Shoal can read; give a table of pandas, Polars, "
+            "PyArrow or DuckDB",
             reason=Reason.PARAMETER,
         ) from None
     for name in data.columns:
@@ -42,6 +53,19 @@ def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
                 f"the name of column {name!r} is not a text; rename it", reason=Reason.SCHEMA, column=name
             )
     return readable(data)
+
+
+def flavour_of(frame: Any) -> Callable[[Any], Any] | None:
+    """Return how to give a table the type of a lazy frame again; None for a frame in memory."""
+    kind = type(frame)
+    package = kind.__module__.partition(".")[0]
+    if package == "polars" and kind.__name__ == "LazyFrame":
+        return lambda table: table.lazy()
+    if package in ("duckdb", "_duckdb"):
+        return lambda table: import_module("duckdb").from_arrow(table)
+    if package == "ibis":
+        return lambda table: import_module("ibis").memtable(table)
+    return None
 
 
 def is_index(name: str) -> bool:
@@ -54,23 +78,103 @@ def usual_role(name: str) -> Role:
     return Role.IDENTIFIER if is_index(name) else Role.OTHER
 
 
+@dataclass(frozen=True)
+class Inferred:
+    """What the values of a column suggest, by the same rules however the table is read.
+
+    Parameters
+    ----------
+    kind
+        Its kind.
+    domain
+        For categories in an order that their type declares: those that occur, lowest first.
+    date_format
+        Format of dates that are not written as YYYY-MM-DD.
+    order
+        All categories of such a type, in order.
+    numbers
+        For few numbers that may be codes: the different ones.
+    """
+
+    kind: Kind
+    domain: tuple[str, ...] | None = None
+    date_format: str | None = None
+    order: tuple[str, ...] = ()
+    numbers: frozenset[Any] | None = None
+
+    def settings(self, name: str, *, last: bool = False) -> dict[str, Any]:
+        """Return kind, domain and date format as arguments of `Column`.
+
+        Parameters
+        ----------
+        name
+            The name of the column: numbers may be codes by it, such as 1 and 2 for the sexes.
+        last
+            Whether it is the last column of the table.
+        """
+        kind = self.kind
+        if kind.numeric and self.numbers is not None and are_codes(name, len(self.numbers), last=last):
+            kind = Kind.CATEGORICAL
+        found = {"kind": kind, "domain": self.domain, "date_format": self.date_format}
+        return {key: value for key, value in found.items() if value is not None}
+
+    def united(self, other: Inferred) -> Inferred:
+        """Return what two parts of a column suggest together."""
+        if (self.order, self.date_format) != (other.order, other.date_format):
+            return Inferred(Kind.CATEGORICAL)
+        both = {*(self.domain or ()), *(other.domain or ())}
+        numbers = None if self.numbers is None or other.numbers is None else self.numbers | other.numbers
+        return Inferred(
+            self.kind.united(other.kind),
+            tuple(each for each in self.order if each in both) or None,
+            self.date_format,
+            self.order,
+            numbers if numbers is not None and len(numbers) <= MOST_CODES else None,
+        )
+
+
+MOST_CODES = 20_000
+"""More different numbers are never codes."""
+
+
 def infer_kind(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> Kind:
-    """Return the kind of a column by its type or, for text, by all its values.
+    """Return the kind of a column by its type and values, without its name; see `infer_column`."""
+    return infer_column(series, missing_marks).kind
+
+
+def infer_column(series: nw.Series[Any], missing_marks: Collection[str] = ()) -> Inferred:
+    """Return what the type of a column or, for text and Python objects, all its values suggest.
 
     Text counts as numeric only if reading it as numbers loses nothing: codes with leading zeros, such as ZIP
-    codes, remain categories.
+    codes, remain categories. Categories in an order are ordinal. Common forms of dates are recognized, if day
+    and month cannot be mistaken for each other.
     """
+    order = ordered_categories(series)
+    if order:
+        present = {str(each) for each in series.drop_nulls().unique().to_list()} - {"", *missing_marks}
+        domain = tuple(each for each in order if each in present)
+        if domain and len(domain) == len(present):
+            return Inferred(Kind.ORDINAL, domain, order=order)
+    if series.dtype == nw.Object:
+        with suppress(InputError):
+            series = nw.from_native(to_polars(series), series_only=True)
     texts = None
     if series.dtype == nw.String:
         texts = series.filter(~series.is_null()).unique()
         texts = texts.filter(~texts.is_in(["", *missing_marks]))
         if not len(texts):
-            return Kind.CATEGORICAL
-    return next((kind for kind in Kind if kind.fits(series, texts)), Kind.CATEGORICAL)
+            return Inferred(Kind.CATEGORICAL)
+    kind = next((kind for kind in Kind if kind.fits(series, texts)), Kind.CATEGORICAL)
+    if kind.numeric:
+        known = series.drop_nulls().unique() if texts is None else texts
+        few = len(known) <= MOST_CODES
+        return Inferred(kind, numbers=frozenset(map(str, known.to_list())) if few else None)
+    form = moments.form_of(to_polars(texts)) if kind.any_text and texts is not None else None
+    return Inferred(kind) if form is None else Inferred(Kind.DATE, date_format=form)
 
 
-def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Kind]:
-    """Return the kinds of all columns of a table in batches, as `infer_kind` does for the whole table.
+def merged_columns(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Inferred]:
+    """Return what all columns of a table in batches suggest, as `infer_column` does for the whole table.
 
     Parameters
     ----------
@@ -79,18 +183,23 @@ def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) ->
     missing_marks
         Texts that mean "missing".
     """
-    kinds: dict[str, Kind] = {}
+    found: dict[str, Inferred] = {}
     for batch in batches:
         data = as_frame(batch)
         for name in data.columns:
             series = data[name]
-            if name in kinds and kinds[name].any_text:
+            if name in found and found[name].kind.any_text:
                 continue  # no further value can change that
             if series.dtype == nw.String:
                 series = series.drop_nulls()
                 series = series.filter(~series.is_in(["", *missing_marks]))
-                if len(series) == 0:
-                    continue  # no values in this batch
-            kind = infer_kind(series, missing_marks)
-            kinds[name] = kinds.get(name, kind).united(kind)
-    return kinds
+            if len(series.drop_nulls()) == 0 and (series.dtype == nw.String or name in found):
+                continue  # no values in this batch
+            inferred = infer_column(series, missing_marks)
+            found[name] = found[name].united(inferred) if name in found else inferred
+    return found
+
+
+def merged_kinds(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Kind]:
+    """Return the kinds of all columns of a table in batches; see `merged_columns`."""
+    return {name: each.kind for name, each in merged_columns(batches, missing_marks).items()}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import tomli_w
 from narwhals.stable.v2.typing import IntoDataFrame
 
@@ -17,7 +18,7 @@ from shoal.files.staging import staged_file
 from shoal.kinds.hierarchy import HierarchySource
 from shoal.kinds.kind import Kind
 from shoal.schema.column import Column, Missing, Role
-from shoal.schema.frames import as_frame, infer_kind, usual_role
+from shoal.schema.frames import Inferred, as_frame, infer_column, usual_role
 from shoal.schema.schema_files import column_table, read_columns
 
 
@@ -101,6 +102,11 @@ class Schema:
         return next(iter(self.having(Role.PERSON)), None)
 
     @property
+    def labels(self) -> dict[str, str]:
+        """What columns are about, by name, where that is said."""
+        return {column.name: column.label for column in self.columns if column.label}
+
+    @property
     def has_items(self) -> bool:
         """Whether a quasi-identifier holds sets of items."""
         return any(column.kind.several for column in self.quasi)
@@ -152,6 +158,8 @@ class Schema:
         missing: Mapping[str, Missing | str] | None = None,
         missing_marks: Collection[str] = (),
         separators: Mapping[str, str] | None = None,
+        date_formats: Mapping[str, str] | None = None,
+        inferred: Mapping[str, Inferred] | None = None,
     ) -> Schema:
         """Describe a frame: kinds from its values, roles from the caller.
 
@@ -171,6 +179,10 @@ class Schema:
             Texts that mean "missing", in every column.
         separators
             Separators of the items in a text, by column name; such a column is of kind items.
+        date_formats
+            Formats of dates as in ``strptime``, by column name; such a column is of kind date.
+        inferred
+            What `merged_columns` found in the whole table, if the frame is only a part of it.
 
         Raises
         ------
@@ -191,6 +203,7 @@ class Schema:
             "domain": domains or {},
             "missing": missing or {},
             "separator": separators or {},
+            "date_format": date_formats or {},
         }
         for name in (name for mapping in known.values() for name in mapping):
             if name not in data.columns:
@@ -199,10 +212,33 @@ class Schema:
         columns = []
         for name in data.columns:
             own: dict[str, Any] = {key: mapping[name] for key, mapping in known.items() if name in mapping}
+            if "kind" not in own and "separator" in own:
+                own["kind"] = Kind.ITEMS
+            if "kind" not in own and "date_format" in own:
+                own["kind"] = Kind.DATE
             if "kind" not in own:
-                own["kind"] = Kind.ITEMS if "separator" in own else infer_kind(data[name], marks)
+                own = {**_inferred(data, name, marks, inferred), **own}
             columns.append(Column(name, role=roles.get(name, usual_role(name)), missing_marks=marks, **own))
         return cls(tuple(columns))
+
+    @classmethod
+    def of(cls, given: Schema | str | os.PathLike[str]) -> Schema:
+        """Return a schema, also from the path of its file.
+
+        Raises
+        ------
+        InputError
+            If it is neither, or the file cannot be read.
+        """
+        if isinstance(given, Schema):
+            return given
+        if isinstance(given, str | os.PathLike):
+            return cls.read(given)
+        raise InputError(
+            f"{type(given).__name__} is not a schema; give a Schema, or the path of a schema file",
+            reason=Reason.SCHEMA,
+            parameter="schema",
+        )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:
@@ -229,6 +265,14 @@ class Schema:
     def to_toml(self) -> str:
         """Return the schema as TOML text."""
         return tomli_w.dumps({"columns": {column.name: column_table(column) for column in self.columns}})
+
+
+def _inferred(
+    data: nw.DataFrame[Any], name: str, marks: Collection[str], known: Mapping[str, Inferred] | None
+) -> dict[str, Any]:
+    """Return the kind of a column and what belongs to it, by the values of the frame unless known."""
+    found = known[name] if known is not None and name in known else infer_column(data[name], marks)
+    return found.settings(name, last=name == data.columns[-1])
 
 
 def _refuse_texts(*given: Collection[str]) -> None:

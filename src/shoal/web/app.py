@@ -1,4 +1,4 @@
-"""The page and its server: six steps on one page."""
+"""The page and its server: seven steps on one page."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from shoal.web.promise import promise_step, serve_promise
 from shoal.web.result import result_step, serve_result
 from shoal.web.run import run_step, serve_run
 from shoal.web.state import Desk
+from shoal.web.use import serve_use, use_step
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -39,7 +40,10 @@ def application(folder: Path, most_bytes: int, shared: Path | None) -> App:
         del input, output  # the session has the first; outputs register themselves
         private = Path(tempfile.mkdtemp(prefix="session-", dir=folder))
         desk = Desk(session, private, most_bytes, shared)
-        for serve in (serve_data, serve_columns, serve_promise, serve_run, serve_result, serve_download):
+        for serve in (
+            *(serve_data, serve_columns, serve_promise),
+            *(serve_run, serve_result, serve_download, serve_use),
+        ):
             serve(desk)
 
     made = App(_page(most_bytes, shared), server, static_assets={"/assets": ASSETS})
@@ -77,6 +81,7 @@ def _page(most_bytes: int, shared: Path | None) -> TagList:
             run_step(),
             result_step(),
             download_step(),
+            use_step(),
             data_most_bytes=str(most_bytes),
         ),
         tags.footer(

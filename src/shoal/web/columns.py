@@ -158,7 +158,12 @@ def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | 
         problems["columns"] = (
             "Choose at least one quasi-identifier: without one, there is nothing to protect."
         )
-    return (None, problems) if problems else (Schema(tuple(columns)), {})
+    if problems:
+        return None, problems
+    try:
+        return Schema(tuple(columns)), {}
+    except ShoalError as error:
+        return None, {"columns": str(error)}
 
 
 def _column(
@@ -273,9 +278,17 @@ def _more(place: int, column: dict[str, Any]) -> Tag:
             least=0,
         ),
         parts.text(
-            f"order_{place}", "Order", hint="Kind ordinal: all values, lowest first, separated by commas."
+            f"order_{place}",
+            "Order",
+            "Kind ordinal: all values, lowest first, separated by commas.",
+            column.get("order", ""),
         ),
-        parts.text(f"dates_{place}", "Date format", hint="Kind date: such as %d.%m.%Y, if not YYYY-MM-DD."),
+        parts.text(
+            f"dates_{place}",
+            "Date format",
+            "Kind date: such as %d.%m.%Y, if not YYYY-MM-DD.",
+            column.get("dates", ""),
+        ),
         parts.text(f"separator_{place}", "Item separator", hint="Kind items: such as ; if not a space."),
         class_="fields",
     )

@@ -19,12 +19,13 @@ from shoal.web.planning import OPTIONS, PARAMETERS
 LONGEST_TEXT = 100_000
 """Maximum number of characters in a field."""
 MOST_CHOICES = 10_000
-BUTTONS = ("demo", "columns_done", "advise", "go", "cancel")
+BUTTONS = ("demo", "columns_done", "advise", "go", "cancel", "ask", "write_tables")
 TICKS = ("keep_key", *(name for name, declared in PARAMETERS.items() if declared.widget == "tick"))
 LISTS = tuple(name for name, declared in PARAMETERS.items() if declared.widget == "columns")
 FILES = ("upload",)
 ENTRIES = (
     *("folder_file", "delimiter", "encoding", "model", "method", "seed", "form", "shown_run"),
+    *("question", "by", "mean", "table_form"),
     *(name for name, declared in PARAMETERS.items() if declared.widget in ("number", "choice")),
     *sorted(OPTIONS),
 )

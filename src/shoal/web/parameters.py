@@ -10,7 +10,7 @@ from shiny import ui
 
 from shoal.methods import METHODS, options_of
 from shoal.methods.feasibility import rounded_down
-from shoal.models import MODELS, Model, Parameter, declarations, is_required
+from shoal.models import MODELS, Model, Parameter, declarations, is_required, usual_l
 from shoal.schema import Schema
 from shoal.web import parts
 from shoal.web.planning import YES_NO, fields_of, options_for, parameters_of
@@ -99,11 +99,12 @@ def _diversity(parameter: str, declared: Parameter, model: type[Model], weighed:
     possible = {name: each[parameter] for name, each in weighed["diversity"].items()}
     least = min(possible, key=lambda name: possible[name])
     most = rounded_down(possible[least])
+    usual = usual_l(1 / possible[least])
     needed = any(name == parameter and is_required(own) for name, _, own in declarations(model))
     return parts.number(
         parameter,
         declared.label,
-        2 if (parameter == "l" and most >= 2) else None,
+        usual if parameter == "l" and usual > 1 and (usual == 2 or not needed) else None,
         f"{declared.help} At most {most:g} ({least}){'' if needed else '; leave it empty if not required'}.",
         least=declared.least,
         most=most,

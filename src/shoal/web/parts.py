@@ -16,6 +16,7 @@ STEPS = {
     "run": "Run",
     "result": "Result",
     "download": "Download",
+    "use": "Use it",
 }
 """The steps of the page, in their order, with their titles."""
 
@@ -61,12 +62,12 @@ def number(
     return _field(name, label, entry, hint)
 
 
-def text(name: str, label: str, hint: TagChild = None) -> Tag:
+def text(name: str, label: str, hint: TagChild = None, value: str = "") -> Tag:
     """Return a field for a line of text."""
     entry = tags.input(
         type="text",
         id=name,
-        value="",
+        value=value,
         autocomplete="off",
         spellcheck="false",
         **_described(name),

@@ -73,7 +73,7 @@ def _result(run: Run) -> Tag:
     result = run.result
     return tags.div(
         ui.output_ui("verdict_shown"),
-        _seeded(run),
+        [parts.notice(text, alert=True) for text in result["certificate"]["warnings"]],
         [parts.notice(note) for note in result["certificate"].get("notes", ())],
         tags.ul(
             [tags.li(tags.b(figure), tags.span(words)) for figure, words in result["tiles"]],
@@ -87,21 +87,11 @@ def _result(run: Run) -> Tag:
 def _verdict(run: Run, *, outdated: bool) -> Tag:
     verdict = tags.span(run.result["verdict"])
     if not outdated:
-        box, heading = VERDICTS[run.result["certificate"]["audit"]["status"]]
+        box, heading = VERDICTS[run.result["status"]]
         return tags.div(tags.b(heading), verdict, class_=box, id="verdict")
     title = tags.b(f"Run {run.number}: made with other settings")
     return tags.div(
         tags.div(title, verdict, class_="verdict broken", id="verdict"), outdated_notice(run), id="outdated"
-    )
-
-
-def _seeded(run: Run) -> Tag | None:
-    if "seed" not in run.plan.choices:
-        return None
-    return parts.notice(
-        "This release was made with a seed: anyone who has the seed and the original table can undo the "
-        "shuffle. Do not publish it.",
-        alert=True,
     )
 
 

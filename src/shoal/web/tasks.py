@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,11 +20,16 @@ from shoal.methods import Progress
 from shoal.methods.dissimilarity_limits import advise
 from shoal.methods.feasibility import largest_diversity
 from shoal.models import Model
+from shoal.reading.wording import asked, facts, group_table, grouped
 from shoal.release import Format
-from shoal.schema import Schema
-from shoal.schema.suggesting import warnings
+from shoal.schema import Kind, Schema
+from shoal.schema.suggesting import Suggestion, warnings
 from shoal.table import Table
 
+DRAWN, DRAWS = "drawn", 5
+"""The form of drawn tables, and how many of them are written."""
+TABLES_FILE = "tables.zip"
+"""The archive of tables that were written to be used."""
 PREVIEWED = 6
 """Number of rows in the preview."""
 MOST_COMBINATIONS = 8
@@ -83,7 +89,7 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
             {
                 "name": each.name,
                 "role": each.role.value,
-                "kind": each.kind.value,
+                **_kind_on_page(each),
                 "reason": each.reason,
                 "distinct": each.distinct,
                 "missing": each.missing,
@@ -136,10 +142,45 @@ def make(
     report = release.write_files(folder, form=form, keep_key=keep_key)
     return {
         "certificate": release.certificate,
-        "verdict": release.audit.verdict,
+        "status": report.status,
+        "verdict": report.verdict_text,
         "tiles": report.tiles,
         "panels": report.sections(),
     }
+
+
+def ask(
+    source: Source, folder: Path, question: str, by: str, mean: str, progress: Progress
+) -> dict[str, Any]:
+    """Answer a question from the files of a release, in words."""
+    from shoal.reading import open_release  # late: few callers need it
+
+    del source
+    progress("reading the release", 0.0)
+    reader = open_release(folder).fit()
+    if not by:
+        return {"facts": facts(asked(reader, question, mean or None))}
+    names = [name.strip() for name in by.split(",")]
+    head, lines = group_table(grouped(reader, question, names, mean or None), names, mean or None)
+    return {"head": head, "lines": lines}
+
+
+def write_tables(source: Source, folder: Path, form: str, progress: Progress) -> dict[str, Any]:
+    """Write a release as ordinary tables, in one archive beside it."""
+    from shoal.reading import open_release  # late: few callers need it
+
+    del source
+    progress("reading the release", 0.0)
+    reader = open_release(folder)
+    if form == DRAWN:
+        tables = reader.draw(DRAWS, flavour="polars")
+        named = {f"drawn-{number}.csv": table for number, table in enumerate(tables, start=1)}
+    else:
+        named = {f"release-{form}.csv": reader.frame(form, flavour="polars")}  # type: ignore[arg-type]
+    with zipfile.ZipFile(folder / TABLES_FILE, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, table in named.items():
+            archive.writestr(name, table.write_csv())
+    return {"files": list(named)}
 
 
 def explained(error: Exception, source: Source) -> dict[str, str | None]:
@@ -150,9 +191,17 @@ def explained(error: Exception, source: Source) -> dict[str, str | None]:
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {
-    task.__name__: task for task in (look, weigh, frontier, make)
+    task.__name__: task for task in (look, weigh, frontier, make, ask, write_tables)
 }
 """The tasks by name."""
+
+
+def _kind_on_page(found: Suggestion) -> dict[str, Any]:
+    """Return the kind of a column with its order and date format, as the fields of the page hold them."""
+    values = found.domain or ()
+    if any("," in value for value in values):  # the field separates values by commas
+        return {"kind": Kind.CATEGORICAL.value, "order": "", "dates": ""}
+    return {"kind": found.kind.value, "order": ", ".join(values), "dates": found.date_format or ""}
 
 
 def _shown(cell: Any, most: int = 60) -> str:

@@ -9,12 +9,13 @@ import pickle
 import sys
 import threading
 import time
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from shoal.errors import InternalError
+from shoal.errors import InternalError, ShoalWarning
 from shoal.web.tasks import TASKS, Source, explained
 
 _WORKER = "from shoal.web.work import answer; answer()"
@@ -90,6 +91,7 @@ def answer() -> None:
     os.dup2(2, 1)  # output of libraries must not look like a message
     task, source, arguments = pickle.loads(orders.read(int.from_bytes(orders.read(8), "big")))
     threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
+    warnings.simplefilter("ignore", ShoalWarning)  # the page shows the warnings of a release itself
     if hasattr(os, "nice"):
         os.nice(_POLITE)
 

@@ -32,7 +32,7 @@ Clustering = Callable[[NDArray[np.int32], NDArray[np.int64], Costs], NDArray[np.
 ClusterMeasure = Annotated[Literal["lm", "em"], Option("Information loss to keep small.")]
 
 
-@keeps(KAnonymity)
+@keeps(KAnonymity, persons=True)
 def agglomerative(
     table: Table, model: KAnonymity, circumstances: Circumstances, /, *, measure: ClusterMeasure = "lm"
 ) -> Recoding:
@@ -42,7 +42,8 @@ def agglomerative(
     one of the distances of Gionis, Mazza and Tassa (2008). A cluster that reaches k records is a class; if it
     has more, the records without which the others cost least leave it and start again. At the end, fewer than
     k records are left and join the classes where they cost least. With `l`, classes are then united (Tassa,
-    Mazza and Gionis 2012, Algorithm 8). The result is the same for every order of the rows.
+    Mazza and Gionis 2012, Algorithm 8); so they are if persons have several records, until none has more than
+    1 in k of a class. The result is the same for every order of the rows.
 
     O(n) memory; about O(n log n) searches in a tree over the clusters. A search visits a small part of the
     tree, or all of it if the measure is not monotone and an attribute has no hierarchy.
@@ -67,7 +68,7 @@ def agglomerative(
     return _clustered(table, model, measure, classes)
 
 
-@keeps(KAnonymity)
+@keeps(KAnonymity, persons=True)
 def forest(
     table: Table, model: KAnonymity, circumstances: Circumstances, /, *, measure: ClusterMeasure = "lm"
 ) -> Recoding:
@@ -112,13 +113,27 @@ def _clustered(table: Table, model: KAnonymity, measure: str, clustering: Cluste
     classes = np.empty(len(table), dtype=np.int32)
     classes[order] = clustering(table.codes[first], np.bincount(group)[group[first]], by)
     if model.l is not None:
-        classes = baselines.unify(
-            table.codes,
-            classes,
-            by.attributes,
-            [(column.codes, len(column)) for column in table.sensitive],
-            diversity=model.l,
-            weight=LOSS_WEIGHT,
-            counts=by.counts,
-        )
+        columns = [(column.codes, len(column)) for column in table.sensitive]
+        classes = _united(table, classes, by, columns, model.l)
+    if table.owners is not None:  # united classes stay as diverse as they were
+        classes = _united(table, classes, by, [(table.owners, table.persons)], model.k)
     return Recoding.of_classes(table, classes)
+
+
+def _united(
+    table: Table,
+    classes: NDArray[np.int32],
+    by: Costs,
+    columns: list[tuple[NDArray[np.int32], int]],
+    diversity: float,
+) -> NDArray[np.int32]:
+    """Return classes united until no value of some columns has a share above 1 / `diversity` in any."""
+    return baselines.unify(
+        table.codes,
+        classes,
+        by.attributes,
+        columns,
+        diversity=diversity,
+        weight=LOSS_WEIGHT,
+        counts=by.counts,
+    )

@@ -29,7 +29,7 @@ Iteration = Callable[[Costs, NDArray[np.int64]], NDArray[np.int64]]
 """From the weights and the order of the records to the row of each record."""
 
 
-@keeps(Freeform)
+@keeps(Freeform, persons="it follows the paper to the letter, where each record is a person")
 def printed_greedy(table: Table, model: Freeform, circumstances: Circumstances, /) -> Recoding:
     """Return rows that grow by Algorithm 1 of Doka et al. (2015) exactly as printed; a baseline.
 
@@ -51,7 +51,7 @@ def printed_greedy(table: Table, model: Freeform, circumstances: Circumstances, 
     return _printed(table, model, circumstances, one_after_the_other)
 
 
-@keeps(Freeform)
+@keeps(Freeform, persons="it follows the paper to the letter, where each record is a person")
 def printed_sort_greedy(table: Table, model: Freeform, circumstances: Circumstances, /) -> Recoding:
     """Return rows that grow by Algorithm 2 of Doka et al. (2015) exactly as printed; a baseline.
 

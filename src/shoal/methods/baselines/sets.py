@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Subsets
 from shoal.base.randomness import Randomness
-from shoal.errors import InputError, Reason
+from shoal.errors import InfeasibleError, InputError, Reason
 from shoal.kernels import baselines
+from shoal.methods.baselines.walks import closed_walk_assignment
 from shoal.methods.method import Circumstances, keeps
 from shoal.methods.setdiversity import Diverse, require_eligible
 from shoal.methods.setgraphs import ring_along
@@ -23,11 +25,13 @@ from shoal.table import Table
 
 REACH = 3
 """CAHD looks at this many times l candidates on either side (its parameter alpha)."""
+PAPER = "it follows a paper to the letter, where each record is a person"
+"""Why these methods do not count persons."""
 PATIENCE = 2_000
 """The maximum number of steps of walks for each record in the literal procedure."""
 
 
-@keeps(SetAnonymity, name="gray")
+@keeps(SetAnonymity, name="gray", persons=PAPER)
 def set_gray(table: Table, model: SetAnonymity, circumstances: Circumstances, /) -> Recoding:
     """Return rows that cover k neighbours each, on one ring in the plain Gray order; a baseline.
 
@@ -41,7 +45,7 @@ def set_gray(table: Table, model: SetAnonymity, circumstances: Circumstances, /)
     return Recoding.of_graph(table, gray_ring(records_of(table, model, circumstances), model.k))
 
 
-@keeps(SetDiversity, name="cahd")
+@keeps(SetDiversity, name="cahd", persons=PAPER)
 def diverse_cahd(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
     """Return classes as CAHD makes them, for one sensitive column; a baseline.
 
@@ -57,13 +61,55 @@ def diverse_cahd(table: Table, model: SetDiversity, circumstances: Circumstances
     InputError
         If there are several sensitive columns.
     """
+    sets, labels = _one_label(table, "cahd", circumstances)
+    return Recoding.of_classes(table, cahd(sets, labels, model.l))
+
+
+@keeps(SetDiversity, persons=PAPER)
+def printed_diversity(table: Table, model: SetDiversity, circumstances: Circumstances, /) -> Recoding:
+    """Return what the procedure of Xue et al. (2012, Section 4.4) makes, if it keeps the guarantee.
+
+    Greedy assignment extraction (Algorithms 1 and 2) along the Gray-TSP order, then closed walks as printed.
+    The own labels of the rows of a record differ, but the published ones are those of the records that were
+    drawn, and often do not. O(n^2) at worst; in plain Python where it walks.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+
+    Raises
+    ------
+    InputError
+        If there are several sensitive columns.
+    InfeasibleError
+        If the published labels of the rows of some record are not all different, or a walk cannot go on.
+    """
+    sets, labels = _one_label(table, "printed_diversity", circumstances)
+    found = literal(sets, labels, model.l, circumstances.randomness, draw=closed_walk_assignment)
+    if found is None:
+        raise InfeasibleError(
+            f"the procedure as printed found no rows with l = {model.l} different labels for every record; "
+            "method 'freeform' does"
+        )
+    count = int(broken(found, labels).sum())
+    if count:
+        raise InfeasibleError(
+            f"the procedure as printed breaks its guarantee for {count:,} of {len(labels):,} records "
+            f"({count / len(labels):.1%}): two of the l = {model.l} rows of each carry the same label; "
+            "method 'freeform' keeps it"
+        )
+    return Recoding.of_graph(table, found.graph, assignment=found.assignment)
+
+
+def _one_label(table: Table, method: str, circumstances: Circumstances) -> tuple[Subsets, NDArray[np.int32]]:
+    """Return sets and labels of a table with one sensitive column."""
     if len(table.sensitive) > 1:
         raise InputError(
-            "method 'cahd' knows one sensitive column only; method 'groups' knows several",
+            f"method {method!r} knows one sensitive column only; method 'groups' knows several",
             reason=Reason.PARAMETER,
         )
-    sets = labelled(table, circumstances)
-    return Recoding.of_classes(table, cahd(sets, table.sensitive[0].codes, model.l))
+    return labelled(table, circumstances), table.sensitive[0].codes
 
 
 def gray_ring(sets: Subsets, k: int) -> NDArray[np.int32]:
@@ -93,13 +139,17 @@ def cahd(sets: Subsets, labels: NDArray[np.integer[Any]], different: int) -> NDA
 
 
 def literal(
-    sets: Subsets, labels: NDArray[np.integer[Any]], different: int, randomness: Randomness
+    sets: Subsets,
+    labels: NDArray[np.integer[Any]],
+    different: int,
+    randomness: Randomness,
+    *,
+    draw: Callable[[NDArray[np.int32], Randomness], NDArray[np.int32]] = random_assignment,
 ) -> Diverse | None:
     """Return what the procedure of Xue et al. (2012, Section 4.4) makes; it may break its guarantee.
 
     Greedy assignment extraction (Algorithm 2) along the short order, then a random assignment of the graph.
-    The own labels of the rows around a record differ; the published ones need not. Because of that it is no
-    method, only a baseline for benchmarks.
+    The own labels of the rows around a record differ; the published ones need not.
 
     Parameters
     ----------
@@ -107,6 +157,8 @@ def literal(
         As for `cahd`; each record is in l rows.
     randomness
         The source of random choices.
+    draw
+        Draws one of l disjoint assignments of the graph.
 
     Returns
     -------
@@ -122,7 +174,7 @@ def literal(
     n = len(labels)
     starts = [randomness.permutation(n) for _ in range(different)]
     graph = baselines.greedy_extraction(sets, short_order(sets), labels, starts, PATIENCE * n)
-    return None if graph is None else Diverse(graph, random_assignment(graph, randomness))
+    return None if graph is None else Diverse(graph, draw(graph, randomness))
 
 
 def broken(found: Diverse, labels: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:

@@ -52,6 +52,11 @@ def adversary(material: Material) -> Content:
                 "them."
                 if material.in_blocks
                 else ""
+            )
+            + (
+                " The charts count records; the table below counts persons, some of whom have several."
+                if found.risks.of_persons
+                else ""
             ),
         ),
         facts=tuple(found.facts()),
@@ -222,9 +227,13 @@ def _attackers(material: Material) -> Grid:
     ]
     rows.append(["marketer", "links the whole table", "", percent(risks.marketer), ""])
     threshold = f"above {percent(risks.threshold)}"
+    if risks.of_persons:
+        whose, counted = "any record of a person, and are right if it is that person's", "persons"
+    else:
+        whose, counted = "a record", "records"
     return Grid(
-        f"Attackers who pick one of the rows that cover a record; a risk {threshold} counts as high "
+        f"Attackers who pick one of the rows that cover {whose}; a risk {threshold} counts as high "
         f"(crowds of fewer than {number(1 / risks.threshold)})",
-        ("attacker", "what the attacker does", "highest risk", "mean risk", f"records {threshold}"),
+        ("attacker", "what the attacker does", "highest risk", "mean risk", f"{counted} {threshold}"),
         rows,
     )

@@ -11,7 +11,7 @@ from shoal.report.panel import Content, Material, percent, plural, report_panel
 from shoal.schema import Role
 
 
-@report_panel("limits", "What to keep in mind", place=130)
+@report_panel("limits", "What to keep in mind", place=15)
 def limits(material: Material) -> Content:
     """Return the panel on what the guarantee does not say."""
     drawn = material.model.crowd_kind == "rows"

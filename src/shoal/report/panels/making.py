@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from shoal.report.panel import Content, Grid, Material, plural, report_panel
 from shoal.schema import Role
 
@@ -49,7 +51,13 @@ def making(material: Material) -> Content:
             Grid(
                 "Columns",
                 ("column", "role", "what that means"),
-                [[c["name"], c["role"], _ROLES[Role(c["role"])]] for c in made["columns"]],
+                [[_title(c), c["role"], _ROLES[Role(c["role"])]] for c in made["columns"]],
             ),
         ),
     )
+
+
+def _title(column: dict[str, Any]) -> str:
+    """Return the name of a column, and what it is about where that is said."""
+    label = column.get("label")
+    return f"{column['name']} ({label})" if label else str(column["name"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from shoal.report.panel import Content, Material, plural, report_panel
 
 
@@ -13,6 +15,7 @@ def promise(material: Material) -> Content:
     return Content(
         paragraphs=(
             "This release guarantees: " + model.sentence().rstrip(".") + ".",
+            *_persons(material),
             "The audit does not rely on the method: it compares the original with the released table and "
             "works out which rows could belong to which records"
             + (". The guarantee holds." if found.holds else "."),
@@ -23,3 +26,14 @@ def promise(material: Material) -> Content:
             ("rows", f"{found.rows:,} released, {plural(found.records, 'record')} in the original"),
         ),
     )
+
+
+def _persons(material: Material) -> Iterator[str]:
+    """Yield that persons are counted, if they are."""
+    found = material.audit.persons
+    if found is not None and found.several:
+        letter = "k" if "k" in material.model.parameters else "l"
+        yield (
+            f"{letter} counts persons, not records: there are {found.count:,} persons with "
+            f"{plural(int(found.records_of_person.sum()), 'record')}."
+        )

@@ -1,0 +1,162 @@
+"""The diversity that `shoal anonymize` requires of sensitive columns if the call says nothing about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from shoal.base.wording import percent
+from shoal.cli.output import out, warn
+from shoal.errors import InfeasibleError
+from shoal.kinds import encoding
+from shoal.methods import METHODS
+from shoal.models import (
+    Model,
+    Patterned,
+    declarations,
+    make_model,
+    model_named,
+    suitable,
+    usual_l,
+    usual_model,
+)
+from shoal.schema import Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+K_ALONE = ("chain", "exact")
+"""The methods that refuse any diversity: with these, none is required by default."""
+_ABOUT_VALUES = ("l", "p", "entropy_l")
+
+Shares = Callable[[Schema], Mapping[str, float]]
+"""Returns the share of the most frequent value of each sensitive column of the table."""
+
+
+class Promised:
+    """The model of a call; its l is the default if a sensitive column is named and nothing is said about it.
+
+    Parameters
+    ----------
+    name
+        The name of the model; that of such a table if None.
+    given
+        The parameters that were given; None for the others.
+    method
+        The method that was asked for.
+    """
+
+    def __init__(self, name: str | None, given: Mapping[str, Any], method: str | None) -> None:
+        self._name, self._given, self._method = name, given, method
+        self.by_default = False
+
+    def __call__(self, schema: Schema, shares: Shares) -> Model:
+        """Return the model for a table with this schema; `shares` is called if the default depends on it."""
+        name = self._name or model_for(schema, self._method)
+        if not self._open(name, schema):
+            return make_model(name, self._given)
+        found = shares(schema)
+        worst = max(found, key=found.__getitem__)
+        usual = usual_l(found[worst])
+        self.by_default = True
+        if usual < 2:
+            warn(
+                f"{percent(found[worst])} of the records have the same value of {worst!r}, so l = 2 is not "
+                f"achievable; l = {usual:g} is required instead. Use --l to choose another one."
+            )
+        return make_model(name, {**self._given, "l": usual})
+
+    def _open(self, name: str, schema: Schema) -> bool:
+        """Return whether the call leaves open what is required of sensitive columns."""
+        return leaves_open(name, self._given, schema) and self._method not in K_ALONE
+
+    def tell(self) -> None:
+        """Say that l is the default, if it is."""
+        if self.by_default:
+            out.print(
+                "Nothing was required of the sensitive columns, so Shoal chose l; --l 1 requires nothing.",
+                highlight=False,
+                soft_wrap=True,
+            )
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Add to an error about an l that the call did not give where it comes from."""
+        try:
+            yield
+        except InfeasibleError as error:
+            if not self.by_default or error.parameter != "l":
+                raise
+            raise InfeasibleError(
+                f"{error}. This l is the default if a sensitive column is named: use --l to require less, or "
+                "--l 1 to require nothing",
+                column=error.column,
+                parameter="l",
+            ) from error
+
+
+def model_for(schema: Schema, method: str | None) -> str:
+    """Return the model to use if none is named: that of such a table, or the first that has the method."""
+    usual = usual_model(schema)
+    able = [each for each in (usual, *suitable(schema)) if method is None or method in METHODS[each]]
+    return (able[0] if able else usual).name
+
+
+def leaves_open(name: str, given: Mapping[str, Any], schema: Schema) -> bool:
+    """Return whether a model could require something of sensitive columns, and the parameters do not say.
+
+    Models for comparison require what they are told to.
+
+    Parameters
+    ----------
+    name, given
+        The name of the model, and the parameters that were given.
+    schema
+        The schema of the table.
+    """
+    model = model_named(name)
+    known = [each for each, _, _ in declarations(model)]
+    possible = all(each in known for each in _ABOUT_VALUES) and not model.for_comparison
+    if schema.person is not None and model is Patterned:
+        possible = False  # it counts persons for k alone
+    said = any(given.get(each) is not None for each in _ABOUT_VALUES)
+    return bool(schema.sensitive) and possible and not said
+
+
+def shares_in(batches: Iterable[pl.DataFrame]) -> Shares:
+    """Return the shares in a table in batches, counted when they are asked for."""
+
+    def count(schema: Schema) -> dict[str, float]:
+        counts: dict[str, Counter[Any]] = {column.name: Counter() for column in schema.sensitive}
+        rows = 0
+        for batch in batches:
+            rows += batch.height
+            for column in schema.sensitive:
+                found = encoding.sensitive(nw.from_native(batch[column.name], series_only=True), column)
+                often = np.bincount(found.codes, minlength=len(found))
+                counts[column.name].update(dict(zip(found.values, often.tolist(), strict=True)))
+        return {name: max(each.values(), default=0) / max(rows, 1) for name, each in counts.items()}
+
+    return count
+
+
+def shares_on_spark(table: DataFrame) -> Shares:
+    """Return the shares in a Spark frame, counted when they are asked for."""
+
+    def count(schema: Schema) -> dict[str, float]:
+        rows = max(table.count(), 1)
+        return {
+            column.name: max(
+                (row["count"] for row in table.groupBy(f"`{column.name}`").count().collect()), default=0
+            )
+            / rows
+            for column in schema.sensitive
+        }
+
+    return count

@@ -1,0 +1,81 @@
+"""For those who decide: what is released to whom, who decided, what it looks like, how certain values are."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from contextlib import suppress
+
+from shoal.base.statements import ABOUT
+from shoal.kinds import notation
+from shoal.report.panel import Content, Grid, Material, number, plural, report_panel
+from shoal.schema import Role
+
+
+@report_panel("decision", "For those who decide", place=5)
+def decision(material: Material) -> Content:
+    """Return the panel on what a data protection officer asks first."""
+    made, found = material.certificate, material.audit
+    stated = made.get("about", {})
+    certain = found.nearly_certain()
+    return Content(
+        facts=(
+            *((name.replace("_", " "), stated.get(name, "not stated")) for name in ABOUT),
+            ("guaranteed", made["model"]["promise"]),
+            *(
+                (
+                    f"{column} certain, or nearly so",
+                    f"for {records:,} of {plural(found.records, 'record')}: more than 90% of the rows that "
+                    "could be theirs have the same value",
+                )
+                for column, records in certain.items()
+            ),
+        ),
+        grids=(_example(material),) if material.detail is not None else (),
+        data={"nearly_certain": certain},
+    )
+
+
+def _example(material: Material) -> Grid:
+    """Return a record and its row, made up from cells that many rows have, not from any record."""
+    recoding, rows = material.held.recoding, material.held.rows
+    boxes = recoding.box[rows]
+    shown = {}
+    for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True):
+        written = values.columns(attribute.column.name, typed=False)[0].cast(str)
+        cells = Counter("" if text is None else text for text in written.gather(boxes))
+        generalized = [text for text, _ in cells.most_common() if _made_up(text) != text]
+        shown[attribute.column.name] = generalized[0] if generalized else cells.most_common(1)[0][0]
+    lines = []
+    for column in material.certificate["columns"]:
+        name, role = column["name"], Role(column["role"])
+        if role is Role.QUASI:
+            lines.append([name, _made_up(shown[name]), shown[name]])
+        elif role.released:
+            lines.append([name, "a value", "the same value"])
+        else:
+            lines.append([name, "a value", "left out"])
+    return Grid(
+        "A made-up record, and what a row shows of it (frequent cells of the release, not a record)",
+        ("column", "before", "after"),
+        lines,
+    )
+
+
+def _made_up(cell: str) -> str:
+    """Return an exact value that a cell could stand for; the cell itself if it is exact."""
+    if cell == notation.SUPPRESSED:
+        return "any value"
+    ends = notation.read_interval(cell)
+    if ends is not None:
+        with suppress(ValueError):
+            low, high = (float(end) for end in ends)
+            middle = (low + high) / 2
+            whole = low.is_integer() and high.is_integer()
+            return str(int(middle)) if whole else number(middle)
+        with suppress(ValueError):
+            first, last = (datetime.date.fromisoformat(end) for end in ends)
+            return str(first + (last - first) / 2)
+        return ends[0]
+    members = notation.read_set(cell)
+    return members[0] if len(members) > 1 else cell

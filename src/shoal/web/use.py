@@ -1,0 +1,160 @@
+"""The seventh step: ask the release questions, and write it as tables that any tool can read."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from htmltools import Tag, TagChild, TagList, tags
+from shiny import reactive, render, req, ui
+
+from shoal.web import parts
+from shoal.web.result import nothing_shown
+from shoal.web.state import Desk, Problems, Run, needed
+from shoal.web.tasks import DRAWN, DRAWS, TABLES_FILE
+
+FORMS = {
+    DRAWN: f"{DRAWS} tables with drawn values",
+    "low-high": "low and high ends of intervals",
+    "middle": "middles of intervals",
+    "members": "a truth value for each value",
+    "long": "each row several times, with weights",
+}
+"""The forms of tables, with their descriptions."""
+FOLDER = "release"
+"""The folder of the release in the commands that are shown."""
+
+
+def use_step() -> Tag:
+    """Return the section in which a release is used."""
+    return parts.step(
+        "use",
+        "Compute with the release alone, as everyone can who has it.",
+        ui.output_ui("question_shown"),
+        ui.output_ui("answer_shown"),
+        ui.output_ui("forms_shown"),
+        ui.output_ui("tables_shown"),
+    )
+
+
+def serve_use(desk: Desk) -> None:
+    """Make the seventh step work."""
+    answer: reactive.Value[tuple[Run, str, dict[str, Any]] | None] = reactive.Value(None)
+    written: reactive.Value[tuple[Run, str, dict[str, Any]] | None] = reactive.Value(None)
+
+    @render.ui
+    def question_shown() -> TagChild:
+        return tags.p(nothing_shown(desk), class_="waiting") if desk.run_shown() is None else _question()
+
+    @render.ui
+    def forms_shown() -> TagChild:
+        return None if desk.run_shown() is None else _forms()
+
+    @render.ui
+    def answer_shown() -> TagChild:
+        found, run = answer(), desk.run_shown()
+        return None if found is None or found[0] is not run else _answer(found[1], found[2])
+
+    @render.ui
+    def tables_shown() -> TagChild:
+        found, run = written(), desk.run_shown()
+        return None if found is None or found[0] is not run else _tables(found[1], found[2])
+
+    @reactive.effect
+    @reactive.event(desk.input.ask)
+    def _() -> None:
+        run = needed(desk.run_shown())
+        asked = {name: str(desk.entry(name) or "").strip() for name in ("question", "by", "mean")}
+        command = _command(asked)
+        desk.start(
+            "ask",
+            run.plan.source,
+            lambda found: answer.set((run, command, found)),
+            partial(_where, "question"),
+            folder=run.folder,
+            **asked,
+        )
+
+    @reactive.effect
+    @reactive.event(desk.input.write_tables)
+    def _() -> None:
+        run, form = needed(desk.run_shown()), desk.entry("table_form")
+        req(form in FORMS)
+        what = ["--draw", str(DRAWS)] if form == DRAWN else ["--as", form]
+        command = shlex.join(["shoal", "read", FOLDER, *what, "-o", "tables"])
+        desk.start(
+            "write_tables",
+            run.plan.source,
+            lambda found: written.set((run, command, found)),
+            partial(_where, "table_form"),
+            folder=run.folder,
+            form=form,
+        )
+
+    @render.download_button(filename=TABLES_FILE)
+    def get_tables() -> str:
+        found, run = needed(written()), needed(desk.run_shown())
+        req(found[0] is run)
+        return str(run.folder / TABLES_FILE)
+
+
+def _question() -> TagList:
+    return TagList(
+        tags.div(
+            parts.text("question", "Question", "Conditions, such as: age 30..39, sex=female"),
+            parts.text("by", "Group by", "Columns, with commas between them: one answer for each group."),
+            parts.text("mean", "Mean of", "A column of numbers: its mean instead of the number of rows."),
+            class_="fields",
+        ),
+        parts.button("ask", "Ask", main=True),
+    )
+
+
+def _forms() -> TagList:
+    return TagList(
+        tags.h3("Tables for other tools"),
+        tags.div(parts.choice("table_form", "Form", FORMS, DRAWN), class_="fields"),
+        parts.button("write_tables", "Write the tables"),
+    )
+
+
+def _command(asked: Mapping[str, str]) -> str:
+    words = ["shoal", "query", FOLDER, *([asked["question"]] if asked["question"] else [])]
+    for name in ("by", "mean"):
+        words += [f"--{name}", asked[name]] if asked[name] else []
+    return shlex.join(words)
+
+
+def _answer(command: str, found: Mapping[str, Any]) -> Tag:
+    if "facts" in found:
+        shown: Tag = tags.dl([TagList(tags.dt(name), tags.dd(words)) for name, words in found["facts"]])
+    else:
+        shown = tags.div(
+            tags.table(
+                tags.caption("Answers", class_="unseen"),
+                tags.thead(tags.tr([tags.th(each, scope="col") for each in found["head"]])),
+                tags.tbody([tags.tr([tags.td(cell) for cell in line]) for line in found["lines"]]),
+            ),
+            class_="scroll",
+            tabindex="0",
+            role="region",
+            aria_label="Answers",
+        )
+    return tags.div(
+        tags.h3("Answer"), shown, parts.code("Command line", command, "query-command"), id="answer"
+    )
+
+
+def _tables(command: str, found: Mapping[str, Any]) -> Tag:
+    return tags.div(
+        tags.ul(parts.download("get_tables", TABLES_FILE, ", ".join(found["files"])), class_="downloads"),
+        parts.code("Command line", command, "read-command"),
+        id="tables",
+    )
+
+
+def _where(field: str, error: Mapping[str, Any]) -> Problems:
+    """Return at which field an error is shown."""
+    return {field: error["message"]}

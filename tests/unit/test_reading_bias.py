@@ -1,0 +1,126 @@
+"""Estimates are not biased, whatever made the release: frequent values are not counted too often."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.reading import Reader, open_release
+from shoal.samples import hospital
+
+QUASI = ["age", "sex", "occupation", "marital"]
+AGES = [(low, low + 9) for low in range(0, 100, 10)]
+
+
+@pytest.fixture(scope="module")
+def patients() -> pl.DataFrame:
+    return pl.DataFrame(hospital(900, seed=6)).drop("patient", "name", "zip")
+
+
+def schema_of(patients: pl.DataFrame, **more: Any) -> shoal.Schema:
+    return shoal.Schema.infer(patients, quasi=QUASI, sensitive=["diagnosis"], **more)
+
+
+def hierarchies(patients: pl.DataFrame) -> dict[str, Any]:
+    jobs = sorted(each for each in patients["occupation"].unique().to_list() if each is not None)
+    levels = [(job, f"group {number // 3}", "*") for number, job in enumerate(jobs)]
+    return {"occupation": shoal.Hierarchy.from_levels(levels), "age": shoal.Intervals((10, 20, 40))}
+
+
+def answers(patients: pl.DataFrame, reader: Reader) -> tuple[np.ndarray, np.ndarray]:
+    """Return the estimates and the true answers for all values of the columns, alone and by sex."""
+    estimates, truth = [], []
+    for sex in (None, "female", "male"):
+        also = {} if sex is None else {"sex": sex}
+        chosen = patients if sex is None else patients.filter(pl.col("sex") == sex)
+        for name in ("occupation", "marital"):
+            for value in chosen[name].unique().to_list():
+                found = reader.count({name: value, **also})
+                true = chosen.filter(pl.col(name).eq_missing(pl.lit(value))).height
+                assert found.certain <= true <= found.possible
+                estimates.append(found.estimate)
+                truth.append(true)
+        for low, high in AGES:
+            found = reader.count({"age": (low, high), **also})
+            true = chosen.filter(pl.col("age").is_between(low, high)).height
+            assert found.certain <= true <= found.possible
+            estimates.append(found.estimate)
+            truth.append(true)
+    return np.array(estimates), np.array(truth, dtype=np.float64)
+
+
+def require_unbiased(estimates: np.ndarray, truth: np.ndarray, within: float = 0.12) -> None:
+    slope, level = np.polyfit(truth, estimates, 1)
+    assert slope == pytest.approx(1, abs=within)
+    assert abs(level) < within * truth.mean()
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [
+        (shoal.Freeform(k=8), None),
+        (shoal.Freeform(k=8), "ring"),
+        (shoal.Freeform(k=8, l=2), None),
+        (shoal.KAnonymity(k=8), "mondrian"),
+        (shoal.KAnonymity(k=8), "chain"),
+        (shoal.KAnonymity(k=8), "agglomerative"),
+        (shoal.KAnonymity(k=8, l=2), "mondrian"),
+        (shoal.Concealment(k=8), None),
+        (shoal.KK(k=8), None),
+        (shoal.KOne(k=8), None),
+        (shoal.OneK(k=8), None),
+        (shoal.Patterned(k=8), None),
+    ],
+    ids=lambda each: str(each),
+)
+def test_every_model_and_method(patients: pl.DataFrame, model: Any, method: str | None) -> None:
+    schema = schema_of(patients)
+    release = shoal.anonymize(patients, schema, model, method=method, seed=1)
+    require_unbiased(*answers(patients, release.reader()))
+
+
+@pytest.mark.parametrize(
+    "model", [shoal.Freeform(k=8), shoal.KAnonymity(k=8), shoal.Concealment(k=8)], ids=str
+)
+def test_hierarchies(patients: pl.DataFrame, model: Any) -> None:
+    schema = schema_of(patients, hierarchies=hierarchies(patients))
+    release = shoal.anonymize(patients, schema, model, seed=1)
+    require_unbiased(*answers(patients, release.reader()), within=0.2)
+
+
+def test_rows_that_hide_more_records_than_k(patients: pl.DataFrame) -> None:
+    """Some rows may have been made for more than k records; which ones, the codebook does not say."""
+    half = len(patients) // 2
+    schema = schema_of(patients)
+    parts = [
+        shoal.anonymize(part, schema, shoal.Freeform(k=k), seed=1).written("csv")
+        for part, k in ((patients[:half], 6), (patients[half:], 12))
+    ]
+    require_unbiased(*answers(patients, open_release(pl.concat(parts), schema, shoal.Freeform(k=6))))
+
+
+def test_blocks(patients: pl.DataFrame, tmp_path: Path) -> None:
+    patients.write_csv(tmp_path / "patients.csv")
+    shoal.anonymize_file(
+        tmp_path / "patients.csv", schema_of(patients), shoal.Freeform(k=8), tmp_path / "out", block_rows=300
+    )
+    require_unbiased(*answers(patients, open_release(tmp_path / "out")))
+
+
+def test_items() -> None:
+    generator = np.random.default_rng(3)
+    often = np.array([0.7, 0.5, 0.3, 0.2, 0.1, 0.05])
+    sets = [
+        [f"i{item}" for item in np.flatnonzero(generator.random(6) < often)] or ["i0"] for _ in range(400)
+    ]
+    frame = pl.DataFrame({"basket": sets})
+    schema = shoal.Schema.infer(frame, quasi=["basket"], kinds={"basket": "items"})
+    reader = shoal.anonymize(frame, schema, shoal.SetAnonymity(k=5), seed=1).reader()
+    truth = np.array([sum(f"i{item}" in each for each in sets) for item in range(6)], dtype=np.float64)
+    estimates = np.array([reader.count(basket=f"i{item}").estimate for item in range(6)])
+    require_unbiased(estimates, truth, within=0.2)
