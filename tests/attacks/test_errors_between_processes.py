@@ -113,6 +113,7 @@ def test_a_crew_process_that_lacks_memory_has_died() -> None:
     assert Crew().ask(code, b"")["reason"] == "died"
 
 
+@pytest.mark.processes
 def test_a_lasting_process_does_one_task_after_the_other_until_it_dies() -> None:
     code = (
         "import os, sys\n"

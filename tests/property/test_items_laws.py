@@ -47,6 +47,7 @@ def tables(draw: st.DrawFn, least: int = 3, most: int = 12) -> tuple[pl.DataFram
 
 def fits(row: dict[str, Any], record: dict[str, Any]) -> bool:
     """Say whether a released row could be a record's, from what is written alone."""
+    row = {name: "" if value is None else value for name, value in row.items()}
     base, uncertain = (set(row[name].split()) for name in ("basket", "basket_uncertain"))
     wrong = base ^ set(record["basket"])
     if not (wrong <= uncertain and len(wrong) <= row["basket_max_errors"]):

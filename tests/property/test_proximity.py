@@ -64,8 +64,9 @@ def test_agrees_with_the_definition(
     columns, limits = loose.columns, {"epsilon": epsilon, "delta": delta}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crowds_module, "PAIRS", pairs)  # so that lists are cut into pieces, too
-        by_class = proximity_of_classes(classes_of(columns), "ill", carried, distance, **limits)
-        by_record = proximity_of_records(graph_of(columns, loose.table), "ill", carried, distance, **limits)
+        graph = graph_of(columns, loose.table)
+        by_class = proximity_of_classes(classes_of(graph), "ill", carried, distance, **limits)
+        by_record = proximity_of_records(graph, "ill", carried, distance, **limits)
     members: dict[tuple[object, ...], list[int]] = {}
     for row, value in zip(loose.released.rows(), values, strict=True):
         members.setdefault(row, []).append(value)
@@ -80,8 +81,9 @@ def test_agrees_with_the_definition(
 @given(loose=loose_releases(most=2))
 def test_impossible_limits_are_refused(limits: dict[str, float], loose: LooseRelease) -> None:
     carried = np.zeros(len(loose.released), dtype=np.int32)
+    graph = graph_of(loose.columns, loose.table)
     with pytest.raises(InputError) as caught:
-        proximity_of_classes(classes_of(loose.columns), "ill", carried, Equality(1), **limits)  # type: ignore[arg-type]
+        proximity_of_classes(classes_of(graph), "ill", carried, Equality(1), **limits)  # type: ignore[arg-type]
     assert caught.value.reason is Reason.PARAMETER
     with pytest.raises(InputError):
-        proximity_of_records(graph_of(loose.columns, loose.table), "ill", carried, Equality(1), **limits)  # type: ignore[arg-type]
+        proximity_of_records(graph, "ill", carried, Equality(1), **limits)  # type: ignore[arg-type]

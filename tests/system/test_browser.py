@@ -78,6 +78,7 @@ def test_the_comparison_can_be_pointed_at(browser: Browser, tmp_path: Path) -> N
     rows = [
         {
             "run": number,
+            "attacker": "an attacker who knows every record",
             "model": "freeform",
             "method": method,
             "way": f"freeform, {method}",

@@ -45,10 +45,10 @@ def warn(message: str) -> None:
 
 
 def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table; text in cells is shown as it is."""
+    """Print a table; text in cells is shown as it is, and names of models and methods in one piece."""
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
     for name in head:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name in ("model", "method"))
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     out.print(table)

@@ -21,6 +21,7 @@ from shoal.engines.workspace import private_file
 from shoal.errors import InternalError
 from shoal.files.writing import write_csv, write_parquet, writing
 from shoal.kinds import notation
+from shoal.kinds.hierarchy import MISSING
 from shoal.methods import Progress
 from shoal.models import Model
 from shoal.release import Format
@@ -242,6 +243,8 @@ class Check:
             lists = cells.to_list()
             return all(known.issuperset(notation.read_items(e) if isinstance(e, str) else e) for e in lists)
         domain = self._reference.domains.get(column.name)
+        if cells.dtype == pl.String:
+            cells = cells.fill_null(MISSING)
         return column.kind.within_bounds(cells, column) if domain is None else domain.has_released(cells)
 
 

@@ -85,7 +85,7 @@ def read(text: str, form: str | None = None) -> tuple[Moment, Moment] | None:
         return (read, read) if has_time(form) else _whole(read.day)
     if not has_time(form):
         return None
-    for shorter in (_day_form(form), ISO_DAY):
+    for shorter in (day_form(form), ISO_DAY):
         if (read := _parsed(text, shorter)) is not None:
             return _whole(read.day)
     return None
@@ -166,7 +166,7 @@ def write_days(days: pl.Series, form: str | None) -> list[str] | None:
     if form is None:
         return days.cast(pl.String).to_list()
     wanted = [_whole(day) for day in days.to_physical().to_list()]
-    for shorter in (_day_form(form), ISO_DAY) if has_time(form) else (form,):
+    for shorter in (day_form(form), ISO_DAY) if has_time(form) else (form,):
         with suppress(ValueError):
             texts = [_formatted(day, shorter) for day in days.to_list()]
             if [read(text, form) for text in texts] == wanted:
@@ -178,7 +178,7 @@ def _whole(day: int) -> tuple[Moment, Moment]:
     return Moment(day, 0, NO_OFFSET), Moment(day, _DAY_NANOSECONDS - 1, _MOST_OFFSET)
 
 
-def _day_form(form: str) -> str:
+def day_form(form: str) -> str:
     """Return the part of a form that says the day, or that of ISO dates if the time is in its middle."""
     found = list(_DIRECTIVE.finditer(form))
     days = [each for each in found if each[1] not in _OF_TIMES and each[1] != "%"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -19,6 +20,7 @@ from shoal.kinds import notation
 from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.hierarchy_rules import Intervals
 from shoal.kinds.kind import Kind
+from shoal.kinds.moments import day_form
 from shoal.kinds.released_numbers import read_number
 from shoal.reading.cells import ALL, Floats, Index, ReadCells
 from shoal.reading.codebook import ColumnNotes
@@ -81,7 +83,9 @@ class OrderedCells(ReadCells[AskedRanges]):
         return np.asarray(self.absent | ((self.low == self.high) & ~self.suppressed))
 
     def even(self) -> Floats:
-        widths = np.diff(self.edges)
+        # Where numbers are so large that their sums overflow, all are made smaller.
+        scale = 1.0 if float(np.abs(self.edges).max()) < 1e300 else 1e10
+        widths = np.diff(self.edges / scale)
         return np.append(widths / widths.sum(), 0.0)
 
     def question(self, condition: Any) -> AskedRanges:
@@ -243,7 +247,7 @@ class OrderedCells(ReadCells[AskedRanges]):
     def coarsened(self) -> OrderedCells:
         """Return the same with one cell for each atom, for a column without generalized values."""
         atom = np.where(self.absent, self.atoms - 1, self._bins(self.low))
-        middles = np.append((self.edges[:-1] + self.edges[1:]) / 2, np.nan)
+        middles = np.append(self.edges[:-1] / 2 + self.edges[1:] / 2, np.nan)
         count = self.atoms
         return replace(
             self,
@@ -386,7 +390,8 @@ def _edges(ends: Floats, integral: bool, most: int) -> Floats:
     low, high = float(ends.min()), float(ends.max())
     if integral and high - low < min(MOST_WHOLE, 4 * most):
         return np.arange(low - 0.5, high + 1.0)
-    inner = np.quantile(ends, np.linspace(0, 1, most + 1))
+    scale = 1.0 if math.isfinite(high - low) else 2.0
+    inner = np.quantile(ends / scale, np.linspace(0, 1, most + 1)) * scale
     if integral:
         return np.unique(np.concatenate([[low - 0.5], np.floor(inner) + 0.5, [high + 0.5]]))
     return np.unique(inner) if high > low else np.array([low, np.nextafter(low, np.inf)])
@@ -417,8 +422,12 @@ def _places(texts: Sequence[str], notes: ColumnNotes) -> Floats:
         numbers = [read_number(text) for text in texts]
         return np.array([np.nan if number is None else float(number) for number in numbers])
     found = kind.on_a_line(pl.Series(list(texts), dtype=pl.String), column)
-    if found is None or found.null_count():
-        column = replace(notes, date_format=None)  # typed dates are written as ISO dates
+    # Released days lack the time that their format may have, and typed dates are written as ISO dates.
+    days = None if notes.date_format is None else day_form(notes.date_format)
+    for form in (days, None):
+        if found is not None and not found.null_count():
+            break
+        column = replace(notes, date_format=form)
         again = kind.on_a_line(pl.Series(list(texts), dtype=pl.String), column)
         found = again if found is None or again is None else pl.select(pl.coalesce(found, again)).to_series()
     return np.full(len(texts), np.nan) if found is None else _floats(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +107,12 @@ class Matches(MatchCounts):
     component_of_record: NDArray[np.int32]
     component_of_row: NDArray[np.int32]
     components: int
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "matches are not pickled, nor is an audit that has them, as they refer to the original records; "
+            "pickle release.table and release.certificate, or what Audit.as_dict returns"
+        )
 
     @cached_property
     def matched(self) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,12 @@ class Detail:
 
     def __repr__(self) -> str:
         return f"Detail({len(self.rows)} rows)"  # without the key
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "what a report is drawn from is not pickled, as it has the secret key; pickle release.table and "
+            "release.certificate"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from typing import Any
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, render, req, ui
 
+from shoal.base.commands import words
 from shoal.web import parts
 from shoal.web.result import nothing_shown
 from shoal.web.state import Desk, Problems, Run, needed
@@ -82,7 +83,7 @@ def serve_use(desk: Desk) -> None:
     def _() -> None:
         run, form = needed(desk.run_shown()), desk.entry("table_form")
         req(form in FORMS)
-        what = ["--draw", str(DRAWS)] if form == DRAWN else ["--as", form]
+        what = words({"draw": DRAWS} if form == DRAWN else {"as": form})
         command = shlex.join(["shoal", "read", FOLDER, *what, "-o", "tables"])
         desk.start(
             "write_tables",
