@@ -92,8 +92,9 @@ def test_rows_with_l_labels_cover_each_record_as_published(
     frame, schema = drawn
     try:
         release = anonymize(frame, schema, SetDiversity(l=size), method=method, seed=seed)
-    except InfeasibleError:
-        assert frame["label"].value_counts()["count"].max() * size > len(frame)
+    except InfeasibleError as error:
+        printed = method == "printed_diversity" and "as printed" in str(error)  # which may fail by itself
+        assert printed or frame["label"].value_counts()["count"].max() * size > len(frame)
         return
     assert release.audit.holds
     rows = release.table.to_dicts()

@@ -86,6 +86,7 @@ def test_the_comparison_can_be_pointed_at(browser: Browser, tmp_path: Path) -> N
             "gcp": gcp,
             "concealment": k,
             "risk": 1 / k,
+            "query_error": gcp,
             "seconds": number,
             "message": None if gcp is not None else "took longer than 1 seconds",
             "command": f"shoal anonymize a.csv --method {method} --k {k}",

@@ -99,8 +99,8 @@ def test_from_an_upload_to_an_audited_release(
     assert browser.run("return document.querySelector('input[name=model]:checked').value") == "freeform"
     assert browser.run("return document.getElementById('k').max") == "200"
     visitor.make(k=5, seed="11")
-    assert "holds" in visitor.text("#verdict")
-    assert "made with a seed" in visitor.text("#result_shown .notice")
+    assert "Do not publish" in visitor.text("#verdict")
+    assert "made from a seed" in visitor.text("#verdict")
     titles = browser.run("return [...document.querySelectorAll('.report h3')].map(each => each.textContent)")
     assert len(titles) > 6
     assert browser.run("return document.querySelectorAll('.report svg').length") > 6

@@ -106,6 +106,7 @@ def test_without_the_extra_a_comparison_is_a_table(monkeypatch: pytest.MonkeyPat
         "k": 2,
         "concealment": 2,
         "risk": 0.5,
+        "query_error": 0.1,
         "seconds": 1.0,
         "message": None,
         "command": "shoal anonymize",

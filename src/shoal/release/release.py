@@ -187,7 +187,8 @@ class Release(Generic[FrameT]):
         """Return a reader that computes with the release, and knows nothing else; see `open_release`."""
         from shoal.reading import open_release  # late: few callers need it
 
-        return open_release(self.written("csv"), codebook=self.certified.codebook())
+        form: Format = "parquet" if self.typed else "csv"  # the one that is rendered already
+        return open_release(self.written(form), codebook=self.certified.codebook())
 
     def plot(self, name: str | None = None) -> Any:
         """Return charts of the report as Altair's: one of them, or all, side by side.

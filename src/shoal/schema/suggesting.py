@@ -171,7 +171,7 @@ def doubts(frame: IntoDataFrame, schema: Schema) -> dict[str, str]:
     data = as_frame(frame)
     found = {}
     for column in schema.quasi:
-        if column.kind is not Kind.CATEGORICAL or column.hierarchy is not None:
+        if not column.kind.any_text or column.hierarchy is not None:
             continue
         marks = column.missing_marks
         cells = _cells(data[column.name])
