@@ -38,7 +38,8 @@ def command(plan: Plan) -> str:
     """
     parameters = _parameters(plan.model)
     if isinstance(plan.model, Patterned):
-        parameters = {"k": plan.model.k, "patterns": PATTERNS if _patterns(plan.model) else None}
+        kept = {name: value for name, value in parameters.items() if name in ("k", "l", "p", "entropy_l")}
+        parameters = {**kept, "patterns": PATTERNS if _patterns(plan.model) else None}
     asked = {
         "schema": SCHEMA,
         "delimiter": plan.source.delimiter,
