@@ -11,7 +11,7 @@ from typing import Any
 import tomli_w
 
 from shoal.base.commands import words
-from shoal.models import Model, Patterned
+from shoal.models import DiverseModel, Model, Patterned
 from shoal.release import RELEASE_FILES
 from shoal.web.state import Plan, Run
 
@@ -39,6 +39,8 @@ def command(plan: Plan) -> str:
     parameters = _parameters(plan.model)
     if isinstance(plan.model, Patterned):
         parameters = {"k": plan.model.k, "patterns": PATTERNS if _patterns(plan.model) else None}
+    if isinstance(plan.model, DiverseModel) and plan.model.diversity is None and plan.schema.sensitive:
+        parameters = {**parameters, "l": 1}  # otherwise the command line requires l = 2
     asked = {
         "schema": SCHEMA,
         "delimiter": plan.source.delimiter,
