@@ -11,7 +11,7 @@ from typing import Any
 import tomli_w
 
 from shoal.base.commands import words
-from shoal.models import Model, Patterned
+from shoal.models import DiverseModel, Model, Patterned
 from shoal.release import RELEASE_FILES
 from shoal.web.state import Plan, Run
 
@@ -25,6 +25,8 @@ SCHEMA, PATTERNS, COMMAND, SCRIPT, EVERYTHING = (
 KEY = "key.csv"
 """The file that is never part of the archive."""
 OUTPUT = "release"
+_NOT_PATTERNS = ("k", "l", "p", "entropy_l")
+"""The parameters of a model of patterns that are not in the file of patterns."""
 _WITHOUT_SEED = """\
 # This release was made with a seed. The seed is not in this file, because anyone who has the seed and the
 # original table can undo the shuffle. To make exactly the same release, add {}.
@@ -38,8 +40,10 @@ def command(plan: Plan) -> str:
     """
     parameters = _parameters(plan.model)
     if isinstance(plan.model, Patterned):
-        kept = {name: value for name, value in parameters.items() if name in ("k", "l", "p", "entropy_l")}
+        kept = {name: value for name, value in parameters.items() if name in _NOT_PATTERNS}
         parameters = {**kept, "patterns": PATTERNS if _patterns(plan.model) else None}
+    if isinstance(plan.model, DiverseModel) and plan.model.diversity is None and plan.schema.sensitive:
+        parameters = {**parameters, "l": 1}  # otherwise the command line requires l = 2
     asked = {
         "schema": SCHEMA,
         "delimiter": plan.source.delimiter,
@@ -120,7 +124,7 @@ def _parameters(model: Model) -> dict[str, Any]:
 
 
 def _patterns(model: Patterned) -> dict[str, Any]:
-    return {name: value for name, value in _parameters(model).items() if name != "k"}
+    return {name: value for name, value in _parameters(model).items() if name not in _NOT_PATTERNS}
 
 
 def _keywords(given: dict[str, Any]) -> str:
