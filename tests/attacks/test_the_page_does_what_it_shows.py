@@ -122,6 +122,10 @@ def test_an_edit_of_the_promise_marks_the_verdict(visitor: Visitor, field: str, 
     visitor.wait("document.querySelector('#verdict.broken')")
     assert "other settings" in visitor.text("#outdated_shown")
     visitor.make(run=2)
+    if field == "seed":  # such a release must not be published
+        visitor.wait("document.querySelector('#verdict').textContent.includes('Do not publish')")
+        assert "other settings" not in visitor.text("#outdated_shown")
+        return
     visitor.wait("document.querySelector('#verdict:not(.broken)')")
     assert "Audit passed" in visitor.text("#verdict")
 
