@@ -384,7 +384,7 @@ def _coded(cells: pl.Series) -> NDArray[np.int32]:
 
 @lru_cache(maxsize=8)
 def _places(size: int, most: int) -> NDArray[np.int64]:
-    """Return the places of a sample of so many records, in ascending order, the same ones each time."""
+    """Return the places of a sample of `most` records, ascending; always the same ones for a size."""
     if size <= most:
         return np.arange(size)
     return np.sort(np.random.default_rng(size).choice(size, most, replace=False))
@@ -422,7 +422,7 @@ def _same_values(released: pl.Series, original: pl.Series) -> bool:
 def _same_fingerprint(one: pl.Series, other: pl.Series) -> bool:
     """Return whether two columns of one type have the same values, each as often, judged by sums of hashes.
 
-    The seed is drawn anew each time, so nobody can choose values whose sums are equal by design.
+    The seed is random, so that no values can be chosen whose sums are equal.
     """
     if len(one) != len(other):
         return False

@@ -91,7 +91,7 @@ class Crew:
             self._stopped = True
             idle, self._idle = self._idle, []
             for worker in self._working:
-                worker.process.kill()  # whoever waits for it also sees it end
+                worker.process.kill()  # the thread that waits for it sees it end
         for worker in idle:
             worker.kill()
 

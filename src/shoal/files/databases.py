@@ -390,7 +390,7 @@ class DatabaseTable:
 
     @cached_property
     def fingerprint(self) -> list[Any]:
-        """A number that is drawn: nobody can tell whether a database was changed in between."""
+        """A random number, because a change of the database in between cannot be noticed."""
         return [uuid4().hex]
 
     def read(self) -> pl.DataFrame:
