@@ -19,7 +19,7 @@ from servers import postgresql, program
 
 import shoal
 from shoal.errors import InputError, Reason
-from shoal.files.databases import hidden, is_database, write_to_database
+from shoal.files.databases import DatabaseTable, hidden, is_database, opened, write_to_database
 from shoal.files.sql_names import named
 from shoal.samples import hospital
 
@@ -179,6 +179,32 @@ def test_no_password_in_any_message(server: str, monkeypatch: pytest.MonkeyPatch
     assert "s3cret" not in done.stdout + done.stderr
     assert hidden(right) == server
     assert hidden("postgresql://h/d?user=a&password=b&x=1") == "postgresql://h/d?user=a&password=...&x=1"
+
+
+def test_a_password_can_be_asked_for(server: str, tmp_path: Path) -> None:
+    env = {name: value for name, value in os.environ.items() if name != "PGPASSWORD"}
+    words = ("scan", server, "--query", "select 1 as age", "--ask-password", "-o", str(tmp_path / "s.toml"))
+    for typed, code in ((PASSWORD, 0), ("wr0ng", 2)):
+        done = run(*words, "--overwrite", env=env, input=f"{typed}\n")
+        assert done.returncode == code, done.stderr
+        assert typed not in done.stdout + done.stderr
+
+
+def test_a_dropped_connection_is_an_error_without_values(address: str) -> None:
+    write_to_database(address, "long", [hospital(2_000)], "{}", overwrite=True)
+
+    def read_and_lose() -> None:
+        with opened(address) as database:
+            table = DatabaseTable(database, "select * from long")
+            with opened(address) as other:
+                everyone = "pg_stat_activity where pid <> pg_backend_pid()"
+                other.rows(f"select pg_terminate_backend(pid) from {everyone}")
+            list(table.batches())
+
+    with pytest.raises(InputError) as caught:
+        read_and_lose()
+    assert caught.value.reason is Reason.DATABASE
+    assert "Hawthorne" not in str(caught.value)
 
 
 def test_no_value_in_any_message(address: str) -> None:

@@ -59,6 +59,7 @@ def load(
     missing_codes: options.MissingCodes = False,
     relation: options.DatabaseTable = None,
     query: options.Query = None,
+    ask_password: options.AskPassword = False,
 ) -> tuple[pl.DataFrame, Schema]:
     """Read a table and the schema that file and options describe; options take precedence over the file.
 
@@ -67,6 +68,7 @@ def load(
     InputError
         If table or schema cannot be read, or do not fit each other.
     """
+    del ask_password  # it was asked for when the options were read
     reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
     frame = read(table, reading, long)
     return frame, _described(
@@ -120,6 +122,7 @@ def opened_table(load: Loading) -> Iterator[tuple[BatchedTable, Schema]]:
 
 def reading_of(given: dict[str, Any]) -> Reading:
     """Take the options out that say how a table is read."""
+    del given["ask_password"]  # it was asked for when the options were read
     table, query = given.pop("relation"), given.pop("query")
     how = {name: given.pop(name) for name in READING_OPTIONS}
     return Reading(**how, table=table, query=query)

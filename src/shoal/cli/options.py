@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,13 @@ from shoal.release import Format
 def _in(panel: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of typer
     """Declare an option that ``--help`` shows in a panel of its own subject."""
     return typer.Option(*flags, help=help, rich_help_panel=panel, **more)
+
+
+def _ask(asked: bool) -> bool:
+    """Ask for a password, and leave it where the client of the database looks for it."""
+    if asked:
+        os.environ["PGPASSWORD"] = typer.prompt("Password", hide_input=True, err=True)
+    return asked
 
 
 TableFile = Annotated[
@@ -129,6 +137,9 @@ DatabaseTable = Annotated[
 ]
 Query = Annotated[
     str | None, _in(FILES, "--query", metavar="SQL", help="Query to the database, instead of --table.")
+]
+AskPassword = Annotated[
+    bool, _in(FILES, "--ask-password", callback=_ask, help="Ask for the password of the database.")
 ]
 ModelName = Annotated[
     str | None,

@@ -37,9 +37,11 @@ def scan(
     missing_codes: options.MissingCodes = False,
     relation: options.DatabaseTable = None,
     query: options.Query = None,
+    ask_password: options.AskPassword = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Describe a table: kinds, suggested roles, how identifying columns and their combinations are."""
+    del ask_password  # it was asked for when the options were read
     with staged_file(output, overwrite=overwrite) as staged:
         reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
         frame = read_as(table, reading)
