@@ -281,8 +281,8 @@ def _class_shares(
         known = class_of[graph.record_type] >= 0
         types, whose = class_of[graph.record_type[known]], owners[known]
     shares = np.zeros(count)
-    pairs, often = np.unique(np.column_stack((types, whose)), axis=0, return_counts=True)
-    np.maximum.at(shares, pairs[:, 1], often / sizes[pairs[:, 0]])
+    pairs, often = np.unique(types.astype(np.int64) * count + whose, return_counts=True)
+    np.maximum.at(shares, pairs % count, often / sizes[pairs // count])
     return shares
 
 

@@ -240,9 +240,10 @@ class Graph:
         matches
             The matches of this graph, if only those count.
         """
-        pairs = np.unique(np.column_stack((self.record_type, owners)), axis=0)
-        starts = np.searchsorted(pairs[:, 0], np.arange(len(self.records) + 1))
-        whose = np.ascontiguousarray(pairs[:, 1], dtype=np.int32)
+        size = int(owners.max()) + 1
+        pairs = np.unique(self.record_type.astype(np.int64) * size + owners)  # as one number: far faster
+        starts = np.searchsorted(pairs, size * np.arange(len(self.records) + 1))
+        whose = (pairs % size).astype(np.int32)
         kernel = self._kernel
         if matches is not None:
             everything = np.arange(len(self.records)), np.arange(len(self.boxes))
