@@ -55,9 +55,9 @@ class DiverseDraw {
   const std::vector<std::int32_t>& violated_crowds() const { return violated_; }
   double shortfall() const;
 
-  // Changes rows of violated crowds until none is left, or for so many steps; returns violated().
+  // Changes rows of violated crowds until none is left or `steps` are done; returns violated().
   std::int64_t search(std::int64_t steps, RandomWords& random);
-  // Moves anywhere for so many steps: each rotates records along a random alternating cycle, and is accepted
+  // Makes `steps` moves anywhere: each rotates records along a random alternating cycle, and is accepted
   // as Metropolis and Hastings do. An assignment whose crowds miss the requirement by one row is e^price
   // times less likely than a valid one, so crowds may be violated afterwards.
   void mix(std::int64_t steps, double price, RandomWords& random);

@@ -235,11 +235,11 @@ class DiverseDraw:
         return self._native.shortfall()
 
     def search(self, steps: int) -> int:
-        """Change rows of violated crowds until none is left, or for so many steps; return `violated`."""
+        """Change rows of violated crowds until none is left or `steps` are done; return `violated`."""
         return self._native.search(steps)
 
     def mix(self, steps: int, price: float) -> None:
-        """Move at random for so many steps; crowds may be violated afterwards.
+        """Make `steps` random moves; crowds may be violated afterwards.
 
         An assignment with one row too many in a crowd is e^price times less likely than a valid one.
         """

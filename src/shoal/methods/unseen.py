@@ -87,7 +87,7 @@ def settle(draw: DiverseDraw, rows: int) -> bool:
 
 
 def _united(table: Table, graph: NDArray[np.int32], size: int) -> Recoding:
-    """Return the recoding in which units of about so many rows show the same.
+    """Return the recoding in which units of about `size` rows show the same.
 
     The rows of a unit are about k rows apart in their order: nearer ones have the same records, and would add
     no labels, and farther ones lose more.
