@@ -369,7 +369,7 @@ def test_compare_refuses_what_it_cannot_mean_and_fails_if_all_do(tmp_path: Path)
     assert not (tmp_path / "compare.html").exists()
     assert "unknown" in run(tmp_path, *about, "--model", "unheard-of", code=2).stderr
     failed = run(tmp_path, *about, "--k", "500", "--model", "freeform", "--method", "ring", code=1)
-    assert re.search(r"│ no +│.*\n.*│ release │", failed.stdout)  # in a cell of a narrow table
+    assert re.search(r" ring .* no release ", failed.stdout)
 
 
 def test_patterns_of_suppressed_cells(clinic: Path, tmp_path: Path) -> None:

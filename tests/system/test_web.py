@@ -235,15 +235,14 @@ def test_cancel_and_a_closed_tab_end_the_work(browser: Browser, server: Server, 
     visitor.enter("effort", "best")
     visitor.enter("k", 100)
     visitor.press("go")
-    visitor.wait("document.getElementById('stage').textContent.includes('record')")
-    assert len(server.workers()) == 1
+    until(lambda: len(server.workers()) == 1)
     first = browser.driver.current_window_handle
     browser.driver.switch_to.new_window("tab")
     other = Visitor(browser, server)  # another user at the same time
     other.upload(folder / "patients.csv")
     other.use_columns()
     other.make(k=3)
-    assert len(server.workers()) == 1
+    until(lambda: len(server.workers()) == 1)
     browser.driver.close()
     browser.driver.switch_to.window(first)
     assert browser.run("return document.getElementById('verdict')") is None
@@ -251,7 +250,7 @@ def test_cancel_and_a_closed_tab_end_the_work(browser: Browser, server: Server, 
     visitor.wait("document.getElementById('progress').hidden && !document.getElementById('go').disabled")
     until(lambda: server.workers() == [])
     visitor.press("go")
-    visitor.wait("document.getElementById('stage').textContent.includes('record')")
+    until(lambda: len(server.workers()) == 1)
     browser.run("window.addEventListener('beforeunload', e => e.stopImmediatePropagation(), true)")
     browser.driver.get("about:blank")
     until(lambda: server.workers() == [])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal import Concealment, InputError, KAnonymity
+from shoal import Concealment, Freeform, InputError, KAnonymity
 from shoal.models import Model
 
 
@@ -55,3 +55,8 @@ def test_words() -> None:
 def test_a_model_without_a_promise_cannot_be_made() -> None:
     with pytest.raises(TypeError):
         Model(k=3)  # type: ignore[abstract]
+
+
+def test_a_level_of_1_is_the_same_model_as_none() -> None:
+    assert Freeform(k=3, l=1, p=1, entropy_l=1) == Freeform(k=3)
+    assert "l" not in KAnonymity(k=3, l=1.0).parameters

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -21,6 +22,8 @@ from shoal.methods import silent
 
 out = Console()
 err = Console(stderr=True)
+_WIDEST_WORD = 20  # longer ones are divided where a terminal is narrow
+_ROOM = 10_000  # characters in a line that is not shown on a terminal
 
 
 def show_json(data: Any) -> None:
@@ -45,13 +48,21 @@ def warn(message: str) -> None:
 
 
 def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table; text in cells is shown as it is, and names of models and methods in one piece."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
-    for name in head:
-        table.add_column(name, overflow="fold", no_wrap=name in ("model", "method"))
+    """Print a table; text in cells is shown as it is.
+
+    On a terminal, cells are as wide as their longest word where there is room for that, and names of models
+    and methods are in one piece. A file or another program gets each row in one line.
+    """
+    style = {"title_justify": "left", "title_style": "bold", "header_style": "bold"}
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), **style)  # type: ignore[arg-type]
+    for number, name in enumerate(head):
+        cells = (name, *(str(row[number]) for row in rows))
+        longest = max(len(word) for cell in cells for word in (*cell.split(), ""))
+        whole = name in ("model", "method") or not out.is_terminal
+        table.add_column(name, overflow="fold", no_wrap=whole, min_width=min(longest, _WIDEST_WORD))
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
-    out.print(table)
+    (out if out.is_terminal else Console(width=_ROOM)).print(table)
 
 
 def verdict(text: str, status: str) -> Text:

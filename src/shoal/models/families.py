@@ -90,6 +90,12 @@ class DiverseModel(CrowdModel):
         about_sensitive=True,
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("l", "p", "entropy_l"):
+            if getattr(self, name) == 1:
+                object.__setattr__(self, name, None)  # the same model as one that does not mention it
+
     @property
     def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
