@@ -9,7 +9,9 @@ from shoal.kinds.hierarchy import Hierarchy
 from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.models import (
     KK,
+    BetaLikeness,
     Concealment,
+    DeltaDisclosure,
     Dissimilarity,
     Freeform,
     KAnonymity,
@@ -18,6 +20,7 @@ from shoal.models import (
     Patterned,
     SetAnonymity,
     SetDiversity,
+    TCloseness,
 )
 from shoal.models.patterns import Pattern
 from shoal.schema import Column, Kind, Missing, Role, Schema
@@ -41,11 +44,13 @@ __all__ = [
     "KK",
     "Advice",
     "Audit",
+    "BetaLikeness",
     "BlockedRelease",
     "Column",
     "ComparedRun",
     "Comparison",
     "Concealment",
+    "DeltaDisclosure",
     "Dissimilarity",
     "Freeform",
     "Guesses",
@@ -74,6 +79,7 @@ __all__ = [
     "ShoalError",
     "ShoalWarning",
     "SparkRelease",
+    "TCloseness",
     "advise",
     "anonymize",
     "anonymize_file",

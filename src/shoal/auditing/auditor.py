@@ -24,7 +24,7 @@ from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds.notation import SUPPRESSED
 from shoal.measures.distances import has_distance
-from shoal.models import Dissimilarity, Model, Patterned, require_model
+from shoal.models import Dissimilarity, LikenessModel, Model, Patterned, require_model
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
@@ -157,6 +157,7 @@ def _audited(
         diversity_overall=release.diversity_overall,
         proximity=() if near is None else (near,),
         suppressions=release.suppressions if isinstance(model, Patterned) else (),
+        principles=release.principles(None) if isinstance(model, LikenessModel) else (),
         carried=carried,
         warnings=tuple(each.warning for each in carried),
         persons=release.persons,

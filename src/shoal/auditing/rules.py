@@ -13,23 +13,28 @@ from typing import Any
 import numpy as np
 
 from shoal.auditing.classes import Diversity
+from shoal.auditing.likeness import unlike_the_whole
 from shoal.auditing.persons import Persons, uncounted
 from shoal.auditing.released import ReleasedTable
 from shoal.errors import InputError, Reason, listing
 from shoal.kernels import ROUNDING
 from shoal.models import (
     KK,
+    BetaLikeness,
     Concealment,
     CoverageModel,
+    DeltaDisclosure,
     Dissimilarity,
     Freeform,
     KAnonymity,
     KOne,
+    LikenessModel,
     Model,
     OneK,
     Patterned,
     SetAnonymity,
     SetDiversity,
+    TCloseness,
 )
 
 COVERING = "among the rows that cover some record"
@@ -182,6 +187,22 @@ def dissimilarity(model: Dissimilarity, release: ReleasedTable) -> Iterator[str]
             f"in {near.vulnerability:.1%} of the classes, more than {1 - model.delta:.1%} of the other "
             f"values of {near.column} are within {model.epsilon:g} of one; in the worst, {near.risk:.1%} are"
         )
+
+
+@rule(TCloseness)
+@rule(BetaLikeness)
+@rule(DeltaDisclosure)
+def likeness(model: LikenessModel, release: ReleasedTable) -> Iterator[str]:
+    """Classes of at least k identical rows whose sensitive values are distributed nearly as in the whole."""
+    yield from small_classes(release, model.k)
+    yield from few_rows(release, model.k)
+    yield from few_matches(release, model.k)
+    absent = _absent(release)
+    if absent or not release.sensitive:
+        what = f"{listing(absent)} are not in the release" if absent else "there are none"
+        yield f"{model.name} was promised, but of the sensitive columns {what}"
+    for name, shown in release.sensitive.items():
+        yield from unlike_the_whole(model, release.classes, shown, release.table.schema[name])
 
 
 def few_persons(model: Model, persons: Persons | None) -> Iterator[str]:

@@ -11,11 +11,13 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, Reason
+from shoal.models.beta_likeness import BetaLikeness
 from shoal.models.concealment import Concealment
 from shoal.models.coverage import KK, KOne, OneK
+from shoal.models.delta_disclosure import DeltaDisclosure
 from shoal.models.dissimilarity import Dissimilarity
 from shoal.models.diversity import RequiredDiversity, usual_l
-from shoal.models.families import CoverageModel, CrowdModel, DiverseModel
+from shoal.models.families import CoverageModel, CrowdModel, DiverseModel, LikenessModel
 from shoal.models.freeform import Freeform
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import (
@@ -31,6 +33,7 @@ from shoal.models.model import (
 from shoal.models.patterned import Patterned
 from shoal.models.set_anonymity import SetAnonymity
 from shoal.models.set_diversity import SetDiversity
+from shoal.models.t_closeness import TCloseness
 
 if TYPE_CHECKING:
     from shoal.schema import Schema
@@ -101,14 +104,17 @@ def make_model(name: str, given: Mapping[str, Any]) -> Model:
 __all__ = [
     "KK",
     "MODELS",
+    "BetaLikeness",
     "Concealment",
     "CoverageModel",
     "CrowdModel",
+    "DeltaDisclosure",
     "Dissimilarity",
     "DiverseModel",
     "Freeform",
     "KAnonymity",
     "KOne",
+    "LikenessModel",
     "Model",
     "OneK",
     "Parameter",
@@ -116,6 +122,7 @@ __all__ = [
     "RequiredDiversity",
     "SetAnonymity",
     "SetDiversity",
+    "TCloseness",
     "declarations",
     "in_order",
     "is_required",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from shoal.errors import InputError, Reason
 from shoal.models.diversity import NO_DIVERSITY, RequiredDiversity
-from shoal.models.model import CellKind, Model, parameter, uncuttable
+from shoal.models.model import CellKind, CrowdKind, Model, parameter, uncuttable
 
 if TYPE_CHECKING:
     from shoal.schema import Schema
@@ -187,3 +188,45 @@ class CoverageModel(DiverseModel):
     def limits(self, concealment: int) -> Sequence[str]:
         """Return what the guarantee does not say, as sentences for the report."""
         return (self.weakness.format(matches=f"{concealment} row{'s' * (concealment != 1)}"),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LikenessModel(CrowdModel):
+    """What models have in common that compare the sensitive values of each class with the whole release.
+
+    Each of them bounds convex functions of the shares of a class. So what holds for each of several classes
+    holds for all their rows together, and therefore for the rows that cover a record and for its matches,
+    which are whole classes. See docs/promises.md.
+
+    Parameters
+    ----------
+    k
+        The minimum number of rows in a class. At least 2.
+    """
+
+    crowd_kind: ClassVar[CrowdKind] = "classes"
+    needs_sensitive: ClassVar[bool] = True
+
+    @abstractmethod
+    def likeness_words(self) -> str:
+        """Return what is guaranteed about the values of a class, as the end of a sentence."""
+
+    def sentence(self) -> str:
+        """Return the guarantee in one sentence, without a full stop."""
+        return f"{self._identical_rows()}; in each class of identical rows, {self.likeness_words()}"
+
+    def limits(self, concealment: int) -> Sequence[str]:
+        """Return what the guarantee does not say, as sentences for the report."""
+        del concealment
+        return (
+            "Each class is compared with the whole release. What the whole release says about everyone, such "
+            "as the frequency of a diagnosis, is not protected.",
+        )
+
+    def blocks_must_not_overlap(self, schema: Schema) -> bool:
+        """Refuse to cut the table: a block would be compared with itself, not with the whole table."""
+        del schema
+        raise uncuttable(
+            "each class is compared with the whole table, which a block does not know; choose k-anonymity or "
+            "freeform with l"
+        )

@@ -278,7 +278,6 @@ _IN_OTHER_MODELS = {
     "l-diversity": ("l", _DIVERSE.format("l")),
     "entropy-l-diversity": ("entropy_l", _DIVERSE.format("entropy_l")),
     "p-sensitivity": ("p", _DIVERSE.format("p")),
-    "t-closeness": ("model", "no model guarantees it, but the audit measures it"),
     "differential-privacy": ("model", "Shoal has no model with it"),
 }
 """Names that the literature knows, and what to use."""
