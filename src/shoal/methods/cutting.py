@@ -24,7 +24,6 @@ Records = NDArray[np.int64]
 class Sides(ABC):
     """What both sides of a cut must keep."""
 
-    @abstractmethod
     def allowed(self, records: Records, part: NDArray[np.int64], parts: int) -> NDArray[np.bool_]:
         """Return which cuts of a node both sides of which may be kept, before the cheapest is chosen.
 
@@ -37,18 +36,38 @@ class Sides(ABC):
         parts
             The number of parts; none is empty. There is one cut less.
         """
+        del records, part
+        return np.ones(parts - 1, dtype=np.bool_)
 
+    def halves(self, records: Records, rank: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Return which records of a node go left if the cut may divide values, or None if it never may.
+
+        Parameters
+        ----------
+        records
+            The records of the node.
+        rank
+            The rank of each of them in the attribute that is cut.
+        """
+        del records, rank
+        return None
+
+    @abstractmethod
     def accepts(self, left: Records, right: Records) -> bool:
         """Return whether two sides that were found to be the cheapest may be kept."""
-        del left, right
-        return True
 
 
 @dataclass(frozen=True)
-class _Cut:
+class _TwoSides:
     left: Records
     right: Records
     loss: float
+
+    @classmethod
+    def of(cls, table: Table, records: Records, first: NDArray[np.bool_]) -> _TwoSides:
+        """Return the cut that has some of the records on its left side."""
+        left, right = records[first], records[~first]
+        return cls(left, right, _loss(table, left) + _loss(table, right))
 
 
 def cut_into_classes(table: Table, k: int, sides: Sides, circumstances: Circumstances) -> NDArray[np.int32]:
@@ -93,7 +112,7 @@ def cut_into_classes(table: Table, k: int, sides: Sides, circumstances: Circumst
 
 def _proposed(
     table: Table, records: Records, attribute: int, k: int, sides: Sides, *, by_frequency: bool
-) -> Iterator[_Cut]:
+) -> Iterator[_TwoSides]:
     """Yield the cheapest and the most even cut of one attribute, of those that are allowed."""
     if len(records) < 2 * k:
         return
@@ -101,12 +120,16 @@ def _proposed(
     codes, place, often = np.unique(table.codes[records, attribute], return_inverse=True, return_counts=True)
     # Of all ways to divide a set, the cheapest has the most frequent values on one side.
     order = np.lexsort((codes, -often)) if by_frequency else np.arange(len(codes))
+    ranks = np.empty(len(codes), dtype=np.int64)
+    ranks[order] = np.arange(len(codes))
+    rank = ranks[place.reshape(-1)]
+    first = sides.halves(records, rank) if len(codes) > 1 else None
+    if first is not None and k <= first.sum() <= len(records) - k:
+        yield _TwoSides.of(table, records, first)
     ends = _ends(np.cumsum(often[order]), len(records), k)
     if not len(ends):
         return
-    rank = np.empty(len(codes), dtype=np.int64)
-    rank[order] = np.arange(len(codes))
-    part = np.searchsorted(ends, rank[place.reshape(-1)], side="right")
+    part = np.searchsorted(ends, rank, side="right")
     sizes = np.cumsum(np.bincount(part))[:-1]
     fine = np.flatnonzero(sides.allowed(records, part, len(ends) + 1))
     if not len(fine):
@@ -118,9 +141,7 @@ def _proposed(
     left = sizes[fine]
     loss = left * cost[:, 0] + (len(records) - left) * cost[:, 1]
     for chosen in dict.fromkeys((int(loss.argmin()), int(np.abs(2 * left - len(records)).argmin()))):
-        first = part <= fine[chosen]
-        sides_of = records[first], records[~first]
-        yield _Cut(*sides_of, sum(_loss(table, side) for side in sides_of))
+        yield _TwoSides.of(table, records, part <= fine[chosen])
 
 
 def _ends(up_to: NDArray[np.int64], size: int, k: int) -> NDArray[np.int64]:

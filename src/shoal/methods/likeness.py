@@ -242,6 +242,22 @@ class _LikeSides(Sides):
 
     columns: Sequence[_Limited]
 
+    def halves(self, records: Records, rank: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Return the lower half of the records with each combination of sensitive values."""
+        values = np.column_stack([column.codes[records] for column in self.columns])
+        value = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+        order = np.lexsort((rank, value))
+        often = np.bincount(value)
+        begin = np.cumsum(often) - often
+        # Half of all records up to the last of each value, so that roundings cancel out.
+        left = (begin + often) // 2 - begin // 2
+        first = np.empty(len(records), dtype=np.bool_)
+        first[order] = np.arange(len(records)) - np.repeat(begin, often) < np.repeat(left, often)
+        return first
+
+    def accepts(self, left: Records, right: Records) -> bool:
+        return all(column.keeps(column.counted(side)) for column in self.columns for side in (left, right))
+
     def allowed(self, records: Records, part: NDArray[np.int64], parts: int) -> NDArray[np.bool_]:
         fine = np.ones(parts - 1, dtype=np.bool_)
         for column in self.columns:
