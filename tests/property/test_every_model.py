@@ -298,7 +298,10 @@ def options_of(data: st.DataObject, kind: type[Model], method: str) -> dict[str,
     return chosen
 
 
-EVERY = [(kind, method) for kind, methods in METHODS.items() for method in methods]
+EVERY = [
+    (kind, method) for kind, methods in METHODS.items() for method in methods if not kind.needs_population
+]
+"""Models with a population are in `test_population_models.py`."""
 
 
 @pytest.mark.parametrize(("kind", "method"), EVERY, ids=[f"{kind.name}-{name}" for kind, name in EVERY])

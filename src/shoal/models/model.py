@@ -141,8 +141,8 @@ class Model(ABC):
         What it is called in options, files and certificates.
     crowd_kind
         Whether people hide in classes of identical rows or among rows that may differ.
-    needs_items, needs_sensitive
-        Whether the table needs a column of items, or a sensitive column.
+    needs_items, needs_sensitive, needs_population
+        Whether the table needs a column of items, or a sensitive column, and the model a population.
     title, explanation
         Its card: what it does in five words, and what that means for a person in the table.
     for_comparison
@@ -163,6 +163,7 @@ class Model(ABC):
     crowd_kind: ClassVar[CrowdKind] = "rows"
     needs_items: ClassVar[bool] = False
     needs_sensitive: ClassVar[bool] = False
+    needs_population: ClassVar[bool] = False
     title: ClassVar[str]
     explanation: ClassVar[str]
     for_comparison: ClassVar[bool] = False
