@@ -18,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from examples import ORDINARY
 from hypothesis import settings
 from numpy.typing import NDArray
 
@@ -26,7 +27,7 @@ NATIVE = os.environ.get("SHOAL_NATIVE")
 _ONE_AT_A_TIME = threading.Lock()
 
 # The same examples in every run, so that no test fails by chance; a campaign draws others, and twice as many.
-settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=True, max_examples=50)
+settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=True, max_examples=ORDINARY)
 settings.register_profile("few", settings.get_profile("shoal"), max_examples=12)
 settings.register_profile("campaign", deadline=None, print_blob=True, derandomize=False, max_examples=100)
 settings.load_profile("shoal")

@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 from close_values import all_sensitive_values, dissimilar, distance_of
 from definitions import breaches, possible
+from examples import examples
 from few_records import Original
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from shoal import (
@@ -305,7 +306,7 @@ EVERY = [
 
 
 @pytest.mark.parametrize(("kind", "method"), EVERY, ids=[f"{kind.name}-{name}" for kind, name in EVERY])
-@settings(max_examples=16)
+@examples(16)
 @given(data=st.data())
 def test_a_release_keeps_its_promise_or_there_is_none(
     kind: type[Model], method: str, data: st.DataObject
