@@ -269,7 +269,7 @@ def held(
     if solution is not None and solution.pattern_of is not None:
         return solution.pattern_of, solution.bound
     proven = solution is not None and solution.impossible
-    varied = " with varied sensitive values" if labels.columns else ""
+    varied = " with diverse sensitive values" if labels.columns else ""
     raise InfeasibleError(
         f"{'there is no way' if proven else 'no way was found'} to give each record a pattern together with "
         f"k = {k} records{varied}: {int((known < 0).sum())} are left over; allow more patterns, or let "
