@@ -183,10 +183,8 @@ def persons_of(
     owners = table.owners
     count = int(owners.max()) + 1
     persons_of_row, rows_of_person = graph.count_persons(owners)
-    if matches.components > 1:
-        matched = graph.count_persons(owners, matches)
-    else:
-        matched = persons_of_row, rows_of_person
+    every = matches.matches_of_record.sum() == graph.degrees()[0].sum()  # all covering rows are matches
+    matched = (persons_of_row, rows_of_person) if every else graph.count_persons(owners, matches)
     released = owners if key is None else owners[key]
     return Persons(
         np.bincount(released, minlength=count),

@@ -58,7 +58,9 @@ def person_classes(
         The class of each record, numbered 0, 1, 2, ...
     """
     order = kernels.spaced(owners, 2 * k - 1)
-    left = np.setdiff1d(np.arange(len(codes), dtype=np.int32), order)
+    without_place = np.ones(len(codes), dtype=np.bool_)
+    without_place[order] = False
+    left = np.flatnonzero(without_place)
     starts = np.empty(0, dtype=np.int32)
     if len(order) >= k:
         starts = kernels.cut(np.ascontiguousarray(codes[order]), attributes, k, owners[order])
@@ -71,7 +73,7 @@ def person_classes(
 
 
 def _join(
-    classes: NDArray[np.int32], left: NDArray[np.int32], owners: NDArray[np.int32], count: int, most: int
+    classes: NDArray[np.int32], left: NDArray[np.int64], owners: NDArray[np.int32], count: int, most: int
 ) -> bool:
     """Let records that are left join the nearest class with room and without their person; if all can."""
     room = most - np.bincount(classes[classes >= 0], minlength=count)
