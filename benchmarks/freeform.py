@@ -1,6 +1,6 @@
 """Freeform: loss and seconds against k beside Mondrian, the least loss and the rivals; growth with rows.
 
-Every cell is measured in a process of its own and remembered, so that a run may be broken off and go on
+Every cell is measured in a process of its own and remembered, so that an interrupted run can continue
 later, or be done in pieces: `python -m benchmarks freeform --only adult --k 5,10` or `--only growth` measures
 these cells and prints them. Without options, all that are left are measured and the page is written.
 """
