@@ -63,7 +63,7 @@ def audit(
     may_leave_out
         Whether the release may have fewer rows than records beyond what the model allows.
     posterior
-        Seconds to estimate how likely the attacker's best guesses are; None leaves that out.
+        Number of seconds to estimate how likely the attacker's best guesses are; None omits this.
     epsilon, delta, distance
         Measure how much of each crowd has sensitive values within `epsilon` of each other; at most a share of
         1 - `delta` should. `distance` (see `Dissimilarity`) takes all sensitive columns as one value.
@@ -194,7 +194,7 @@ def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
 
 
 def _posterior(release: ReleasedTable, model: Model | None, seconds: float) -> Posterior:
-    """Return how likely the best guesses of an attacker who knows every record are."""
+    """Return the probabilities of the best guesses of an attacker who knows every record."""
     promised = None if model is None else model.crowd
     labels = labels_of(release.table, release.sensitive)
     owners = release.table.owners

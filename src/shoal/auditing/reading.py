@@ -171,7 +171,7 @@ def _interval_texts(series: pl.Series, attribute: Attribute) -> pl.Series:
 
 
 def _written_intervals(series: pl.Series, attribute: Attribute) -> pl.Series:
-    """Return structs of low and high as text; only one without both says nothing."""
+    """Return structs of low and high as text; a struct without both shows nothing."""
     fields = series.struct.unnest()
     if not {"low", "high"}.issubset(fields.columns):
         raise _unreadable(

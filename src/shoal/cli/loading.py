@@ -252,7 +252,7 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
 
 
 def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
-    """Warn of columns that would be released unchanged but may identify records."""
+    """Warn about columns that would be released unchanged but may identify records."""
     lines = warnings(frame, schema)
     for line in lines:
         warn(line)

@@ -32,7 +32,7 @@ from shoal.table import Table, require_most_per_person
 BLOCK_ROWS = 50_000
 """The default number of records in a block, approximately."""
 SAMPLE = 400_000
-"""The maximum number of records in the sample that cuts are learnt from."""
+"""The maximum number of records in the sample that cuts are learned from."""
 SAFE = 20
 """A block has at least this many times the records of a crowd."""
 
@@ -44,7 +44,7 @@ def least_rows(model: Model) -> int:
 
 @dataclass(frozen=True)
 class Call:
-    """A request to anonymize a table in blocks: what every engine that works in blocks is asked for.
+    """A request to anonymize a table in blocks, the same for every engine that works in blocks.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Reading:
     missing_codes
         Whether the codes of a statistics package that stand for missing values are values of their own.
     table, query
-        Of a database: the name of the table, or a query instead of it.
+        For a database: the name of the table, or a query instead of it.
     """
 
     delimiter: str | None = None

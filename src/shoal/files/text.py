@@ -63,7 +63,7 @@ class Dialect:
 
 
 def sniff(path: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> Dialect:
-    """Find out how a delimited text file is written.
+    """Detect how a delimited text file is written.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def dialect_of(file: Path, delimiter: str | None, encoding: str | None) -> Diale
     """Return how a text file is written, as `sniff` would say, without holding it all."""
     head = next(chunks_of(file, _HEAD), b"")
     if not head.strip() or not _decodes(file, encoding or candidate_encodings(head)[0]):
-        # Judged by all its bytes, with all that may be said against them.
+        # Judged by all its bytes, with the same errors.
         return sniff(file, delimiter=delimiter, encoding=encoding)
     encoding = encoding or candidate_encodings(head)[0]
     text = codecs.getincrementaldecoder(encoding)().decode(head).encode()

@@ -212,7 +212,7 @@ class Kind(str, metaclass=_Kinds):
         Raises
         ------
         InputError
-            If a value does not fit the column; the message names the first row where one does not.
+            If a value is not valid in the column; the message names the first row with such a value.
         """
 
     def texts(self, values: pl.Series, column: Column) -> tuple[str, ...]:

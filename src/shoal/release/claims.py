@@ -104,7 +104,7 @@ class Claims:
         return bool(self.certificate.get("over_limit") or self.certificate.get("withheld"))
 
     def disagreements(self, found: Audit) -> Iterator[str]:
-        """Yield where the certificate says something else than its files and an audit do."""
+        """Yield where the certificate disagrees with its files or an audit."""
         for name, said in self.certificate.get("files", {}).items():
             file = self.folder / name
             if not file.exists():

@@ -128,10 +128,10 @@ class Release(Generic[FrameT]):
 
     @cached_property
     def table(self) -> FrameT:
-        """The table to publish, a frame of the flavour that went in.
+        """The table to publish, a frame of the same type as the input.
 
         Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values. All columns
-        are built anew from the released values: categories are those that occur, in ascending order (in
+        are built from the released values alone: categories are those that occur, in ascending order (in
         Polars an `Enum` of them), and no index, metadata or attribute of the input is copied.
         """
         frame = self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
@@ -164,7 +164,7 @@ class Release(Generic[FrameT]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """All that those who decide on the release should know, as sentences, the gravest first."""
+        """All that those who decide on the release should know, as sentences, the most serious first."""
         return self.certified.warnings
 
     @property

@@ -137,8 +137,7 @@ def infer_column(series: nw.Series[Any], missing_marks: Collection[str] = ()) ->
     """Return what the type of a column or, for text and Python objects, all its values suggest.
 
     Text counts as numeric only if reading it as numbers loses nothing: codes with leading zeros, such as ZIP
-    codes, remain categories. Common forms of dates are recognized, if day and month cannot be mistaken for
-    each other.
+    codes, remain categories. Common forms of dates are recognized if day and month cannot be confused.
     """
     if series.dtype == nw.Object:
         if Kind.NUMERIC.fits(series, None):  # also if its numbers are longer than those of any type

@@ -252,7 +252,7 @@ class _Facts(NamedTuple):
     whole: bool  # whole numbers only
     form: str | None  # what its texts are, if they are identifiers
     odd_dates: bool  # dates in another form
-    odd_one_out: bool  # numbers but for one text
+    odd_one_out: bool  # numbers except for one text
 
 
 def _read(data: nw.DataFrame[Any]) -> pl.DataFrame:
