@@ -198,7 +198,10 @@ def _described(
     described = _with_file(found, Schema.read(schema), named, marks) if schema is not None else found
     described = with_labels(described, table)
     for name, change in changes.items():
-        if schema is None and change.get("kind", described[name].kind) != described[name].kind:
+        before = described[name].kind
+        if schema is None and "hierarchy" in change and before.needs_domain:
+            change = {"kind": Kind.CATEGORICAL, **change}  # instead of the order of its type
+        if schema is None and change.get("kind", before) != before:
             change = {"domain": None, "date_format": None, **change}  # those of the kind that was inferred
         described = described.changed(name, **change)
     return described.completed(frame.columns)

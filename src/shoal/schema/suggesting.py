@@ -46,6 +46,8 @@ class Suggestion:
         Share of the records that have a unique value; "missing" counts as a value.
     date_format
         Format of dates that are not written as YYYY-MM-DD.
+    domain
+        Categories in the order that the type of the column declares, lowest first, if it is ordinal.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Suggestion:
     missing: int
     unique_share: float
     date_format: str | None = None
+    domain: tuple[Any, ...] | None = None
 
 
 def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
@@ -307,10 +310,13 @@ def _mostly(texts: pl.Series, pattern: str) -> bool:
 
 def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
     role, why = _role(name, facts, last=last)
-    settings, share = facts.inferred.settings(name, last=last), facts.unique / max(facts.records, 1)
+    settings = facts.inferred.settings(name, last=last, ordinal=role is Role.QUASI)
+    share = facts.unique / max(facts.records, 1)
     codes = are_codes(name, facts.distinct, last=last)
     if facts.kind.numeric and not settings["kind"].numeric:
         why += "; its numbers are codes, not quantities, so it is categorical"
+    elif settings.get("domain"):
+        why += "; its type declares an order of its values, so it is ordinal"
     elif settings.get("date_format"):
         why += f"; its dates are written as {settings['date_format']}"
     elif facts.odd_dates and facts.form is None:

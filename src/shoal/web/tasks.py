@@ -25,6 +25,7 @@ from shoal.release import Format
 from shoal.schema import Schema
 from shoal.schema.suggesting import warnings
 from shoal.table import Table
+from shoal.web.fields import written_list
 
 DRAWN, DRAWS = "drawn", 5
 """The form of drawn tables, and how many of them are written."""
@@ -91,6 +92,7 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
                 "role": each.role.value,
                 "kind": each.kind.value,
                 "dates": each.date_format or "",
+                "order": written_list(each.domain or ()),
                 "reason": each.reason,
                 "distinct": each.distinct,
                 "missing": each.missing,
