@@ -123,7 +123,7 @@ def test_as_a_quasi_identifier(name: str, flavour: str, missing: bool, tmp_path:
     schema = shoal.Schema.infer(given, quasi=["x"])
     kind = CELLS[name][2]
     if (name, flavour) == ("enum", "duckdb"):
-        kind = "categorical"  # DuckDB makes texts of an Arrow dictionary; see test_declared_orders for its own
+        kind = "categorical"  # DuckDB makes texts of an Arrow dictionary
     model = shoal.SetAnonymity(k=4) if kind == "items" else shoal.KAnonymity(k=4)
     if kind is None:
         with pytest.raises(shoal.InputError, match=r"convert (it|them) to"):

@@ -61,9 +61,8 @@ def _declared_orders(
     with suppress(pa.ArrowException, OSError, KeyError):
         schema, read = opened(source)
         names = [name for name in names if getattr(schema.field(name).type, "ordered", False)]
-        table = read(names).unify_dictionaries() if names else None
         for name in names:
-            chunks = table[name].chunks
+            chunks = read([name])[name].unify_dictionaries().chunks
             if chunks and chunks[0].type.value_type in (pa.string(), pa.large_string(), pa.string_view()):
                 orders[name] = pl.Enum(chunks[0].dictionary.to_pylist())
     return orders
@@ -80,17 +79,15 @@ def _parquet_file(source: Any) -> tuple[Any, Callable[[list[str]], Any]]:
 def _arrow_file(source: Any) -> tuple[Any, Callable[[list[str]], Any]]:
     import pyarrow as pa
 
-    file = pa.ipc.open_file(
-        pa.BufferReader(source) if isinstance(source, bytes) else pa.memory_map(str(source))
-    )
-    return file.schema, lambda names: file.read_all().select(names)
+    table = pa.ipc.open_file(pa.BufferReader(source) if isinstance(source, bytes) else source).read_all()
+    return table.schema, table.select
 
 
 def _arrow_stream(source: Any) -> tuple[Any, Callable[[list[str]], Any]]:
     import pyarrow as pa
 
-    stream = pa.ipc.open_stream(pa.BufferReader(source))
-    return stream.schema, lambda names: stream.read_all().select(names)
+    table = pa.ipc.open_stream(pa.BufferReader(source)).read_all()
+    return table.schema, table.select
 
 
 def _checked(path: Path, read: Callable[..., pl.DataFrame], most_bytes: int | None) -> pl.DataFrame:

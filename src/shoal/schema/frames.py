@@ -184,8 +184,8 @@ def infer_column(series: nw.Series[Any], missing_marks: Collection[str] = ()) ->
     """
     if (order := declared_order(series)) is not None:
         occurring = series.drop_nulls().unique(maintain_order=True).to_list()
-        texts = [str(each) if isinstance(order[0], str) else each for each in occurring]
-        steps = tuple(each for each in texts if str(each) not in ("", *missing_marks))
+        values = [str(each) if isinstance(order[0], str) else each for each in occurring]
+        steps = tuple(each for each in values if str(each) not in ("", *missing_marks))
         return Inferred(Kind.CATEGORICAL, order=tuple(order), steps=steps)
     if series.dtype == nw.Object:
         if Kind.NUMERIC.fits(series, None):  # also if its numbers are longer than those of any type
