@@ -34,7 +34,10 @@ from shoal.schema.suggesting import warnings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-READING_OPTIONS = ("delimiter", "encoding", "sheet", "skip_rows", "missing_codes")
+READING_OPTIONS = (
+    *("delimiter", "encoding", "sheet", "skip_rows", "missing_codes"),
+    *("decimal", "thousands"),
+)
 ENGINES = ("auto", "memory", "blocks", "spark")
 
 
@@ -57,6 +60,8 @@ def load(
     sheet: options.Sheet = None,
     skip_rows: options.SkipRows = 0,
     missing_codes: options.MissingCodes = False,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     relation: options.DatabaseTable = None,
     query: options.Query = None,
     ask_password: options.AskPassword = False,
@@ -69,7 +74,9 @@ def load(
         If table or schema cannot be read, or do not fit each other.
     """
     del ask_password  # it was asked for when the options were read
-    reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
+    reading = Reading(
+        delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query, decimal, thousands
+    )
     frame = read(table, reading, long)
     return frame, _described(
         frame,
@@ -143,6 +150,12 @@ def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema
         raise InputError(
             "Spark reads files; release a table of a database in memory or in blocks", reason=Reason.PARAMETER
         )
+    if reading.skip_rows or reading.decimal or reading.thousands:
+        raise InputError(
+            "Spark reads numbers with a decimal point, and files that begin with their header; use the "
+            "engine memory or blocks",
+            reason=Reason.PARAMETER,
+        )
     table = read_files(session, given["table"], delimiter=reading.delimiter, encoding=reading.encoding)
     marks = tuple(given["missing_mark"] or ())
     kinds = None if given["schema"] is not None else kinds_in(table, marks)
@@ -198,7 +211,10 @@ def _described(
     described = _with_file(found, Schema.read(schema), named, marks) if schema is not None else found
     described = with_labels(described, table)
     for name, change in changes.items():
-        if schema is None and change.get("kind", described[name].kind) != described[name].kind:
+        before = described[name].kind
+        if schema is None and "hierarchy" in change and before.needs_domain:
+            change = {"kind": Kind.CATEGORICAL, **change}  # instead of the order of its type
+        if schema is None and change.get("kind", before) != before:
             change = {"domain": None, "date_format": None, **change}  # those of the kind that was inferred
         described = described.changed(name, **change)
     return described.completed(frame.columns)

@@ -122,7 +122,26 @@ Encoding = Annotated[
 ]
 Sheet = Annotated[str | None, _in(FILES, "--sheet", help="Sheet of the workbook; the first if omitted.")]
 SkipRows = Annotated[
-    int, _in(FILES, "--skip-rows", min=0, help="Number of rows above the header of the sheet.")
+    int,
+    _in(FILES, "--skip-rows", min=0, help="Number of rows above the header of the CSV file or the sheet."),
+]
+Decimal = Annotated[
+    str | None,
+    _in(
+        FILES,
+        "--decimal",
+        metavar="MARK",
+        help="Decimal mark of numbers in the CSV file; a point if omitted.",
+    ),
+]
+Thousands = Annotated[
+    str | None,
+    _in(
+        FILES,
+        "--thousands",
+        metavar="MARK",
+        help="Mark between groups of three digits in the CSV file; none if omitted.",
+    ),
 ]
 MissingCodes = Annotated[
     bool,

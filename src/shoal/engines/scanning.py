@@ -86,7 +86,10 @@ def scan(frame: IntoDataFrame, *, up_to: int = 3, keys: Keys | None = None) -> S
     if keys is not None:
         suggestions = _with_keys(suggestions, keys, len(table))
     schema = Schema(
-        tuple(Column(s.name, role=s.role, kind=s.kind, date_format=s.date_format) for s in suggestions)
+        tuple(
+            Column(s.name, role=s.role, kind=s.kind, date_format=s.date_format, domain=s.domain)
+            for s in suggestions
+        )
     )
     found: tuple[Combination, ...] = ()
     if schema.quasi:

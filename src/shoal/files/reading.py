@@ -31,6 +31,8 @@ def read_table(
     missing_codes: bool = False,
     table: str | None = None,
     query: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
 ) -> pl.DataFrame:
     """Read a table from a file of any supported format, recognized by the ending of its name, or a database.
 
@@ -51,14 +53,21 @@ def read_table(
         For text files, see `sniff`; the delimiter also for transactions whose items are separated in another
         way.
     most_bytes
-        Maximum size of the table, unpacked, for files from others; None for any size. Of a larger table, only
-        a part is ever unpacked.
-    sheet, skip_rows
-        For a spreadsheet: the name of the sheet (the first if None), and the number of rows above the header.
+        How large the table may be, unpacked, for files of others; None for any size. No more than a part of
+        what is above it is ever unpacked.
+    sheet
+        Of a spreadsheet: the name of the sheet; the first if None.
+    skip_rows
+        Of a spreadsheet or a text file: how many rows there are above the header, such as a title. The line
+        ``sep=;`` that Excel writes first is not counted.
     missing_codes
         For SPSS, Stata and SAS: whether codes that stand for missing values are values of their own.
     table, query
-        For a database: the name of the table, or a query instead of it.
+        Of a database: the name of the table, or a query instead of it.
+    decimal, thousands
+        Of text files: the decimal mark (``.`` or ``,``) and the mark between groups of three digits. Columns
+        of such numbers are read as if they had been written with a decimal point and no other mark; dates,
+        codes and texts stay as they are.
 
     Returns
     -------
@@ -79,7 +88,9 @@ def read_table(
     >>> shoal.read_table("table.csv").rows()
     [('02138', '44')]
     """
-    reading = Reading(delimiter, encoding, most_bytes, sheet, skip_rows, missing_codes, table, query)
+    reading = Reading(
+        delimiter, encoding, most_bytes, sheet, skip_rows, missing_codes, table, query, decimal, thousands
+    )
     return read_as(place_of(path), reading)
 
 

@@ -170,7 +170,7 @@ def _column(
     place: int, name: str, hierarchy: HierarchySource | None, weight: float, entry: Entries
 ) -> Column:
     kind = Kind(fields.chosen(entry(f"kind_{place}"), KINDS))
-    marks, order = _listed(entry(f"marks_{place}")), _listed(entry(f"order_{place}"))
+    marks, order = _listed(entry(f"marks_{place}")), fields.read_list(entry(f"order_{place}"))
     entered: dict[str, Any] = {
         "hierarchy": hierarchy,
         "date_format": fields.text(entry(f"dates_{place}")).strip() or None,
@@ -280,7 +280,8 @@ def _more(place: int, column: dict[str, Any]) -> Tag:
         parts.text(
             f"order_{place}",
             "Order",
-            "Kind ordinal: all values, lowest first, separated by commas.",
+            'Kind ordinal: all values, lowest first, separated by commas; "a, b" in quotes is one value.',
+            column.get("order", ""),
         ),
         parts.text(
             f"dates_{place}",

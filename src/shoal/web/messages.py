@@ -24,7 +24,18 @@ TICKS = ("keep_key", *(name for name, declared in PARAMETERS.items() if declared
 LISTS = tuple(name for name, declared in PARAMETERS.items() if declared.widget == "columns")
 FILES = ("upload",)
 ENTRIES = (
-    *("folder_file", "delimiter", "encoding", "model", "method", "seed", "form", "shown_run"),
+    *(
+        "folder_file",
+        "delimiter",
+        "encoding",
+        "numbers",
+        "skipped",
+        "model",
+        "method",
+        "seed",
+        "form",
+        "shown_run",
+    ),
     *("question", "by", "mean", "table_form"),
     *(name for name, declared in PARAMETERS.items() if declared.widget in ("number", "choice")),
     *sorted(OPTIONS),

@@ -25,6 +25,7 @@ from shoal.release import Format
 from shoal.schema import Schema
 from shoal.schema.suggesting import warnings
 from shoal.table import Table
+from shoal.web.fields import written_list
 
 DRAWN, DRAWS = "drawn", 5
 """The form of drawn tables, and how many of them are written."""
@@ -46,7 +47,7 @@ class Source:
         The file, under a name that the server chose.
     name
         The name that the user gave it, only for display.
-    delimiter, encoding
+    delimiter, encoding, skip_rows, decimal, thousands
         As for `read_table`.
     most_bytes
         Maximum size after decompression.
@@ -60,12 +61,19 @@ class Source:
     encoding: str | None = None
     most_bytes: int | None = None
     made_up: bool = False
+    skip_rows: int = 0
+    decimal: str | None = None
+    thousands: str | None = None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the user says that it is written, as arguments of `read_table`."""
+        names = ("delimiter", "encoding", "skip_rows", "decimal", "thousands")
+        return {name: value for name in names if (value := getattr(self, name))}
 
     def read(self) -> pl.DataFrame:
         """Return the table."""
-        return read_table(
-            self.path, delimiter=self.delimiter, encoding=self.encoding, most_bytes=self.most_bytes
-        )
+        return read_table(self.path, most_bytes=self.most_bytes, **self.reading)
 
     @property
     def is_text(self) -> bool:
@@ -81,7 +89,14 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
     found = scan(frame)
     dialect = None
     if source.is_text:
-        dialect = asdict(sniff(source.path, delimiter=source.delimiter, encoding=source.encoding))
+        dialect = asdict(
+            sniff(
+                source.path,
+                delimiter=source.delimiter,
+                encoding=source.encoding,
+                skip_rows=source.skip_rows,
+            )
+        )
     return {
         "rows": found.records,
         "dialect": dialect,
@@ -91,6 +106,7 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
                 "role": each.role.value,
                 "kind": each.kind.value,
                 "dates": each.date_format or "",
+                "order": written_list(each.domain or ()),
                 "reason": each.reason,
                 "distinct": each.distinct,
                 "missing": each.missing,
