@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import cache
+from itertools import combinations_with_replacement, product
 
 from few_records import matches_of
 
@@ -51,6 +52,9 @@ class Linkage:
         self.releases, self.whole, self.persons, self.several = releases, whole, persons, several
         self.covers = [self._covers(each, matching) for each in releases]
         self.shown = [Counter(map(self.signature, each.rows)) for each in releases]
+        self.most_missing = cache(self._most_missing)
+        self.tuples = cache(self._tuples)
+        self.boxes_of = cache(self._boxes_of)
         self.there = [Counter(map(self.identity, each.records)) for each in releases]
 
     @staticmethod
@@ -80,19 +84,32 @@ class Linkage:
         rows = [(self.shown[i] & self.shown[j]).total() for i, j in pairs]
         return any(records) and all(r <= s for r, s in zip(records, rows, strict=True))
 
-    def can_be_missing(self, i: int, j: int, signature: Signature) -> bool:
-        """Return whether a record of the i-th original that the j-th does not have can have this signature.
+    def common(self) -> list[int]:
+        """Return how many records each two originals have in common."""
+        count = len(self.releases)
+        return [(self.there[i] & self.there[j]).total() for i in range(count) for j in range(i)]
+
+    def _most_missing(self, i: int, j: int, signature: Signature) -> int:
+        """Return how many records of the i-th original that the j-th has not can have this signature.
 
         Tries every way in which the missing records can be distributed over signatures.
         """
         gone = (self.there[i] - self.there[j]).total()
         kinds = sorted({*self.shown[i], *self.shown[j]}, key=repr)
-        for numbers in product(range(gone + 1), repeat=len(kinds)):
-            missing = dict(zip(kinds, numbers, strict=True))
+        most = 0
+        for drawn in combinations_with_replacement(kinds, gone):
+            missing = Counter(drawn)
             new = {s: missing[s] - (self.shown[i][s] - self.shown[j][s]) for s in kinds}
-            if sum(numbers) == gone and missing.get(signature, 0) and min(new.values()) >= 0:
-                return True
-        return False
+            if min(new.values()) >= 0:
+                most = max(most, missing[signature])
+        return most
+
+    def most_with(self, i: int, who: Signature, signature: Signature) -> int:
+        """Return how many rows of the i-th release can be of records in the same releases as this one."""
+        return min(
+            self.shown[j][signature] if who in self.there[j] else self.most_missing(i, j, signature)
+            for j in range(len(self.releases))
+        )
 
     def possible(self, i: int, x: int) -> list[int]:
         """Return the rows of the i-th release that could be its x-th record's, if it looks at no other one.
@@ -100,15 +117,15 @@ class Linkage:
         Only who is in which release counts, not what the rows of other releases cover.
         """
         who = self.identity(self.releases[i].records[x])
-        without = [j for j in range(len(self.releases)) if who not in self.there[j]]
+        elsewhere = [j for j in range(len(self.releases)) if who not in self.there[j]]
         rows = self.releases[i].rows
         return [
             r
             for r in self.covers[i][x]
-            if all(self.can_be_missing(i, j, self.signature(rows[r])) for j in without)
+            if all(self.most_missing(i, j, self.signature(rows[r])) for j in elsewhere)
         ]
 
-    def tuples(self, who: Signature) -> list[tuple[int, ...]]:
+    def _tuples(self, who: Signature) -> list[tuple[int, ...]]:
         """Return the tuples of linked rows that an identity can have; -1 for a release without it."""
         choices: list[list[int]] = []
         for i, published in enumerate(self.releases):
@@ -124,6 +141,13 @@ class Linkage:
         """Return the rows of the i-th release that survive for an identity."""
         return {each[i] for each in self.tuples(who) if each[i] >= 0}
 
+    def crowd(self, who: Signature, i: int) -> Counter[Signature]:
+        """Return how often each signature counts among the rows that survive for an identity."""
+        left = Counter(self.signature(self.releases[i].rows[r]) for r in self.survivors(who, i))
+        if self.whole:
+            return Counter({s: min(n, self.most_with(i, who, s)) for s, n in left.items()})
+        return left
+
     def identities(self) -> list[Signature]:
         """Return all identities."""
         return sorted({who for each in self.there for who in each}, key=repr)
@@ -136,13 +160,16 @@ class Linkage:
         return sum(self.there[i][who] for who in found)
 
     def persons_of_tuple(self, rows: tuple[int, ...]) -> int:
-        """Return how many persons could have rows of the same types as these, if their carried values fit."""
+        """Return how many persons could have rows with the same intervals as these."""
         boxes = self._boxes(rows)
-        found = [who for who in self.identities() if boxes in map(self._boxes, self.tuples(who))]
+        found = [who for who in self.identities() if boxes in self.boxes_of(who)]
         if self.several:
             return len({who[0] for who in found})
         return sum(max(there[who] for there in self.there) for who in found)
 
-    def _boxes(self, rows: tuple[int, ...]) -> list[tuple[int, int] | None]:
+    def _boxes_of(self, who: Signature) -> set[Signature]:
+        return {self._boxes(each) for each in self.tuples(who)}
+
+    def _boxes(self, rows: tuple[int, ...]) -> Signature:
         shown = [each.rows for each in self.releases]
-        return [None if r < 0 else (shown[i][r].low, shown[i][r].high) for i, r in enumerate(rows)]
+        return tuple(None if r < 0 else (shown[i][r].low, shown[i][r].high) for i, r in enumerate(rows))

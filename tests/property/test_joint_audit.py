@@ -86,8 +86,10 @@ def same(found: Surviving, wanted: Linkage) -> None:
             unit = found.unit_of_identity[found.links.identities[i][place]]
             mine = [each for each in published.records if each.person == record.person]
             group = [wanted.identity(each) for each in mine] if wanted.several else [who]
-            left = set.union(*(wanted.survivors(each, i) for each in group))
-            assert found.rows[i, unit] == len(left)
+            if wanted.several and not wanted.whole:
+                assert found.rows[i, unit] == len(set.union(*(wanted.survivors(each, i) for each in group)))
+            if not wanted.several:
+                assert found.rows[i, unit] == wanted.crowd(who, i).total()
             if not wanted.several:
                 tuples = wanted.tuples(who)
                 in_unit = Counter(found.unit_of_identity.tolist())[unit]
@@ -101,6 +103,7 @@ def same(found: Surviving, wanted: Linkage) -> None:
 
 @pytest.mark.parametrize("matching", [False, True])
 @given(histories())
+@settings(max_examples=30)
 def test_every_count_is_that_of_a_comparison_of_all_rows_and_records(
     matching: bool, drawn: tuple[list[Published], bool]
 ) -> None:
@@ -111,14 +114,17 @@ def test_every_count_is_that_of_a_comparison_of_all_rows_and_records(
         Linkage(releases, whole=whole, persons=persons, several=several, matching=matching)
         for whole in (False, True)
     ]
-    wanted = [ways[0], *([ways[1]] if ways[1].kept else [])]
+    wanted = ways[:1]
+    if ways[1].kept:
+        changed = any(a > b for a, b in zip(ways[0].common(), ways[1].common(), strict=True))
+        wanted = ways if changed else ways[1:]
     assert [each.links.whole_rows for each in found.linkages] == [each.whole for each in wanted]
     for linkage, definition in zip(found.linkages, wanted, strict=True):
         same(linkage, definition)
     if not several:
         for place, record in enumerate(releases[0].records):
             left = [
-                len(each.survivors(who, i))
+                each.crowd(who, i).total()
                 for each in wanted
                 for who in [each.identity(record)]
                 for i in range(len(releases))

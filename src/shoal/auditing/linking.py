@@ -68,10 +68,11 @@ class Links:
 
 
 def linked(releases: Sequence[ReleasedTable], on: Sequence[str] | None = None) -> tuple[Links, ...]:
-    """Return the ways to link several releases: by carried columns and, if rows were kept, by whole rows.
+    """Return the ways to link several releases: by carried columns or, if rows were kept, by whole rows.
 
     Rows count as kept if each two releases have at least as many equal rows as their originals have equal
-    records.
+    records. Then both ways count if some persons are in several originals with the same carried columns, but
+    not with the same quasi-identifiers.
 
     Parameters
     ----------
@@ -106,13 +107,16 @@ def linked(releases: Sequence[ReleasedTable], on: Sequence[str] | None = None) -
         whose = np.zeros(1 + max(int(each.max(initial=-1)) for each in identities), dtype=np.int64)
         for identity, of in zip(identities, persons, strict=True):
             whose[identity] = of
-    found = [_links(carried, False, _codes(frames, carried), identities, whose)]
+    by_columns = _links(carried, False, _codes(frames, carried), identities, whose)
     written = tuple(name for name in frames[0].columns if all(name in each.columns for each in frames))
     same = _united(_codes(originals, (*quasi, *carried)), persons)
-    rows = _links(written, True, _codes(frames, written), same, whose if several else None)
-    if _were_kept(rows, len(releases)):
-        found.append(rows)
-    return tuple(found)
+    by_rows = _links(written, True, _codes(frames, written), same, whose if several else None)
+    pairs = [(one, other) for one in range(len(releases)) for other in range(one)]
+    common = [by_rows.in_common(*pair) for pair in pairs]
+    if not any(records for records, _ in common) or any(records > rows for records, rows in common):
+        return (by_columns,)
+    changed = any(by_columns.in_common(*pair)[0] > by_rows.in_common(*pair)[0] for pair in pairs)
+    return (by_columns, by_rows) if changed else (by_rows,)
 
 
 def _links(
@@ -124,12 +128,6 @@ def _links(
 ) -> Links:
     size = 1 + max(int(each.max(initial=-1)) for each in signatures)
     return Links(columns, whole_rows, signatures, size, identities, persons)
-
-
-def _were_kept(links: Links, count: int) -> bool:
-    """Return whether records that are in several originals can have kept their rows."""
-    common = [links.in_common(one, other) for one in range(count) for other in range(one)]
-    return any(records for records, _ in common) and all(records <= rows for records, rows in common)
 
 
 def _carried(releases: Sequence[ReleasedTable]) -> tuple[str, ...]:

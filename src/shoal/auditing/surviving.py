@@ -3,14 +3,14 @@
 A row of one release survives for a person if it covers her record there and, in every other release that has
 the same record of hers, a row with the same signature covers it. If a release does not have her record, rows
 are left out whose signature is as frequent there, unless that can be a coincidence: unless there are more
-such records than rows that show by their number that they are missing.
+such records than rows that show by their number that they are missing. If rows were kept, and so are linked
+as a whole, equal ones count only as often as there can be persons with such a row in exactly these releases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +52,9 @@ class Difference:
     highest: dict[str, float]
 
     @property
-    def closed(self) -> bool:
-        """Whether these rows are all that the records can have."""
-        return self.rows >= self.records
+    def unseen(self) -> int:
+        """How many of these records do not show, as the second release has a new row with their signature."""
+        return max(self.records - self.rows, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,16 +242,21 @@ class _Search:
         self.mask, _ = kernels.group_rows(np.ascontiguousarray(there.T.astype(np.int32)))
         _, first = np.unique(self.mask, return_index=True)
         self.masks = there.T[first]
-        self.allowed = [self._allowed(number) for number in range(releases)]
+        self.limit = [self._limit(number) for number in range(releases)]
 
-    def _allowed(self, release: int) -> NDArray[np.bool_]:
-        """Return which signatures a row can have whose record is in these releases and no others."""
-        allowed = np.ones((len(self.masks), self.links.size), dtype=np.bool_)
+    def _limit(self, release: int) -> Integers:
+        """Return how many rows of each signature can be of records in certain releases and no others."""
+        rows = self.links.rows
+        limit = np.repeat(rows[release][None], len(self.masks), axis=0)
+        for other in range(len(rows)):
+            both = self.masks[:, release] & self.masks[:, other]
+            limit[both] = np.minimum(limit[both], rows[other])
         for each in self.differences:
-            if each.release == release and each.closed:
+            if each.release == release:
+                most = np.maximum(rows[release] - rows[each.other], 0) + each.unseen
                 without = self.masks[:, release] & ~self.masks[:, each.other]
-                allowed[without] &= self.links.rows[release] > self.links.rows[each.other]
-        return allowed
+                limit[without] = np.minimum(limit[without], most)
+        return limit
 
     def look_at(self, begin: int, end: int) -> None:
         """Find the surviving rows of some identity classes, which have all that belongs to their units."""
@@ -267,7 +272,7 @@ class _Search:
             kept.append((which[good], place[good], at[good]))
             rows = np.bincount(at[good], self.crowds[number].count[place[good]], len(alive))
             product *= np.where(self.units.types[number, begin + alive // self.links.size] >= 0, rows, 1)
-            self._count(number, begin, end, which[good], place[good])
+            self._count(number, (begin, end), which[good], place[good])
         unit = self.units.unit[begin + alive // self.links.size]
         self.tuples += np.bincount(unit, product, self.units.count)
         self._link(begin, alive, kept)
@@ -278,17 +283,20 @@ class _Search:
         there = np.flatnonzero(units.types[number, begin:end] >= 0)
         which, place = crowds.around(units.types[number, begin + there].astype(np.int64))
         which = there[which]
-        self.alone[number] += _distinct_rows(units.unit[begin + which], place, crowds.count, units)
+        self.alone[number] += _distinct_rows(units, units.unit[begin + which], place, crowds.count[place])
         signature = crowds.signature[place]
-        possible = self.allowed[number][self.mask[begin + which], signature]
+        possible = self.limit[number][self.mask[begin + which], signature] > 0
         which, place, signature = which[possible], place[possible], signature[possible]
         return which, place, which * self.links.size + signature
 
-    def _count(self, number: int, begin: int, end: int, which: Integers, place: Integers) -> None:
+    def _count(self, number: int, batch: tuple[int, int], which: Integers, place: Integers) -> None:
         """Count the surviving rows of units, the persons of rows, and the sensitive values around units."""
         crowds, units = self.crowds[number], self.units
-        unit = units.unit[begin + which]
-        self.rows[number] += _distinct_rows(unit, place, crowds.count, units)
+        begin, end = batch
+        unit, count = units.unit[begin + which], crowds.count[place]
+        if self.links.whole_rows:
+            count = np.minimum(count, self.limit[number][self.mask[begin + which], crowds.signature[place]])
+        self.rows[number] += _distinct_rows(units, unit, place, count)
         if units.persons:
             pairs = np.unique(unit * len(crowds.count) + place)
             self.persons[number] += np.bincount(pairs % len(crowds.count), minlength=len(crowds.count))
@@ -297,7 +305,7 @@ class _Search:
             counted = np.bincount(place, people, len(crowds.count))
             self.persons[number] += counted.astype(np.int64)
         for name, values in crowds.sensitive.items():
-            around = Histograms.of(end - begin, which, values[place], crowds.count[place])
+            around = Histograms.of(end - begin, which, values[place], count)
             weights = units.people[number, begin:end]
             if len(around.crowd):
                 self.diversity[number][name].append(_varied(name, around, weights))
@@ -341,14 +349,14 @@ class _Search:
             self.rows,
             self.tuples,
             tuple(found[each.place_of_row] for found, each in zip(self.persons, self.crowds, strict=True)),
-            self._persons_of_tuples(people.max(axis=0)),
+            self._persons_of_tuples(),
             tuple(
                 tuple(Diversity.joined(parts) for parts in each.values() if parts) for each in self.diversity
             ),
             self.differences,
         )
 
-    def _persons_of_tuples(self, people: NDArray[Any]) -> Integers | None:
+    def _persons_of_tuples(self) -> Integers | None:
         """Return the least number of persons that a surviving tuple of each unit could belong to."""
         if self.linked is None:
             return None
@@ -357,19 +365,21 @@ class _Search:
             return least
         unit = np.concatenate([each for each, _ in self.linked])
         group, _ = kernels.group_rows(np.concatenate([boxes for _, boxes in self.linked]))
-        weight = np.ones(len(unit)) if self.units.persons else people[unit]
-        persons = np.bincount(group, weight).astype(np.int64)
+        people = np.ones(self.units.count)
+        if not self.units.persons:
+            people = np.bincount(self.units.unit_of_identity, self.links.records.max(axis=0))
+        persons = np.bincount(group, people[unit]).astype(np.int64)
         least[unit] = np.iinfo(np.int64).max
         np.minimum.at(least, unit, persons[group])
         return least
 
 
-def _distinct_rows(unit: Integers, place: Integers, count: Integers, units: _Units) -> Integers:
-    """Return how many rows each unit has; of a person, each row once."""
+def _distinct_rows(units: _Units, unit: Integers, place: Integers, count: Integers) -> Integers:
+    """Return how many rows each unit has at some places; of a person, each row once."""
     if units.persons:
-        pairs = np.unique(unit * len(count) + place)
-        unit, place = pairs // len(count), pairs % len(count)
-    return np.bincount(unit, count[place], units.count).astype(np.int64)
+        _, first = np.unique(unit * (int(place.max(initial=0)) + 1) + place, return_index=True)
+        unit, count = unit[first], count[first]
+    return np.bincount(unit, count, units.count).astype(np.int64)
 
 
 def _common(keys: Sequence[Integers], releases: Integers, links: Links) -> Integers:

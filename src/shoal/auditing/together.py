@@ -356,8 +356,8 @@ def _missing(model: Model, linkage: Surviving) -> Iterator[str]:
             continue
         if each.persons < model.crowd:
             yield (
-                f"{_where(each)} has the records of only {each.persons:,} persons whom {_other(each)} does "
-                f"not have, and comparing the two shows {each.rows:,} of their rows"
+                f"{_where(each)} has the records of only {plural(each.persons, 'person')} whom "
+                f"{_other(each)} does not have, and comparing the two shows {each.rows:,} of their rows"
             )
         for name, share in each.highest.items():
             if l is not None and share * l > 1 + ROUNDING:
@@ -428,7 +428,7 @@ def _facts_of(linkage: Surviving) -> list[tuple[str, str]]:
     facts += [
         (
             f"only in {_where(each)}",
-            f"{plural(each.records, 'record')} compared with {_other(each)}, of which {each.rows:,} rows show",
+            f"{plural(each.records, 'record')}; {_other(each)} shows the values of {each.rows:,} of them",
         )
         for each in linkage.differences
     ]
