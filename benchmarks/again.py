@@ -121,9 +121,9 @@ def main() -> None:
             shrunk,
             "## A million rows",
             "Processor time of the joint audit of two releases of a million patients, which includes reading "
-            f"both; the quasi-identifiers are {', '.join(FEW)}. *Tuples*: whether the persons of each tuple of linked rows were counted, which is left "
-            "out if there are more than 16 million tuples. Peak memory is that of the process that also made "
-            "both releases.",
+            f"both; the quasi-identifiers are {', '.join(FEW)}. *Tuples*: whether the persons of each tuple "
+            "of linked rows were counted, which is left out if there are more than 16 million tuples. Peak "
+            "memory is that of the process that also made both releases.",
             markdown_table(("release", "rows", "linked by", "seconds", "tuples", "peak MiB"), times()),
         )
     )

@@ -25,6 +25,7 @@ from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
     from shoal.auditing import Audit, JointAudit, audit, joint_audit
+    from shoal.engines.again import anonymize_again, anonymize_new
     from shoal.engines.comparison import ComparedRun, Comparison, compare
     from shoal.engines.local import anonymize
     from shoal.engines.on_disk import anonymize_file
@@ -77,7 +78,9 @@ __all__ = [
     "SparkRelease",
     "advise",
     "anonymize",
+    "anonymize_again",
     "anonymize_file",
+    "anonymize_new",
     "anonymize_spark",
     "audit",
     "collect_items",
@@ -92,6 +95,7 @@ __all__ = [
 
 _LATE = {
     "auditing": ("Audit", "JointAudit", "audit", "joint_audit"),
+    "engines.again": ("anonymize_again", "anonymize_new"),
     "engines.comparison": ("ComparedRun", "Comparison", "compare"),
     "engines.local": ("anonymize",),
     "engines.on_disk": ("anonymize_file",),

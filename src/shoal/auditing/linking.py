@@ -16,7 +16,7 @@ from shoal.auditing.carried import NESTED, comparable, plain_cells
 from shoal.auditing.released import ReleasedTable
 from shoal.errors import InputError, Reason, listing, unknown_column
 from shoal.kinds.encoding import factorize
-from shoal.schema import Role
+from shoal.schema import Role, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +117,25 @@ def linked(releases: Sequence[ReleasedTable], on: Sequence[str] | None = None) -
         return (by_columns,)
     changed = any(by_columns.in_common(*pair)[0] > by_rows.in_common(*pair)[0] for pair in pairs)
     return (by_columns, by_rows) if changed else (by_rows,)
+
+
+def recognized(
+    frames: Sequence[Any], schema: Schema
+) -> tuple[tuple[NDArray[np.int64], ...], tuple[NDArray[np.int64], ...]]:
+    """Return numbers for the persons and for the records of several originals, equal where these are.
+
+    Parameters
+    ----------
+    frames
+        The originals; all have the person column.
+    schema
+        Their schema. Records are equal if all columns that are released are.
+    """
+    person = schema.person
+    assert person is not None
+    persons = _codes(frames, (person.name,))
+    released = tuple(column.name for column in schema if column.role.released)
+    return persons, _united(_codes(frames, released), persons)
 
 
 def _links(
