@@ -24,7 +24,8 @@ from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
-    from shoal.auditing import Audit, audit
+    from shoal.auditing import Audit, JointAudit, audit, joint_audit
+    from shoal.engines.again import anonymize_again, anonymize_new
     from shoal.engines.comparison import ComparedRun, Comparison, compare
     from shoal.engines.local import anonymize
     from shoal.engines.on_disk import anonymize_file
@@ -54,6 +55,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "Intervals",
+    "JointAudit",
     "KAnonymity",
     "KOne",
     "Kind",
@@ -76,11 +78,14 @@ __all__ = [
     "SparkRelease",
     "advise",
     "anonymize",
+    "anonymize_again",
     "anonymize_file",
+    "anonymize_new",
     "anonymize_spark",
     "audit",
     "collect_items",
     "compare",
+    "joint_audit",
     "open_release",
     "read_table",
     "repeated_attack",
@@ -89,7 +94,8 @@ __all__ = [
 ]
 
 _LATE = {
-    "auditing": ("Audit", "audit"),
+    "auditing": ("Audit", "JointAudit", "audit", "joint_audit"),
+    "engines.again": ("anonymize_again", "anonymize_new"),
     "engines.comparison": ("ComparedRun", "Comparison", "compare"),
     "engines.local": ("anonymize",),
     "engines.on_disk": ("anonymize_file",),

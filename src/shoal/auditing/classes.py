@@ -111,6 +111,12 @@ class Diversity:
             worst(np.add, "people"),
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[Diversity]) -> Diversity:
+        """Return the crowds of several lists as one list."""
+        names = ("distinct", "highest", "entropy", "people")
+        return cls(parts[0].column, *(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+
     def people_by_share(self) -> NDArray[np.int64]:
         """Return how many records have a crowd whose most frequent value has such a share, by `BINS`."""
         return np.bincount(bin_of(self.highest), self.people, len(BINS) - 1).astype(np.int64)

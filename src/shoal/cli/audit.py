@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import polars as pl
 import typer
 
-from shoal import Audit
+from shoal import Audit, JointAudit, joint_audit
 from shoal import audit as auditor
 from shoal.cli import loading, options
 from shoal.cli.declared import model_parameters, takes
@@ -40,6 +40,9 @@ def audit(
     posterior: options.Posterior = None,
     suppressed_mark: options.SuppressedMarks = None,
     population: options.Population = None,
+    earlier: options.With = None,
+    earlier_tables: options.WithTables = None,
+    earlier_keys: options.WithKeys = None,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -52,31 +55,65 @@ def audit(
         promised, may_leave_out = claims.model(), may_leave_out or claims.left_some_out
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
+    shown, whose = _release(released), None if key is None else read_key(key)
+    others = _earlier(frame, earlier or [], earlier_tables or [], earlier_keys or [])
     found = auditor(
         frame,
-        read_table(released) if claims is None else released_table(released)[0],
+        shown,
         described,
         promised,
-        key=None if key is None else read_key(key),
+        key=whose,
         may_leave_out=may_leave_out,
         posterior=posterior,
         suppressed_marks=suppressed_mark or (),
         population=None if population is None else read_table(population),
         **near,
     )
+    together = None
+    if others:
+        together = joint_audit(frame, shown, described, promised, earlier=others, key=whose)
     differences = [] if claims is None else [*_differences(claims, described, promised, found)]
     if as_json:
-        show_json({**found.as_dict(), **({} if claims is None else {"disagreements": differences})})
+        more = {} if claims is None else {"disagreements": differences}
+        more |= {} if together is None else {"together": together.as_dict()}
+        show_json({**found.as_dict(), **more})
     elif not quiet:
         show_facts("Audit", found.facts())
         show_facts("Attacker", _attacker(found))
         out.print(verdict(found.verdict, found.status), highlight=False)
         if claims is not None and not differences:
             out.print(f"The certificate in {released} says the same.", highlight=False)
+        if together is not None:
+            show_facts("Together with earlier releases", together.facts())
+            out.print(verdict(together.verdict, together.status), highlight=False)
     for text in differences:
         warn(text)
-    if found.status == "broken" or (strict and found.status == "caution"):
+    if found.status == "broken" or (strict and found.status == "caution") or not _holds(together):
         raise typer.Exit(1)
+
+
+def _holds(together: JointAudit | None) -> bool:
+    return together is None or together.holds
+
+
+def _release(path: Path) -> Any:
+    """Return a released table, given as a file or as the folder of a release."""
+    return released_table(path)[0] if _is_release_folder(path) else read_table(path)
+
+
+def _earlier(
+    frame: pl.DataFrame, releases: list[Path], tables: list[Path], keys: list[Path]
+) -> list[tuple[Any, Any, Any]]:
+    """Return the originals, releases and keys of earlier releases."""
+    for given, option in ((tables, "--with-table"), (keys, "--with-key")):
+        if given and len(given) != len(releases):
+            raise InputError(
+                f"{option} must be given as often as --with, in the same order, or not at all",
+                reason=Reason.PARAMETER,
+            )
+    originals = [read_table(each) for each in tables] or [frame] * len(releases)
+    known = [read_key(each) for each in keys] or [None] * len(releases)
+    return list(zip(originals, map(_release, releases), known, strict=True))
 
 
 def _is_release_folder(path: Path) -> bool:

@@ -266,6 +266,33 @@ Population = Annotated[
         "know who is.",
     ),
 ]
+With = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--with",
+        metavar="RELEASE",
+        help="An earlier release of the same people, or its folder: also audit all of them together.",
+    ),
+]
+WithTables = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--with-table",
+        metavar="TABLE",
+        help="The original of each --with, in the same order; TABLE if omitted.",
+    ),
+]
+WithKeys = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--with-key",
+        metavar="FILE",
+        help="key.csv of each --with, in the same order: only records that were released count.",
+    ),
+]
 AsJson = Annotated[bool, _in(FILES, "--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, _in(FILES, "--quiet", "-q", help="Show neither progress nor a summary.")]
 Engine = Annotated[
