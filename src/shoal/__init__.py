@@ -24,6 +24,7 @@ from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
+    from shoal.attacking import AttackResult, Attacks, attack
     from shoal.auditing import Audit, audit
     from shoal.engines.comparison import ComparedRun, Comparison, compare
     from shoal.engines.local import anonymize
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = [
     "KK",
     "Advice",
+    "AttackResult",
+    "Attacks",
     "Audit",
     "BlockedRelease",
     "Column",
@@ -78,6 +81,7 @@ __all__ = [
     "anonymize",
     "anonymize_file",
     "anonymize_spark",
+    "attack",
     "audit",
     "collect_items",
     "compare",
@@ -89,6 +93,7 @@ __all__ = [
 ]
 
 _LATE = {
+    "attacking": ("AttackResult", "Attacks", "attack"),
     "auditing": ("Audit", "audit"),
     "engines.comparison": ("ComparedRun", "Comparison", "compare"),
     "engines.local": ("anonymize",),
