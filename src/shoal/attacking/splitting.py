@@ -17,7 +17,7 @@ FEWEST = 20
 """A control group with fewer records says nothing."""
 
 
-def checked_share(share: float) -> float:
+def checked_share(share: Any) -> float:
     """Return the share of records to hold out.
 
     Raises

@@ -45,8 +45,8 @@ def audit(
     quiet: options.Quiet = False,
 ) -> None:
     """Check a release against its original: exit code 1 if the guarantee does not hold."""
-    claims = Claims.read(released) if _is_release_folder(released) else None
-    frame, described = load() if claims is None else _loaded(load, claims)
+    claims = Claims.read(released) if is_release_folder(released) else None
+    frame, described = load() if claims is None else loaded(load, claims)
     promised, near = _promised(model, parameters, described)
     if claims is not None and promised is None:
         promised, may_leave_out = claims.model(), may_leave_out or claims.left_some_out
@@ -79,11 +79,12 @@ def audit(
         raise typer.Exit(1)
 
 
-def _is_release_folder(path: Path) -> bool:
+def is_release_folder(path: Path) -> bool:
+    """Return whether a path is a folder that Shoal has written a release into."""
     return path.is_dir() and (path / CERTIFICATE).exists()
 
 
-def _loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:
+def loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:
     """Return the original; its schema is that of the certificate unless the call describes one."""
     frame = loading.read_alone(load)
     if frame is None:
