@@ -39,7 +39,7 @@ OURS: dict[str, Model] = {
 
 def _naive(frame: pl.DataFrame) -> pl.DataFrame:
     """Return what a careful layperson would publish: ages in tens, everything else as it is."""
-    decade = pl.col("age") // 10 * 10
+    decade = pl.col("age").cast(pl.Int64) // 10 * 10
     return frame.with_columns(age=pl.format("{}..{}", decade, decade + 9))
 
 
@@ -98,10 +98,10 @@ def _page(measured: dict[str, dict[str, Any]]) -> str:
         f"quasi-identifiers, {SENSITIVE} is sensitive. Of the 30,162 complete records, {some['control']:,} "
         f"({SHARE:.0%}) were held out before any release was made; they are the control group. Each attack "
         f"is carried out on {TARGETS:,} records in the release and on {TARGETS:,} of the control group. "
-        "Numbers in brackets are 95% confidence intervals. The *risk* is the share of failures elsewhere that "
-        "the release turns into successes: elsewhere is the control group, or guesses without the release "
-        "where these succeed more often. [Attack a release](../how-to/attack-a-release.md) explains the "
-        "attacks.",
+        "Numbers in brackets are 95% confidence intervals. The *risk* is the share of failures elsewhere "
+        "that the release turns into successes: elsewhere is the control group, or guesses without the "
+        "release where these succeed more often. [Attack a release](../how-to/attack-a-release.md) explains "
+        "the attacks.",
     ]
     for number, title in enumerate(titles):
         rows = [

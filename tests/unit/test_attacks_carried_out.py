@@ -168,3 +168,9 @@ def test_other_libraries_and_typed_cells_are_read() -> None:
     assert isinstance(MEMBERS.to_pandas(), pandas.DataFrame)
     found = shoal.attack(MEMBERS.to_pandas(), typed, SCHEMA, CONTROL, seed=3, targets=60)
     assert found.as_dict() == shoal.attack(MEMBERS, text, SCHEMA, CONTROL, seed=3, targets=60).as_dict()
+
+
+def test_rows_that_cover_no_record_are_noted() -> None:
+    found = shoal.attack(MEMBERS, MEMBERS.with_columns(zip=pl.lit("00000")), SCHEMA, CONTROL, targets=20)
+    assert "500 of 500 released rows cover no record" in found.notes[0]
+    assert shoal.attack(MEMBERS, coarse(), SCHEMA, CONTROL, targets=20).notes == ()

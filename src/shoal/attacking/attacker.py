@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.attacking.inferring import inference
 from shoal.attacking.linking import linkability
 from shoal.attacking.results import Attacks
-from shoal.attacking.scene import scene_of
+from shoal.attacking.scene import Scene, scene_of
 from shoal.attacking.singling_out import singling_out
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason
@@ -71,6 +71,11 @@ def attack(
     >>> found = shoal.attack(patients[:200], patients[:200], schema, patients[200:], seed=1)
     >>> found["singling-out"].members.share > 0.5
     True
+
+    Notes
+    -----
+    `Attacks.notes` says if rows of the release cover no record of the original. Then cells may have been read
+    in another way than they were meant, such as ``02138`` as a number, and success rates are too low.
     """
     _require(targets, confidence)
     told = progress or (lambda _stage, _share: None)
@@ -87,7 +92,7 @@ def attack(
     )
     told("singling out", 0.2)
     results = [*singling_out(scene, confidence)]
-    notes = []
+    notes = [*_doubts(scene)]
     told("linking", 0.5)
     if len(scene.rows.columns) > 1:
         results.append(linkability(scene, halves, confidence))
@@ -106,6 +111,15 @@ def attack(
         confidence,
         tuple(notes),
     )
+
+
+def _doubts(scene: Scene) -> Iterator[str]:
+    """Yield why success rates may be too low."""
+    if scene.strangers:
+        yield (
+            f"{scene.strangers:,} of {len(scene.release):,} released rows cover no record of the original: "
+            "success rates are too low unless values were changed on purpose."
+        )
 
 
 def _require(targets: int, confidence: float) -> None:

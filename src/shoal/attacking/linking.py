@@ -25,7 +25,7 @@ def linkability(scene: Scene, halves: Sequence[Sequence[str]] | None, confidence
     The attacker knows one half of a target's quasi-identifiers, sees the other halves of a line-up of
     records, the target among them, and picks the one that the release makes likeliest: rows that cover both
     halves speak for it, each the more the fewer records have halves that it covers. The pick is right if it
-    is equal to the target's. Without the release, the attacker picks at random.
+    is the target's own, not only equal to it. Without the release, the attacker picks at random.
     """
     names = [attribute.column.name for attribute in scene.release.table.attributes]
     known, sought = halves_of(scene, halves)
@@ -35,7 +35,7 @@ def linkability(scene: Scene, halves: Sequence[Sequence[str]] | None, confidence
     guessed = np.zeros(len(scene.codes), dtype=np.bool_)
     size = min(LINE_UP, len(targets))
     step = max(min(AT_ONCE, PAIRS // len(scene.rows)), size)
-    evidence = _Evidence(scene, known, sought)
+    evidence = _PairsOfHalves(scene, known, sought)
     for begin in range(0, len(targets), step):
         some = targets[max(0, min(begin, len(targets) - step)) : begin + step]
         asked = (
@@ -55,7 +55,7 @@ def linkability(scene: Scene, halves: Sequence[Sequence[str]] | None, confidence
     )
 
 
-class _Evidence:
+class _PairsOfHalves:
     """What the rows of a release say about pairs of halves."""
 
     def __init__(self, scene: Scene, known: NDArray[np.int64], sought: NDArray[np.int64]) -> None:
@@ -73,8 +73,7 @@ class _Evidence:
         self, some: NDArray[np.int64], asked: NDArray[np.int64], size: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return for some of the targets whether the attacker's pick, and a random one, is right."""
-        codes = self._codes[1][some]
-        covered = self._sought.holding(codes).astype(np.float32)
+        covered = self._sought.holding(self._codes[1][some]).astype(np.float64)
         right, guessed = np.zeros((2, len(asked)), dtype=np.bool_)
         # Covering rows by the half that is known; their weight by the half that is sought.
         holds = self._known.holding(self._codes[0][some[asked]])
@@ -83,11 +82,11 @@ class _Evidence:
             others = self._scene.randomness.permutation(len(some) - 1)[: size - 1]
             line_up = np.append(others + (others >= target), target)
             line_up = line_up[self._scene.randomness.permutation(size)]
-            guessed[place] = (codes[line_up[0]] == codes[target]).all()
+            guessed[place] = line_up[0] == target
             weight = np.bincount(self._half[rows], self._weight[rows], len(self._sought))
             useful = np.flatnonzero(weight)
             scores = covered[np.ix_(line_up, useful)] @ weight[useful]
-            right[place] = (codes[line_up[int(scores.argmax())]] == codes[target]).all()
+            right[place] = line_up[int(scores.argmax())] == target
         return right, guessed
 
 

@@ -88,7 +88,7 @@ class Attacks:
     confidence
         The confidence of all intervals.
     notes
-        Attacks that were not possible, with the reason.
+        What to know about the rates, and attacks that were not possible, with the reason.
     """
 
     results: tuple[AttackResult, ...]

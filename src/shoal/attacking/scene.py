@@ -67,6 +67,12 @@ class Scene:
         return np.bincount(self.release.graph.row_type, minlength=len(self.rows))
 
     @cached_property
+    def strangers(self) -> int:
+        """The number of released rows that cover no record of the original."""
+        covered = self.rows.counts(self.codes[self.is_member])
+        return int(self.copies[covered == 0].sum())
+
+    @cached_property
     def matches(self) -> Matches:
         """Which rows can be whose, if every row is that of one record that the attacker knows."""
         return self.release.matches

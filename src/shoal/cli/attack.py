@@ -59,12 +59,14 @@ def attack(
         )
     if others is None:
         warn("There is no control group: risks are what attacks gain over guesses without the release.")
+    for text in found.notes:
+        warn(text)
     if as_json:
         show_json(found.as_dict())
     elif not quiet:
         show_table("Attacks", HEAD, [each.cells() for each in found])
         how = f"Intervals have a confidence of {found.confidence:.0%}."
-        for text in (*(f"{each.title}: {each.about}" for each in found), *found.notes, how):
+        for text in (*(f"{each.title}: {each.about}" for each in found), how):
             out.print(text, highlight=False, soft_wrap=True)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import polars as pl
 import typer
+from numpy.typing import NDArray
 
 from shoal import Audit
 from shoal import audit as auditor
@@ -52,12 +54,15 @@ def audit(
         promised, may_leave_out = claims.model(), may_leave_out or claims.left_some_out
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
+    records = None if key is None else read_key(key)
+    if claims is not None and claims.certificate.get("held_out"):
+        frame, records = _released_records(frame, records, claims)
     found = auditor(
         frame,
         read_table(released) if claims is None else released_table(released)[0],
         described,
         promised,
-        key=None if key is None else read_key(key),
+        key=records,
         may_leave_out=may_leave_out,
         posterior=posterior,
         suppressed_marks=suppressed_mark or (),
@@ -90,6 +95,24 @@ def loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]
     if frame is None:
         return load()
     return frame, claims.schema.completed(frame.columns)
+
+
+def _released_records(
+    frame: pl.DataFrame, key: NDArray[np.int64] | None, claims: Claims
+) -> tuple[pl.DataFrame, NDArray[np.int64] | None]:
+    """Return the records that a release with a control group was made from, and the key among them."""
+    said = claims.certificate
+    if len(frame) == said["audit"]["records"] + said["left_out"] + said.get("over_limit", 0):
+        return frame, key
+    if key is None:
+        raise InputError(
+            f"{said['held_out']:,} records were held out of this release; give the original without them, or "
+            "the key, which tells which they are",
+            reason=Reason.PARAMETER,
+            parameter="key",
+        )
+    kept = np.unique(key[(key >= 0) & (key < len(frame))])
+    return frame[kept], np.searchsorted(kept, key)
 
 
 def _differences(claims: Claims, schema: Schema, promised: Model | None, found: Audit) -> Iterator[str]:

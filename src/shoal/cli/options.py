@@ -173,8 +173,8 @@ HoldOut = Annotated[
         METHOD,
         "--hold-out",
         metavar="SHARE",
-        help="Share of the records, such as 5%, to keep out of the release as a control group, and attack the "
-        "release.",
+        help="Keep this share of the records, such as 5%, out of the release as a control group, and attack "
+        "the release.",
     ),
 ]
 RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
