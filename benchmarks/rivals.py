@@ -124,13 +124,13 @@ def work(how: str, k: int) -> dict[str, Any]:
             "bound": release.loss.bound,
             "seconds": seconds,
             **_audited(release.audit),
-            "checker": _run(CHECKER, release.table).get("k"),
+            "checker": run_rival(CHECKER, release.table).get("k"),
         }
     else:
-        figures = _run(RIVALS[how], frame, k=k)
+        figures = run_rival(RIVALS[how], frame, k=k)
         if "released" not in figures:
             return figures
-        released = _readable(figures.pop("released"), frame, RIVALS[how].by_hierarchies)
+        released = readable(figures.pop("released"), frame, RIVALS[how].by_hierarchies)
         found = audit(frame, released, table.schema, KAnonymity(k=k), may_leave_out=True)
         recoding, records = _recoding(table, released)
         errors = query_error(recoding, queries, rows=np.arange(len(released)), records=records)
@@ -166,16 +166,15 @@ def _write(measured: dict[int, dict[str, dict[str, Any]]]) -> None:
     write_page("rivals", "\n\n".join(sections), charts)
 
 
-def _run(rival: Rival, frame: pl.DataFrame, **task: Any) -> dict[str, Any]:
+def run_rival(rival: Rival, frame: pl.DataFrame, **task: Any) -> dict[str, Any]:
     """Return the figures of a tool and what it released, as text, or why there is nothing."""
     with tempfile.TemporaryDirectory() as folder:
         original, released = Path(folder) / "original.csv", Path(folder) / "released.csv"
         frame.write_csv(original)
+        task = {"quasi": ADULT_QUASI, "sensitive": "income"} | task
         task |= {
             **rival.options,
             "tool": rival.tool,
-            "quasi": ADULT_QUASI,
-            "sensitive": "income",
             "original": str(original),
             "released": str(released),
             "hierarchies": str(data_folder() / "adult_hierarchies"),
@@ -205,7 +204,7 @@ def _environment(rival: Rival) -> Path:
     return python
 
 
-def _readable(released: pl.DataFrame, original: pl.DataFrame, by_hierarchies: bool) -> pl.DataFrame:
+def readable(released: pl.DataFrame, original: pl.DataFrame, by_hierarchies: bool) -> pl.DataFrame:
     """Return a rival's release in Shoal's notation, labels as the values below them that occur.
 
     What a label says need not be what is below it: in the hierarchy of ages, 40 lies below 20-39.

@@ -24,6 +24,7 @@ from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
+    from shoal.attacking import AttackResult, Attacks, attack
     from shoal.auditing import Audit, JointAudit, audit, joint_audit
     from shoal.engines.again import anonymize_again, anonymize_new
     from shoal.engines.comparison import ComparedRun, Comparison, compare
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = [
     "KK",
     "Advice",
+    "AttackResult",
+    "Attacks",
     "Audit",
     "BlockedRelease",
     "Column",
@@ -82,6 +85,7 @@ __all__ = [
     "anonymize_file",
     "anonymize_new",
     "anonymize_spark",
+    "attack",
     "audit",
     "collect_items",
     "compare",
@@ -94,6 +98,7 @@ __all__ = [
 ]
 
 _LATE = {
+    "attacking": ("AttackResult", "Attacks", "attack"),
     "auditing": ("Audit", "JointAudit", "audit", "joint_audit"),
     "engines.again": ("anonymize_again", "anonymize_new"),
     "engines.comparison": ("ComparedRun", "Comparison", "compare"),

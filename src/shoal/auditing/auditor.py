@@ -88,7 +88,7 @@ def audit(
         require_model(model)
     table = Table.encode(original, schema, times=True)
     if suppressed_marks:
-        released = _with_marks(released, schema, suppressed_marks)
+        released = with_marks(released, schema, suppressed_marks)
     records = None if key is None else _records(key, table, len(as_frame(released)))
     release = ReleasedTable(released, table, records)
     near = _proximity(release, epsilon, delta, distance)
@@ -241,7 +241,7 @@ def _proximity(
     }
 
 
-def _with_marks(released: IntoDataFrame, schema: Schema, marks: Collection[str]) -> Any:
+def with_marks(released: IntoDataFrame, schema: Schema, marks: Collection[str]) -> Any:
     """Return a release in which suppressed cells are written as Shoal writes them."""
     frame = as_frame(released)
     names = [c.name for c in schema.quasi if c.name in frame.columns and frame[c.name].dtype == nw.String]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import engines
+from shoal.attacking import checked_share
 from shoal.base.distribution import install_command
 from shoal.base.wording import plural
 from shoal.cli import defaults, loading, options
@@ -53,6 +54,7 @@ def anonymize(
     strict: options.Strict = False,
     seed: options.Seed = None,
     most_per_person: options.MostPerPerson = None,
+    hold_out: options.HoldOut = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -62,7 +64,10 @@ def anonymize(
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}
     require_target(target, target_table)
-    who = loading.engine_for(engine, load, whole=keep_key or safe_for_spreadsheets or file_format in COPIES)
+    if hold_out is not None:
+        choices["hold_out"] = checked_share(options.share(hold_out, "--hold-out"))
+    whole = keep_key or safe_for_spreadsheets or file_format in COPIES or hold_out is not None
+    who = loading.engine_for(engine, load, whole=whole)
     release: Release | BlockedRelease
     types: Mapping[str, Any] = {}
     with progress(quiet or as_json) as report, promised.explained():

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import polars as pl
 import typer
+from numpy.typing import NDArray
 
 from shoal import Audit, JointAudit, joint_audit
 from shoal import audit as auditor
@@ -48,21 +50,23 @@ def audit(
     quiet: options.Quiet = False,
 ) -> None:
     """Check a release against its original: exit code 1 if the guarantee does not hold."""
-    claims = Claims.read(released) if _is_release_folder(released) else None
-    frame, described = load() if claims is None else _loaded(load, claims)
+    claims = Claims.read(released) if is_release_folder(released) else None
+    frame, described = load() if claims is None else loaded(load, claims)
     promised, near = _promised(model, parameters, described)
     if claims is not None and promised is None:
         promised, may_leave_out = claims.model(), may_leave_out or claims.left_some_out
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
-    shown, whose = _release(released), None if key is None else read_key(key)
+    shown, records = _release(released), None if key is None else read_key(key)
     others = _earlier(frame, earlier or [], earlier_tables or [], earlier_keys or [])
+    if claims is not None and claims.certificate.get("held_out"):
+        frame, records = _released_records(frame, records, claims)
     found = auditor(
         frame,
         shown,
         described,
         promised,
-        key=whose,
+        key=records,
         may_leave_out=may_leave_out,
         posterior=posterior,
         suppressed_marks=suppressed_mark or (),
@@ -71,7 +75,7 @@ def audit(
     )
     together = None
     if others:
-        together = joint_audit(frame, shown, described, promised, earlier=others, key=whose)
+        together = joint_audit(frame, shown, described, promised, earlier=others, key=records)
     differences = [] if claims is None else [*_differences(claims, described, promised, found)]
     if as_json:
         more = {} if claims is None else {"disagreements": differences}
@@ -98,7 +102,7 @@ def _holds(together: JointAudit | None) -> bool:
 
 def _release(path: Path) -> Any:
     """Return a released table, given as a file or as the folder of a release."""
-    return released_table(path)[0] if _is_release_folder(path) else read_table(path)
+    return released_table(path)[0] if is_release_folder(path) else read_table(path)
 
 
 def _earlier(
@@ -116,16 +120,35 @@ def _earlier(
     return list(zip(originals, map(_release, releases), known, strict=True))
 
 
-def _is_release_folder(path: Path) -> bool:
+def is_release_folder(path: Path) -> bool:
+    """Return whether a path is a folder that Shoal has written a release into."""
     return path.is_dir() and (path / CERTIFICATE).exists()
 
 
-def _loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:
+def loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:
     """Return the original; its schema is that of the certificate unless the call describes one."""
     frame = loading.read_alone(load)
     if frame is None:
         return load()
     return frame, claims.schema.completed(frame.columns)
+
+
+def _released_records(
+    frame: pl.DataFrame, key: NDArray[np.int64] | None, claims: Claims
+) -> tuple[pl.DataFrame, NDArray[np.int64] | None]:
+    """Return the records that a release with a control group was made from, and the key among them."""
+    said = claims.certificate
+    if len(frame) == said["audit"]["records"] + said["left_out"] + said.get("over_limit", 0):
+        return frame, key
+    if key is None:
+        raise InputError(
+            f"{said['held_out']:,} records were held out of this release; give the original without them, or "
+            "the key, which tells which they are",
+            reason=Reason.PARAMETER,
+            parameter="key",
+        )
+    kept = np.unique(key[(key >= 0) & (key < len(frame))])
+    return frame[kept], np.searchsorted(kept, key)
 
 
 def _differences(claims: Claims, schema: Schema, promised: Model | None, found: Audit) -> Iterator[str]:

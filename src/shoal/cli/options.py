@@ -186,6 +186,16 @@ MostPerPerson = Annotated[
         help="Maximum number of records kept of each person, drawn at random; needs --person.",
     ),
 ]
+HoldOut = Annotated[
+    str | None,
+    _in(
+        METHOD,
+        "--hold-out",
+        metavar="SHARE",
+        help="Keep this share of the records, such as 5%, out of the release as a control group, and attack "
+        "the release.",
+    ),
+]
 RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
 ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")]
 FileFormat = Annotated[
@@ -246,6 +256,27 @@ Posterior = Annotated[
         "--posterior",
         metavar="SECONDS",
         help="Also estimate, for this long, how likely the strongest attacker guesses right.",
+    ),
+]
+Control = Annotated[
+    Path | None,
+    _in(FILES, "--control", help="Table of records that were held out before the release was made."),
+]
+AttackKey = Annotated[
+    Path | None,
+    _in(FILES, "--key", help="key.csv: records of TABLE that it does not name are the control group."),
+]
+Targets = Annotated[
+    int,
+    _in(METHOD, "--targets", min=1, help="Maximum number of records to attack, in and out of the release."),
+]
+Halves = Annotated[
+    str | None,
+    _in(
+        METHOD,
+        "--halves",
+        metavar="COLUMNS:COLUMNS",
+        help="Two lists of quasi-identifiers, such as age,sex:zip,job, for linkability.",
     ),
 ]
 SuppressedMarks = Annotated[
@@ -346,6 +377,23 @@ Overwrite = Annotated[bool, _in(FILES, "--overwrite", help="Replace existing fil
 def words(given: str | None) -> list[str]:
     """Return the words of a comma-separated list."""
     return [word.strip() for word in (given or "").split(",") if word.strip()]
+
+
+def share(given: str, option: str) -> float:
+    """Return a share that is written as 5% or 0.05.
+
+    Raises
+    ------
+    InputError
+        If it is not a number.
+    """
+    text = given.strip()
+    try:
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise InputError(
+            f"{option} {given!r} must be a share, such as 5% or 0.05", reason=Reason.PARAMETER
+        ) from None
 
 
 def crowd_sizes(given: str) -> list[int]:
