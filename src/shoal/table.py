@@ -113,6 +113,29 @@ class Table:
         return encoding.same_flavour([a.decode() for a in self.attributes], self.frame).to_native()
 
     @classmethod
+    def of_population(cls, population: IntoDataFrame, schema: Schema) -> Table:
+        """Return a population as a table of quasi-identifiers, and persons if it says whose its records are.
+
+        No record is left out for a missing value, except those that have no person.
+
+        Parameters
+        ----------
+        population
+            Any frame that narwhals supports; it needs the quasi-identifiers only.
+        schema
+            What the columns of the table are.
+
+        Raises
+        ------
+        InputError
+            If it does not match the schema.
+        """
+        quasi = (replace(column, missing=Missing.CATEGORY) for column in schema.having(Role.QUASI))
+        known = as_frame(population).columns
+        who = (replace(c, missing=Missing.SUPPRESS) for c in schema.having(Role.PERSON) if c.name in known)
+        return cls.encode(population, Schema((*quasi, *who)), times=True)
+
+    @classmethod
     def encode(
         cls,
         frame: IntoDataFrame,

@@ -20,11 +20,12 @@ from shoal.auditing.proximity import proximity_of_classes, proximity_of_records
 from shoal.auditing.released import ReleasedTable
 from shoal.auditing.risks import consistency_with_population, risks_of
 from shoal.auditing.rules import few_persons, rule_for
+from shoal.auditing.samples import sample_risks
 from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds.notation import SUPPRESSED
 from shoal.measures.distances import has_distance
-from shoal.models import Dissimilarity, Model, Patterned, require_model
+from shoal.models import Dissimilarity, LikenessModel, Model, Patterned, require_model
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
@@ -44,6 +45,8 @@ def audit(
     delta: float | None = None,
     distance: str | Callable[[Any, Any], float] | None = None,
     population: Any = None,
+    sampling_fraction: float | None = None,
+    survey_weight: str | None = None,
     suppressed_marks: Collection[str] = (),
 ) -> Audit:
     """Audit a release of any tool; `Audit.holds` says whether the guarantee of the model holds.
@@ -69,6 +72,10 @@ def audit(
         1 - `delta` should. `distance` (see `Dissimilarity`) takes all sensitive columns as one value.
     population
         Table of everyone who could be in the original, for an attacker who does not know who is.
+    sampling_fraction
+        Estimate who is unique in the population of which the original is this share, drawn at random.
+    survey_weight
+        Compute the individual risk by the survey weights in this column of the original.
     suppressed_marks
         Texts for suppressed cells of quasi-identifiers in the release, besides ``*``.
 
@@ -93,7 +100,8 @@ def audit(
     release = ReleasedTable(released, table, records)
     near = _proximity(release, epsilon, delta, distance)
     found = _audited(release, model, may_leave_out=may_leave_out, thorough=True, posterior_seconds=posterior)
-    found = replace(found, **near)
+    sample = sample_risks(release, sampling_fraction, survey_weight, found.risks.threshold)
+    found = replace(found, **near, sample=sample)
     return found if population is None else _with_population(found, release, population)
 
 
@@ -157,6 +165,7 @@ def _audited(
         diversity_overall=release.diversity_overall,
         proximity=() if near is None else (near,),
         suppressions=release.suppressions if isinstance(model, Patterned) else (),
+        principles=release.principles(None) if isinstance(model, LikenessModel) else (),
         carried=carried,
         warnings=tuple(each.warning for each in carried),
         persons=release.persons,

@@ -12,6 +12,7 @@ from shoal.auditing.classes import NEARLY_CERTAIN, Classes, Diversity
 from shoal.auditing.consistency import Consistency
 from shoal.auditing.contribution import Contribution
 from shoal.auditing.persons import Persons
+from shoal.auditing.population import SampleRisks
 from shoal.auditing.posterior import Posterior
 from shoal.auditing.principles import Principles
 from shoal.auditing.proximity import Proximity
@@ -85,6 +86,8 @@ class Audit:
         requested.
     not_checked
         What was not checked because the release was made block by block; None if it was not.
+    sample
+        Risks in the population that the original is a sample of; None if not requested.
 
     Examples
     --------
@@ -120,6 +123,7 @@ class Audit:
     persons: Persons | None = None
     chance: Chance | None = None
     not_checked: tuple[str, ...] | None = None
+    sample: SampleRisks | None = None
 
     @classmethod
     def merge(cls, audits: Sequence[Audit]) -> Audit:
@@ -316,6 +320,7 @@ class Audit:
             "carried": [each.as_dict() for each in self.carried],
             **({} if self.chance is None else {"chance": self.chance.as_dict()}),
             **({} if self.persons is None else {"persons": self.persons.as_dict()}),
+            **({} if self.sample is None else {"sample": self.sample.as_dict()}),
             **({} if self.not_checked is None else {"not_checked": list(self.not_checked)}),
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from shoal.auditing.persons import Persons
 from shoal.auditing.reading import read_release
 from shoal.base.tally import Often, total
 from shoal.errors import InputError, Reason
-from shoal.schema import Missing, Role, Schema, as_frame
+from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
 THRESHOLD = 0.2
@@ -203,10 +203,7 @@ def consistency_with_population(released: Any, population: Any, schema: Schema) 
     InputError
         If a table does not match the schema.
     """
-    quasi = (replace(column, missing=Missing.CATEGORY) for column in schema.having(Role.QUASI))
-    known = as_frame(population).columns
-    who = (replace(c, missing=Missing.SUPPRESS) for c in schema.having(Role.PERSON) if c.name in known)
-    table = Table.encode(population, Schema((*quasi, *who)), times=True)
+    table = Table.of_population(population, schema)
     columns = read_release(as_frame(released), table)
     if table.owners is None:
         return consistency_of(columns, table)

@@ -45,6 +45,8 @@ def audit(
     earlier: options.With = None,
     earlier_tables: options.WithTables = None,
     earlier_keys: options.WithKeys = None,
+    sampling_fraction: options.SamplingFraction = None,
+    survey_weight: options.SurveyWeight = None,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -52,9 +54,10 @@ def audit(
     """Check a release against its original: exit code 1 if the guarantee does not hold."""
     claims = Claims.read(released) if is_release_folder(released) else None
     frame, described = load() if claims is None else loaded(load, claims)
-    promised, near = _promised(model, parameters, described)
+    everyone = None if population is None else read_table(population)
+    promised, near = _promised(model, parameters, described, everyone)
     if claims is not None and promised is None:
-        promised, may_leave_out = claims.model(), may_leave_out or claims.left_some_out
+        promised, may_leave_out = claims.model(everyone), may_leave_out or claims.left_some_out
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
     shown, records = _release(released), None if key is None else read_key(key)
@@ -70,7 +73,9 @@ def audit(
         may_leave_out=may_leave_out,
         posterior=posterior,
         suppressed_marks=suppressed_mark or (),
-        population=None if population is None else read_table(population),
+        population=everyone,
+        sampling_fraction=sampling_fraction,
+        survey_weight=survey_weight,
         **near,
     )
     together = None
@@ -168,7 +173,9 @@ def _differences(claims: Claims, schema: Schema, promised: Model | None, found: 
     yield from claims.disagreements(found)
 
 
-def _promised(name: str | None, given: dict[str, Any], schema: Schema) -> tuple[Model | None, dict[str, Any]]:
+def _promised(
+    name: str | None, given: dict[str, Any], schema: Schema, population: pl.DataFrame | None
+) -> tuple[Model | None, dict[str, Any]]:
     """Return the model that options describe, if any, and what else to find out about sensitive values."""
     kind = usual_model(schema) if name is None else model_named(name)
     # Without such a model, the distance between sensitive values is something to measure.
@@ -176,6 +183,8 @@ def _promised(name: str | None, given: dict[str, Any], schema: Schema) -> tuple[
     own = [each for each, _, _ in declarations(kind)]
     near = {each: given[each] for each in measured if each not in own}
     asked = {each: value for each, value in given.items() if each not in near and value is not None}
+    if kind.needs_population and population is not None:
+        asked["population"] = population
     if not asked and name is None:
         return None, near
     if not any(is_required(field) and each in asked for each, _, field in declarations(kind)):
@@ -206,6 +215,8 @@ def _attacker(found: Audit) -> list[tuple[str, str]]:
                 f"is picked right {guessed.mean:.1%} of the time on average, {guessed.highest:.1%} at most",
             )
         )
+    if found.sample is not None:
+        facts += found.sample.facts()
     for near in found.proximity_around:
         breached = "" if near.vulnerability is None else f"; {near.vulnerability:.1%} of them above 1 - delta"
         facts.append(

@@ -324,6 +324,22 @@ WithKeys = Annotated[
         help="key.csv of each --with, in the same order: only records that were released count.",
     ),
 ]
+SamplingFraction = Annotated[
+    float | None,
+    _in(
+        FILES,
+        "--sampling-fraction",
+        help="Share of the population that the original is, drawn at random: estimates who is unique there.",
+    ),
+]
+SurveyWeight = Annotated[
+    str | None,
+    _in(
+        COLUMNS,
+        "--survey-weight",
+        help="Column of survey weights of the original, for the individual risk in the population.",
+    ),
+]
 AsJson = Annotated[bool, _in(FILES, "--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, _in(FILES, "--quiet", "-q", help="Show neither progress nor a summary.")]
 Engine = Annotated[

@@ -78,8 +78,8 @@ class Claims:
             columns.append(column)
         return cls(folder, Schema(tuple(columns)), certificate)
 
-    def model(self) -> Model:
-        """Return the guarantee.
+    def model(self, population: Any = None) -> Model:
+        """Return the guarantee; a model that is about a population needs its table.
 
         Raises
         ------
@@ -89,6 +89,8 @@ class Claims:
         said = dict(self.certificate["model"])
         name = said.pop("name", "")
         said.pop("promise", None)
+        if population is not None and "population" in said:
+            said["population"] = population
         try:
             return make_model(name, said)
         except (ShoalError, TypeError, ValueError) as error:

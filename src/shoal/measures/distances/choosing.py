@@ -166,6 +166,36 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
     return Absolute.of(numbers)
 
 
+def ground_distance(values: pl.Series, column: Column, named: str | None) -> LinearDistance:
+    """Return the distance between two values of a sensitive column by which t-closeness moves shares.
+
+    Parameters
+    ----------
+    values, column
+        See `distance_of`.
+    named
+        One of `GROUND_DISTANCES`; None for the one that suits the column.
+
+    Raises
+    ------
+    InputError
+        If the column does not suit the distance, or see `distance_of`.
+    """
+    if named == "equal":
+        return Equality(len(values))
+    suits = distance_of(values, column)
+    needed = {"ordered": Absolute, "hierarchical": TreeDistance}
+    if named is not None and not isinstance(suits, needed[named]):
+        needs = "numbers, dates or ordered categories" if named == "ordered" else "a hierarchy"
+        raise InputError(
+            f"the {named} distance needs {needs}, which column {column.name!r} does not have",
+            reason=Reason.PARAMETER,
+            column=column.name,
+            parameter="ground_distance",
+        )
+    return suits
+
+
 def _infinite(values: pl.Series) -> bool:
     """Return whether some values would be numbers if these were finite."""
     plain = values.str.strip_chars() if values.dtype == pl.String else values
