@@ -226,7 +226,7 @@ def bands_of_numbers(given: Any, low: Place | None, high: Place | None, *, whole
         cuts = _ascending([exact.exact(cut) if _is_number(cut) else None for cut in given], given)
         _require_inside(low, high, cuts)
     whole = whole and all(cut == int(cut) for cut in cuts)
-    yield from _between(cuts, 1 if whole else 0, last_belongs=not isinstance(given, str))
+    yield from _between(cuts, 1 if whole else 0, low, high, last_belongs=not isinstance(given, str))
 
 
 def bands_of_days(given: Any, low: int | None, high: int | None) -> Iterator[Band]:
@@ -252,7 +252,7 @@ def bands_of_days(given: Any, low: int | None, high: int | None) -> Iterator[Ban
                 places.append(None)
         cuts = _ascending(places, given)
         _require_inside(low, high, cuts)
-    yield from _between(cuts, 1, last_belongs=not isinstance(given, str))
+    yield from _between(cuts, 1, low, high, last_belongs=not isinstance(given, str))
 
 
 def clipped(bands: Iterator[Band], bounds: Sequence[Place]) -> Iterator[Band]:
@@ -277,11 +277,16 @@ def _by_months(low: int, high: int, months: int) -> list[int]:
     return cuts
 
 
-def _between(cuts: Sequence[Place], less: int, *, last_belongs: bool) -> Iterator[Band]:
-    """Yield the bands between cuts; the last cut belongs to the last band if it was given by itself."""
-    for number, (start, end) in enumerate(pairwise(cuts)):
-        final = last_belongs and number == len(cuts) - 2
-        yield start, end if final else end - less
+def _between(
+    cuts: Sequence[Place], less: int, low: Place | None, high: Place | None, *, last_belongs: bool
+) -> Iterator[Band]:
+    """Yield the bands between cuts from `low` to `high`; the last cut may belong to the last band."""
+    final = len(cuts) - 2
+    first = 0 if low is None else min(bisect_right(cuts, low) - 1, final)
+    last = final if high is None else min(bisect_right(cuts, high) - 1, final)
+    for number in range(first, last + 1):
+        whole_end = last_belongs and number == final
+        yield cuts[number], cuts[number + 1] - (0 if whole_end else less)
 
 
 def _ascending(places: Sequence[Any], given: Any) -> list[Any]:

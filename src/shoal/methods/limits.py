@@ -14,6 +14,7 @@ from shoal import kernels
 from shoal.errors import InfeasibleError, InputError, InternalError, Reason
 from shoal.kinds.domain import Attribute
 from shoal.kinds.limits import exceeded, in_words, is_limited
+from shoal.methods.limit_exchanges import within_by_exchanges
 from shoal.methods.method import Circumstances, Method
 from shoal.models import CoverageModel, Model
 from shoal.recoding import Recoding
@@ -22,6 +23,9 @@ from shoal.table import Table
 
 STRANDED = -1
 """The region of a record that cannot be hidden within the limits."""
+
+MOST_ATTEMPTS = 3
+"""How often the records of a stratum are recoded together, before each region is by itself."""
 
 WIDER = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 """By what factors a limit is tried to be widened, for the message about one that is too narrow."""
@@ -299,15 +303,34 @@ def _recoded(
     circumstances: Circumstances,
     options: Mapping[str, Any],
 ) -> list[tuple[NDArray[np.int64], Recoding]]:
-    """Return the recodings of one stratum, each with its records."""
-    recoding = _attempted(method, limited.table.only(records), limited, model, circumstances, options)
-    if not _beyond(recoding):
-        return [(records, recoding)]
+    """Return the recodings of one stratum, each with its records.
+
+    Regions whose records are in rows beyond a limit are recoded by themselves, all others together.
+    """
     parts = []
-    for region in np.unique(regions):
+    apart = np.zeros(len(records), dtype=np.bool_)
+    for _ in range(MOST_ATTEMPTS):
+        together = records[~apart]
+        if len(together) == 0:
+            break
+        recoding = _attempted(method, limited.table.only(together), limited, model, circumstances, options)
+        beyond = _beyond(recoding)
+        if beyond.any() and recoding.assignment is None and model.diversity is None:
+            mended = within_by_exchanges(recoding)
+            if mended is not None and not (still := _beyond(mended)).any():
+                recoding, beyond = mended, still
+        if not beyond.any():
+            parts.append((together, recoding))
+            break
+        wide = np.flatnonzero(beyond)
+        members = recoding.records[wide] if recoding.graph is None else recoding.graph[wide].ravel()
+        apart |= np.isin(regions, regions[~apart][members])
+    else:
+        apart[:] = True
+    for region in np.unique(regions[apart]):
         inside = records[regions == region]
         recoding = _attempted(method, limited.table.only(inside), limited, model, circumstances, options)
-        if _beyond(recoding):
+        if _beyond(recoding).any():
             raise InternalError("a method made a cell that is wider than all records in its region")
         parts.append((inside, recoding))
     return parts
@@ -335,10 +358,13 @@ def _attempted(
         ) from None
 
 
-def _beyond(recoding: Recoding) -> bool:
-    """Return whether a cell of a recoding is beyond a limit."""
-    cells = zip(recoding.values, recoding.table.attributes, strict=True)
-    return any(exceeded(values, a.limit).any() for values, a in cells if a.limit is not None)
+def _beyond(recoding: Recoding) -> NDArray[np.bool_]:
+    """Return which rows of a recoding are beyond a limit."""
+    beyond = np.zeros(len(recoding.values[0]), dtype=np.bool_)
+    for values, attribute in zip(recoding.values, recoding.table.attributes, strict=True):
+        if attribute.limit is not None:
+            beyond |= exceeded(values, attribute.limit)
+    return beyond[recoding.box]
 
 
 def _joined(table: Table, parts: Sequence[tuple[NDArray[np.int64], Recoding]]) -> Recoding:
