@@ -27,7 +27,7 @@ STRANDED = -1
 MOST_ATTEMPTS = 3
 """How often the records of a stratum are recoded together, before each region is by itself."""
 
-WIDER = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+WIDER = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
 """By what factors a limit is tried to be widened, for the message about one that is too narrow."""
 
 
