@@ -39,6 +39,7 @@ def audit(
     model: options.ModelName = None,
     key: options.Key = None,
     may_leave_out: options.MayLeaveOut = False,
+    leave_out: options.AuditLeaveOut = None,
     posterior: options.Posterior = None,
     suppressed_mark: options.SuppressedMarks = None,
     population: options.Population = None,
@@ -58,6 +59,8 @@ def audit(
     promised, near = _promised(model, parameters, described, everyone)
     if claims is not None and promised is None:
         promised, may_leave_out = claims.model(everyone), may_leave_out or claims.left_some_out
+    if claims is not None and leave_out is None:
+        leave_out = claims.certificate.get("leave_out")
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
     shown, records = _release(released), None if key is None else read_key(key)
@@ -71,6 +74,7 @@ def audit(
         promised,
         key=records,
         may_leave_out=may_leave_out,
+        leave_out=leave_out or 0.0,
         posterior=posterior,
         suppressed_marks=suppressed_mark or (),
         population=everyone,

@@ -73,6 +73,10 @@ class Claims:
                     missing_marks=known.missing_marks,
                     date_format=known.date_format,
                     separator=known.separator,
+                    exact=known.exact,
+                    widest=known.widest,
+                    bands=known.bands,
+                    suppressible=known.suppressible,
                     weight=described.get("weight", 1.0),
                 )
             columns.append(column)

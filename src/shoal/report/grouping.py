@@ -64,7 +64,10 @@ def _categories(labels: Sequence[str], missing: int | None, counts: NDArray[np.i
     of_code = np.full(len(names), count, dtype=np.int64)
     of_code[order[:count]] = np.arange(count)
     named = [names[code] for code in order[:count]]
-    return Groups((*named, OTHERS) if counts[order[count:]].sum() else tuple(named), of_code)
+    if not counts[order[count:]].sum():
+        of_code[order[count:]] = max(count - 1, 0)  # values that no record has
+        return Groups(tuple(named), of_code)
+    return Groups((*named, OTHERS), of_code)
 
 
 def _ranges(attribute: Attribute, least: int) -> Groups:
