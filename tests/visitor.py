@@ -132,11 +132,28 @@ class Visitor:
         """Set parameters, and wait for a release."""
         for name, value in parameters.items():
             self.enter(name, value)
-        self.press("go")
+        self.go()
         self.wait(
             "document.getElementById('verdict') && document.getElementById('progress').hidden"
             + (f" && document.querySelectorAll('input[name=shown_run]').length === {run}" if run > 1 else "")
         )
+
+    def settle(self) -> None:
+        """Wait until the server has answered everything that was said so far."""
+        script = """
+        const done = arguments[arguments.length - 1];
+        Shiny.shinyapp.makeRequest('uploadInit', [[]], () => setTimeout(done, 50), done);
+        """
+        for _ in range(2):  # what is drawn tells its values, and these may change what is drawn
+            self.browser.driver.execute_async_script(script)
+
+    def go(self) -> None:
+        """Start a run; tick the box beside the warnings, if there is one."""
+        self.settle()
+        self.browser.run(
+            "const box = document.getElementById('confirmed'); if (box && !box.checked) box.click()"
+        )
+        self.press("go")
 
     def download(self, name: str) -> bytes:
         """Return the file behind a link, asked for with all cookies of the browser."""

@@ -96,7 +96,10 @@ def serve_columns(desk: Desk) -> None:
         if known is None:
             return None
         return TagList(
-            [parts.notice(each, alert=True) for each in (weighed or {}).get("warnings", ())],
+            [
+                parts.notice(f"{name} would be published unchanged, but {why}.", alert=True)
+                for name, why in (weighed or {}).get("suspects", {}).items()
+            ],
             _combinations(known["combinations"], suggested=weighed is None),
         )
 

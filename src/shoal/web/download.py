@@ -13,6 +13,7 @@ from shoal.web import export, parts
 from shoal.web.data import DEMO
 from shoal.web.result import nothing_shown, outdated_notice
 from shoal.web.state import Desk, Run, needed
+from shoal.web.summary import reminder
 
 FILES = {
     "certificate.json": "guarantee, information loss and audit",
@@ -114,6 +115,7 @@ def _downloads(run: Run) -> TagList:
             alert=True,
         )
     return TagList(
+        reminder(run.plan.dangers, "download-dangers"),
         tags.ul(
             parts.download(f"get_{form}", f"release.{form}", "the table to publish"),
             [parts.download(identity, name, FILES[name]) for identity, name in _identities().items()],

@@ -20,7 +20,11 @@ LONGEST_TEXT = 100_000
 """Maximum number of characters in a field."""
 MOST_CHOICES = 10_000
 BUTTONS = ("demo", "columns_done", "advise", "go", "cancel", "ask", "write_tables")
-TICKS = ("keep_key", *(name for name, declared in PARAMETERS.items() if declared.widget == "tick"))
+TICKS = (
+    "keep_key",
+    "confirmed",
+    *(name for name, declared in PARAMETERS.items() if declared.widget == "tick"),
+)
 LISTS = tuple(name for name, declared in PARAMETERS.items() if declared.widget == "columns")
 FILES = ("upload",)
 ENTRIES = (

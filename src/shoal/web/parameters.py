@@ -11,6 +11,7 @@ from shiny import ui
 from shoal.methods import METHODS, options_of
 from shoal.methods.feasibility import rounded_down
 from shoal.models import MODELS, Model, Parameter, declarations, is_required, usual_l
+from shoal.report.panel import percent
 from shoal.schema import Schema
 from shoal.web import parts
 from shoal.web.planning import YES_NO, fields_of, options_for, parameters_of
@@ -100,15 +101,25 @@ def _diversity(parameter: str, declared: Parameter, model: type[Model], weighed:
     least = min(possible, key=lambda name: possible[name])
     most = rounded_down(possible[least])
     usual = usual_l(1 / possible[least])
+    held_back = [name for name in possible if usual <= 1 < usual_l(1 / possible[name])]
     needed = any(name == parameter and is_required(own) for name, _, own in declarations(model))
     return parts.number(
         parameter,
         declared.label,
         usual if parameter == "l" and usual > 1 and (usual == 2 or not needed) else None,
-        f"{declared.help} At most {most:g} ({least}){'' if needed else '; leave it empty if not required'}.",
+        f"{declared.help} At most {most:g} ({least}){'' if needed else '; leave it empty if not required'}."
+        + (_held_back(least, possible[least], held_back) if parameter == "l" and held_back else ""),
         least=declared.least,
         most=most,
         whole=declared.type is int,
+    )
+
+
+def _held_back(skewed: str, possible: float, others: list[str]) -> str:
+    """Return why no l is suggested although other columns allow one."""
+    return (
+        f" No l is suggested because {percent(1 / possible)} of the records have the same value of {skewed}. "
+        f"To require l = 2 of {', '.join(others)}, give {skewed} another role than sensitive."
     )
 
 

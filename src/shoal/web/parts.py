@@ -21,9 +21,14 @@ STEPS = {
 """The steps of the page, in their order, with their titles."""
 
 
+def number_of(name: str) -> int:
+    """Return the number of a step, as it is shown."""
+    return list(STEPS).index(name) + 1
+
+
 def step(name: str, lead: str, *content: TagChild) -> Tag:
     """Return the section of a step."""
-    number = list(STEPS).index(name) + 1
+    number = number_of(name)
     return tags.section(
         tags.h2(tags.span(str(number), class_="number", aria_hidden="true"), STEPS[name], tabindex="-1"),
         tags.p(lead, class_="lead"),

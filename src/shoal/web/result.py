@@ -12,6 +12,7 @@ from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
 from shoal.web import parts
 from shoal.web.state import Desk, Run
+from shoal.web.summary import reminder
 
 
 def result_step() -> Tag:
@@ -73,6 +74,7 @@ def _result(run: Run) -> Tag:
     result = run.result
     return tags.div(
         ui.output_ui("verdict_shown"),
+        reminder(run.plan.dangers, "result-dangers"),
         [parts.notice(text, alert=True) for text in result["certificate"]["warnings"]],
         [parts.notice(note) for note in result["certificate"].get("notes", ())],
         tags.ul(
@@ -87,7 +89,8 @@ def _result(run: Run) -> Tag:
 def _verdict(run: Run, *, outdated: bool) -> Tag:
     verdict = tags.span(run.result["verdict"])
     if not outdated:
-        box, heading = VERDICTS[run.result["status"]]
+        status = run.result["status"]
+        box, heading = VERDICTS["caution" if status == "holds" and run.plan.dangers else status]
         return tags.div(tags.b(heading), verdict, class_=box, id="verdict")
     title = tags.b(f"Run {run.number}: made with other settings")
     return tags.div(

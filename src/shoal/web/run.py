@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ from shoal.web.planning import (
     planned,
     suitable,
 )
-from shoal.web.state import Desk, Plan, Problems, Run
+from shoal.web.state import Desk, Plan, Problems, Run, needed
+from shoal.web.summary import confirmation, dangers, summary
 
 
 def run_step() -> Tag:
@@ -32,6 +34,8 @@ def run_step() -> Tag:
     return parts.step(
         "run",
         "Make a release. An independent audit then checks it, and you see the release only if it passes.",
+        ui.output_ui("summary_shown"),
+        ui.output_ui("dangers_shown"),
         ui.output_ui("run_shown"),
         parts.problem("run"),
     )
@@ -58,7 +62,13 @@ def serve_run(desk: Desk) -> None:
             desk.stop()
             desk.tell(problems)
             return
-        _make(desk, plan)
+        found = dangers(schema, needed(desk.weighed()), plan.model)
+        if not set(found) <= set(desk.confirmed()):
+            desk.tell({"confirmed": "Read the warnings and tick this box, or change the settings."})
+            return
+        _make(desk, replace(plan, dangers=found))
+
+    _serve_summary(desk)
 
     @reactive.effect
     def _() -> None:
@@ -69,6 +79,41 @@ def serve_run(desk: Desk) -> None:
     @reactive.event(desk.input.cancel)
     def _() -> None:
         desk.stop()
+
+
+def _serve_summary(desk: Desk) -> None:
+    """Show what the release will contain, and ask for a confirmation of what is dangerous."""
+
+    @reactive.calc
+    def model() -> Model | None:
+        source, schema = needed(desk.source()), needed(desk.schema())
+        plan, _ = planned(source, schema, desk.input.model(), partial(_entry, desk))
+        return None if plan is None else plan.model
+
+    @render.ui
+    def summary_shown() -> TagChild:
+        weighed, schema = needed(desk.weighed()), needed(desk.schema())
+        return summary(schema, weighed, model())
+
+    @reactive.effect
+    def _() -> None:
+        weighed, schema = desk.weighed(), desk.schema()
+        if weighed is None or schema is None:
+            desk.dangers.set(())
+        elif (chosen := model()) is not None:
+            desk.dangers.set(dangers(schema, weighed, chosen))
+
+    @render.ui
+    def dangers_shown() -> TagChild:
+        found = desk.dangers()
+        with reactive.isolate():
+            confirmed = set(found) <= set(desk.confirmed())
+        return confirmation(found, confirmed=confirmed)
+
+    @reactive.effect
+    @reactive.event(desk.input.confirmed)
+    def _() -> None:
+        desk.confirmed.set(desk.dangers() if desk.input.confirmed() is True else ())
 
 
 def _more() -> Tag:

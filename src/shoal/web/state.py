@@ -38,6 +38,8 @@ class Plan:
         Format of the released file.
     keep_key
         Whether the key is also written.
+    dangers
+        What was confirmed although it is dangerous, as sentences.
     """
 
     source: Source
@@ -46,6 +48,7 @@ class Plan:
     choices: dict[str, Any]
     form: Format = "csv"
     keep_key: bool = False
+    dangers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,10 @@ class Desk:
         self.shown: reactive.Value[int | None] = reactive.Value(None)
         self.outdated: reactive.Value[bool] = reactive.Value(False)
         """Whether the selected run was made with settings other than those on the page."""
+        self.dangers: reactive.Value[tuple[str, ...]] = reactive.Value(())
+        """What would be dangerous about a release with the settings on the page."""
+        self.confirmed: reactive.Value[tuple[str, ...]] = reactive.Value(())
+        """The dangers that were on the page when the box beside them was ticked."""
         self._session = session
         self._job: Job | None = None
         self._following: asyncio.Task[None] | None = None

@@ -23,7 +23,7 @@ from shoal.models import Model
 from shoal.reading.wording import asked, facts, group_table, grouped
 from shoal.release import Format
 from shoal.schema import Schema
-from shoal.schema.suggesting import warnings
+from shoal.schema.suggesting import suspects
 from shoal.table import Table
 
 DRAWN, DRAWS = "drawn", 5
@@ -115,7 +115,7 @@ def weigh(source: Source, schema: Schema, progress: Progress) -> dict[str, Any]:
         "left_out": table.left_out,
         "combinations": [each.as_dict() for each in combinations(table)[:MOST_COMBINATIONS]],
         "diversity": {column.name: largest_diversity(column.codes) for column in table.sensitive},
-        "warnings": warnings(frame, schema),
+        "suspects": suspects(frame, schema),
     }
 
 
