@@ -36,7 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(folder, tmp_path_factory.mktemp("temporary"), "--limit", str(LIMIT)) as started:
+    options = ("--limit", str(LIMIT), "--keep", "0")
+    with running(folder, tmp_path_factory.mktemp("temporary"), *options) as started:
         yield started
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shoal.web.guard import HEADERS, Guard
+from shoal.web.guard import ENTRANCE, HEADERS, Guard
 
 TOKEN, COOKIE = "secret-token", "shoal-8000"
 KNOWN = {"cookie": f"{COOKIE}={TOKEN}"}
@@ -47,6 +47,7 @@ def ask(
     method: str = "GET",
     host: str = "127.0.0.1:8000",
     bodies: tuple[int, ...] = (0,),
+    content: bytes = b"x",
     **headers: str,
 ) -> Answer:
     address, _, query = path.partition("?")
@@ -64,7 +65,7 @@ def ask(
 
     def pieces() -> Iterator[dict[str, Any]]:
         for place, size in enumerate(bodies):
-            yield {"type": "http.request", "body": b"x" * size, "more_body": place < len(bodies) - 1}
+            yield {"type": "http.request", "body": content * size, "more_body": place < len(bodies) - 1}
 
     rest = pieces()
 
@@ -107,9 +108,22 @@ def test_nothing_opens_without_the_token(path: str, headers: dict[str, str]) -> 
 def test_the_token_is_exchanged_for_a_cookie() -> None:
     answer = ask(f"/?token={TOKEN}")
     assert (answer.status, answer.headers["location"]) == (303, "/")
-    assert answer.headers["set-cookie"] == f"{COOKIE}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
+    assert answer.headers["set-cookie"] == f"{COOKIE}={TOKEN}; Path=/; HttpOnly; SameSite=Lax"
     assert ask(**KNOWN).status == 200
     assert ask(method="POST", path=f"/?token={TOKEN}", origin="http://127.0.0.1:8000").status == 403
+
+
+def test_a_token_in_the_body_opens_the_page_from_anywhere_and_nothing_else_does() -> None:
+    given = f"token={TOKEN}".encode()
+    answer = ask(ENTRANCE, method="POST", content=given, bodies=(1,), origin="null")
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    assert answer.headers["set-cookie"].startswith(f"{COOKIE}={TOKEN};")
+    for wrong in (b"", b"token=", b"token=wrong", given[:-1], b"x" * 5000 + b"&" + given):
+        answer = ask(ENTRANCE, method="POST", content=wrong, bodies=(1,), origin="null")
+        assert (answer.status, "set-cookie" in answer.headers) == (403, False)
+    assert ask(ENTRANCE, method="POST", content=given, bodies=(1,), host="evil.example").status == 403
+    assert ask("/", method="POST", content=given, bodies=(1,)).status == 403
+    assert ask(ENTRANCE, method="POST", bodies=(900,) * 100, origin="null").read < 3000
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "", "localhost.evil.example", "[::1"])

@@ -10,13 +10,15 @@ from typing import Any
 
 import polars as pl
 import pytest
+from htmltools import TagList, tags
 
 import shoal
 from shoal.samples import hospital
 from shoal.schema import Kind, Role, Schema
-from shoal.web import export
+from shoal.web import export, parts
 from shoal.web.columns import described
 from shoal.web.data import shown_name, tables_in
+from shoal.web.memory import Memory
 from shoal.web.parameters import usual_k
 from shoal.web.planning import planned, suitable
 from shoal.web.state import Pace, Plan, Run
@@ -46,8 +48,8 @@ def fields(**changes: Any) -> dict[str, Any]:
     return {**given, "kind_0": "numeric", **changes}
 
 
-def schema(folder: Path = Path("nowhere"), **changes: Any) -> Schema:
-    found, problems = described(NAMES, fields(**changes).__getitem__, folder)
+def schema(**changes: Any) -> Schema:
+    found, problems = described(NAMES, fields(**changes).__getitem__)
     assert problems == {}
     assert found is not None
     return found
@@ -93,18 +95,17 @@ def test_fields_describe_columns() -> None:
 
 
 def test_levels_are_read_from_small_text_files_only(tmp_path: Path) -> None:
-    (tmp_path / "fileupload-x" / "y").mkdir(parents=True)
-    levels = tmp_path / "fileupload-x" / "y" / "0.csv"
+    levels = tmp_path / "0.csv"
     levels.write_text("f;*\nm;*\n")
-    made = schema(tmp_path, hierarchy_1="file", levels_1=[{"name": "x.csv", "datapath": str(levels)}])
+    made = schema(hierarchy_1="file", levels_1=("x.csv", levels))
     assert isinstance(made["sex"].hierarchy, shoal.Hierarchy)
     packed = levels.with_name("0.gz")
     packed.write_bytes(b"")
     for given, words in (
         (None, "Choose the hierarchy file"),
-        ([{"name": "x.gz", "datapath": str(packed)}], "must be"),
+        (("x.gz", packed), "must be"),
     ):
-        _, problems = described(NAMES, fields(hierarchy_1="file", levels_1=given).__getitem__, tmp_path)
+        _, problems = described(NAMES, fields(hierarchy_1="file", levels_1=given).__getitem__)
         assert words in problems["hierarchy_1"]
 
 
@@ -119,7 +120,7 @@ def test_levels_are_read_from_small_text_files_only(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_stands_beside_its_field(changes: dict[str, Any], field: str) -> None:
-    found, problems = described(NAMES, fields(**changes).__getitem__, Path("nowhere"))
+    found, problems = described(NAMES, fields(**changes).__getitem__)
     assert found is None
     assert list(problems) == [field]
 
@@ -330,3 +331,33 @@ def test_work_can_be_ended_at_once(tmp_path: Path) -> None:
     assert all("progress" in message for message in told)
     assert time.monotonic() - started < 60  # the whole takes far longer
     assert not (tmp_path / "release.csv").exists()
+
+
+def test_fields_are_drawn_again_as_they_were() -> None:
+    def drawn() -> str:
+        shown = TagList(
+            parts.number("k", "k", 10),
+            parts.choice("effort", "Effort", {"": "default", "best": "best"}, ""),
+            parts.tick("keep_key", "Key"),
+            tags.div(
+                [tags.input(type="radio", name="model", value=each) for each in ("a", "b")],
+                id="model",
+                class_="shiny-input-radiogroup",
+            ),
+        )
+        return str(memory.filled(shown))
+
+    memory = Memory()
+    before = drawn()
+    memory.recall({"k": "10", "effort": "", "keep_key": False, "model": None, "other": "x"})
+    assert drawn() == before
+    memory.recall({"k": "7", "effort": "best", "keep_key": True, "model": "b"})
+    after = drawn()
+    assert 'value="7"' in after
+    assert 'value="best" selected=""' in after
+    assert after.count('checked=""') == 2
+    assert drawn() == after
+    memory.recall({"effort": "unknown", "model": "c"})  # what a field does not offer is not chosen
+    assert 'value="" selected=""' in drawn()
+    memory.forget()
+    assert drawn() == before

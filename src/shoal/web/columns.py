@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import secrets
+import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,6 +19,7 @@ from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.report.panel import percent
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.web import fields, parts
+from shoal.web.memory import FILE_FIELDS
 from shoal.web.state import Desk, Problems, needed
 
 ROLES = {
@@ -70,12 +73,25 @@ def serve_columns(desk: Desk) -> None:
         seen = desk.seen()
         if seen is None:
             return _waiting("Choose a table first.")
+        with reactive.isolate():
+            files = desk.files()
         return TagList(
-            tags.ul(
-                [_column_card(place, each) for place, each in enumerate(seen["columns"])], class_="cards"
+            desk.memory.filled(
+                tags.ul(
+                    [_column_card(place, each, files) for place, each in enumerate(seen["columns"])],
+                    class_="cards",
+                )
             ),
             parts.button("columns_done", "Use these columns", main=True),
         )
+
+    @reactive.effect
+    def _() -> None:
+        seen = needed(desk.seen())
+        for place in range(len(seen["columns"])):
+            name = f"levels_{place}"
+            if desk.input[name].is_set():
+                _keep_levels(desk, name)
 
     @reactive.effect
     @reactive.event(desk.input.columns_done)
@@ -104,11 +120,25 @@ def serve_columns(desk: Desk) -> None:
         )
 
 
+def _keep_levels(desk: Desk, name: str) -> None:
+    """Put a hierarchy file that was just uploaded into the folder of the desk."""
+    found = fields.stored_file(desk.input[name](), desk.folder.parent)
+    if found is None:
+        return
+    path = desk.folder / f"{secrets.token_hex(8)}{found[1].suffix}"
+    shutil.move(found[1], path)
+    with reactive.isolate():
+        before = desk.files()
+        if name in before:
+            before[name][1].unlink(missing_ok=True)
+        desk.files.set({**before, name: (found[0], path)})
+
+
 def _use_columns(desk: Desk) -> None:
     """Examine the table with the columns as they are on the page, or show what is wrong with them."""
     source, seen = needed(desk.source()), needed(desk.seen())
     names = [column["name"] for column in seen["columns"]]
-    schema, problems = described(names, lambda name: desk.input[name](), desk.folder.parent)
+    schema, problems = described(names, partial(_entry, desk))
     used = on_screen(desk)
     if schema is None or used != desk.used():
         desk.unsettle()
@@ -128,13 +158,18 @@ def _use_columns(desk: Desk) -> None:
     desk.start("weigh", source, done, partial(_where, names), schema=schema)
 
 
+def _entry(desk: Desk, name: str) -> Any:
+    """Return the content of a field of a column; the reaction ends silently if it is not on the page yet."""
+    return desk.entry(name) if name.startswith(FILE_FIELDS) else desk.input[name]()
+
+
 def on_screen(desk: Desk) -> list[object]:
     """Return the content of the fields of all columns."""
     columns = (desk.seen() or {"columns": ()})["columns"]
     return [desk.entry(f"{name}_{place}") for place in range(len(columns)) for name in FIELDS]
 
 
-def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | None, Problems]:
+def described(names: list[str], entry: Entries) -> tuple[Schema | None, Problems]:
     """Return the schema that the fields of all columns describe, or their problems.
 
     Parameters
@@ -142,15 +177,13 @@ def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | 
     names
         The columns of the table.
     entry
-        Returns the content of a field.
-    folder
-        The server's private folder, which has the uploaded hierarchy files.
+        Returns the content of a field; name and path of a hierarchy file.
     """
     columns, problems = [], {}
     for place, name in enumerate(names):
         field = f"hierarchy_{place}"
         try:
-            hierarchy = _hierarchy(place, entry, folder)
+            hierarchy = _hierarchy(place, entry)
             field = f"weight_{place}"
             weight = fields.number(entry(field))
             field = f"role_{place}"
@@ -195,12 +228,12 @@ def _listed(given: object) -> tuple[str, ...]:
     return tuple(each.strip() for each in fields.text(given).split(",") if each.strip())
 
 
-def _hierarchy(place: int, entry: Entries, folder: Path) -> HierarchySource | None:
+def _hierarchy(place: int, entry: Entries) -> HierarchySource | None:
     wanted = fields.chosen(entry(f"hierarchy_{place}"), HIERARCHIES)
     if wanted == "none":
         return None
     if wanted == "file":
-        return _levels(fields.stored_file(entry(f"levels_{place}"), folder))
+        return _levels(entry(f"levels_{place}"))
     given = [fields.number(each) for each in re.findall(r"[^,;\s]+", fields.text(entry(f"rule_{place}")))]
     numbers = [each for each in given if each is not None]
     if wanted == "intervals":
@@ -236,7 +269,7 @@ def _waiting(words: str) -> Tag:
     return tags.p(words, class_="waiting")
 
 
-def _column_card(place: int, column: dict[str, Any]) -> Tag:
+def _column_card(place: int, column: dict[str, Any], files: Mapping[str, tuple[str, Path]]) -> Tag:
     missing = f", {column['missing']:,} missing" if column["missing"] else ""
     return tags.li(
         tags.div(
@@ -248,7 +281,7 @@ def _column_card(place: int, column: dict[str, Any]) -> Tag:
         tags.div(
             parts.choice(f"role_{place}", f"Role of {column['name']}", ROLES, column["role"], bare=True),
             tags.details(
-                tags.summary("Kind, hierarchy, missing values"), _more(place, column), class_="more"
+                tags.summary("Kind, hierarchy, missing values"), _more(place, column, files), class_="more"
             ),
             class_="what",
         ),
@@ -256,7 +289,8 @@ def _column_card(place: int, column: dict[str, Any]) -> Tag:
     )
 
 
-def _more(place: int, column: dict[str, Any]) -> Tag:
+def _more(place: int, column: dict[str, Any], files: Mapping[str, tuple[str, Path]]) -> Tag:
+    attached = files.get(f"levels_{place}")
     return tags.div(
         parts.choice(f"kind_{place}", "Kind", KINDS, column["kind"], "Decides how values are generalized."),
         parts.choice(f"hierarchy_{place}", "Hierarchy", HIERARCHIES, "none"),
@@ -268,7 +302,8 @@ def _more(place: int, column: dict[str, Any]) -> Tag:
         parts.file(
             f"levels_{place}",
             "Hierarchy file",
-            "CSV with a line for each value: the value, then wider and wider groups.",
+            "CSV with a line for each value: the value, then wider and wider groups."
+            + (f" Attached: {attached[0]}." if attached else ""),
             accept=".csv,.txt,.tsv",
         ),
         parts.choice(f"missing_{place}", "Missing values", MISSINGS, Missing.CATEGORY.value),

@@ -118,7 +118,7 @@ def _take_tables(desk: Desk) -> None:
         folder = desk.shared
 
         @reactive.effect
-        @reactive.event(desk.input.folder_file)
+        @reactive.event(desk.input.folder_file, ignore_init=True)
         def _() -> None:
             name = desk.input.folder_file()
             if isinstance(name, str) and name in tables_in(folder):
@@ -162,8 +162,19 @@ def _place(desk: Desk) -> Path:
 
 
 def _look(desk: Desk, source: Source) -> None:
+    before = desk.seen()
     desk.take(source)
-    desk.start("look", source, desk.seen.set, _where)
+
+    def done(seen: dict[str, Any]) -> None:
+        if before is None or _names(before) != _names(seen):
+            desk.memory.forget()  # what was entered is about other columns
+        desk.seen.set(seen)
+
+    desk.start("look", source, done, _where)
+
+
+def _names(seen: Mapping[str, Any]) -> list[str]:
+    return [column["name"] for column in seen["columns"]]
 
 
 def _where(error: Mapping[str, Any]) -> Problems:

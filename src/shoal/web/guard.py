@@ -28,9 +28,13 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 """Headers of every response, besides the content security policy."""
+ENTRANCE = "/open"
+"""The path that takes the token in the body of a request and gives a cookie for it."""
+_LONGEST_ENTRANCE = 1000  # bytes of such a body
 _LONGEST_LENGTH = (
     18  # digits of a length; longer ones are too large anyway, and Python may refuse to read them
 )
+_NO_TOKEN = "Open the complete address that `shoal ui` printed, with the token."
 _NEVER_IN_HOSTS = frozenset("/\\?#@ \t\r\n")
 
 
@@ -83,26 +87,46 @@ class Guard:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         problem = self._problem(scope, headers)
-        if problem is not None:
+        if self._is_entrance(scope) and self._knows_host(headers.get("host", "")):
+            await self._let_in(receive, send)
+        elif problem is not None:
             await self._refuse(scope, receive, send, *problem)
         elif scope["type"] == "http" and self._brings_token(scope):
             # The token is removed from the address at once, so that it does not stay in the history.
-            cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
-            await self._answer(send, HTTPStatus.SEE_OTHER, "", {"location": "/", "set-cookie": cookie})
+            await self._welcome(send)
         elif scope["type"] == "http":
             await self._let_through(scope, receive, send)
         else:
             await self._application(scope, self._checking(receive, send), send)
+
+    async def _let_in(self, receive: Receive, send: Send) -> None:
+        """Give the cookie for a token in the body: from any origin, because only the user knows the token."""
+        body, more = b"", True
+        while more and len(body) <= _LONGEST_ENTRANCE:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        given = parse_qs(body[:_LONGEST_ENTRANCE].decode("latin-1")).get("token", ())
+        if any(map(self._is_token, given)):
+            await self._welcome(send)
+        else:
+            await self._answer(send, HTTPStatus.FORBIDDEN, _NO_TOKEN)
+
+    async def _welcome(self, send: Send) -> None:
+        """Set the cookie and lead to the page.
+
+        The cookie is not `Strict`: browsers would withhold it if the link was on a page of another site.
+        What changes anything also needs the right origin.
+        """
+        cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Lax"
+        await self._answer(send, HTTPStatus.SEE_OTHER, "", {"location": "/", "set-cookie": cookie})
 
     def _problem(self, scope: Scope, headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
         """Return why a request is refused; None if it is permitted."""
         if not self._knows_host(headers.get("host", "")):
             return HTTPStatus.FORBIDDEN, "The page is not available under this host name."
         if not self._has_token(scope, headers):
-            return (
-                HTTPStatus.FORBIDDEN,
-                "Open the complete address that `shoal ui` printed, with the token.",
-            )
+            return HTTPStatus.FORBIDDEN, _NO_TOKEN
         origin = headers.get("origin")
         needs_origin = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
         if (origin is not None or needs_origin) and not _comes_from(origin or "", headers.get("host", "")):
@@ -132,6 +156,10 @@ class Guard:
         # Read by hand: a parser would reject all cookies because of one odd cookie of another server.
         pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
         return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
+
+    @staticmethod
+    def _is_entrance(scope: Scope) -> bool:
+        return scope["type"] == "http" and scope["method"] == "POST" and scope["path"] == ENTRANCE
 
     def _brings_token(self, scope: Scope) -> bool:
         query = parse_qs(scope["query_string"].decode("latin-1"))
@@ -218,6 +246,23 @@ class Guard:
             message = await receive()
             received += len(message.get("body", b""))
             more = message.get("more_body", False)
+
+
+def redirect_page(address: str, token: str) -> str:
+    """Return a page for a private file, which opens an address without showing the token in it.
+
+    Parameters
+    ----------
+    address
+        The address of the server, without a path.
+    token
+        The token.
+    """
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Shoal</title>'
+        f'<form method="post" action="{address}{ENTRANCE}"><input type="hidden" name="token" value="{token}">'
+        "<button>Open Shoal</button></form><script>document.forms[0].submit()</script></html>"
+    )
 
 
 def _comes_from(origin: str, host: str) -> bool:

@@ -19,7 +19,7 @@ from shoal.web.planning import OPTIONS, PARAMETERS
 LONGEST_TEXT = 100_000
 """Maximum number of characters in a field."""
 MOST_CHOICES = 10_000
-BUTTONS = ("demo", "columns_done", "advise", "go", "cancel", "ask", "write_tables")
+BUTTONS = ("demo", "columns_done", "advise", "go", "cancel", "ask", "write_tables", "end_session")
 TICKS = (
     "keep_key",
     "confirmed",
@@ -28,6 +28,7 @@ TICKS = (
 LISTS = tuple(name for name, declared in PARAMETERS.items() if declared.widget == "columns")
 FILES = ("upload",)
 ENTRIES = (
+    *("key", "last_key"),
     *("folder_file", "delimiter", "encoding", "model", "method", "seed", "form", "shown_run"),
     *("question", "by", "mean", "table_form"),
     *(name for name, declared in PARAMETERS.items() if declared.widget in ("number", "choice")),
@@ -35,6 +36,7 @@ ENTRIES = (
 )
 COLUMN_FILES = ("levels",)
 COLUMN_ENTRIES = (
+    *("key", "last_key"),
     *("role", "kind", "hierarchy", "rule", "missing", "marks", "weight", "order", "dates", "separator"),
 )
 """The fields of one column: the number of the column follows each name."""

@@ -17,7 +17,7 @@ from shoal.web import parts
 from shoal.web.planning import YES_NO, fields_of, options_for, parameters_of
 
 
-def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any], k: int | None) -> Tag:
+def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any]) -> Tag:
     """Return the fields of a model.
 
     Parameters
@@ -28,13 +28,11 @@ def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any], k: int 
         What the columns are.
     weighed
         What the table allows, as the task `weigh` returns it.
-    k
-        The current k; None for the default.
     """
     entries: list[TagChild] = []
     for parameter, declared in fields_of(name, schema):
         if parameter == "k":
-            entries.append(_crowd(declared, k, weighed["records"]))
+            entries.append(_crowd(declared, weighed["records"]))
         elif parameter in next(iter(weighed["diversity"].values()), {}):
             entries.append(_diversity(parameter, declared, MODELS[name], weighed))
         else:
@@ -76,12 +74,12 @@ def _options(model: str) -> list[TagChild]:
     return fields
 
 
-def _crowd(declared: Parameter, k: int | None, records: int) -> Tag:
+def _crowd(declared: Parameter, records: int) -> Tag:
     assert declared.label is not None
     return parts.number(
         "k",
         declared.label,
-        k if k is not None and 2 <= k <= records else usual_k(records),
+        usual_k(records),
         f"2 to {records:,}. {usual_k(records)} is a good start for public tables. A larger k protects "
         "better and loses more information.",
         least=2,

@@ -7,10 +7,8 @@ from typing import Any
 from htmltools import Tag, TagChild, tags
 from shiny import reactive, render, req, ui
 
-from shoal.errors import ShoalError
 from shoal.models import MODELS, usual_model
 from shoal.web import parts
-from shoal.web.fields import number
 from shoal.web.parameters import parameter_fields
 from shoal.web.planning import read_parameters, suitable
 from shoal.web.state import Desk, needed
@@ -39,21 +37,21 @@ def serve_promise(desk: Desk) -> None:
                 class_="waiting",
             )
         best, names = usual_model(schema).name, suitable(schema)
-        return tags.fieldset(
-            tags.legend("Privacy model", class_="unseen"),
-            tags.div([_card(name, name == best) for name in names], class_="models"),
-            id="model",
-            class_="shiny-input-radiogroup",
-            role="radiogroup",
+        return desk.memory.filled(
+            tags.fieldset(
+                tags.legend("Privacy model", class_="unseen"),
+                tags.div([_card(name, name == best) for name in names], class_="models"),
+                id="model",
+                class_="shiny-input-radiogroup",
+                role="radiogroup",
+            )
         )
 
     @render.ui
     def parameters_shown() -> TagChild:
         schema, weighed, name = needed(desk.schema()), needed(desk.weighed()), desk.input.model()
         req(name in suitable(schema))
-        with reactive.isolate():  # k is kept when the model changes
-            k = _whole(desk.entry("k"))
-        return parameter_fields(name, schema, weighed, k)
+        return desk.memory.filled(parameter_fields(name, schema, weighed))
 
     _serve_advice(desk)
 
@@ -91,15 +89,6 @@ def _serve_advice(desk: Desk) -> None:
             epsilon=given["epsilon"],
             distance=given.get("distance"),
         )
-
-
-def _whole(value: object) -> int | None:
-    """Return the whole number in a field; None for other content, which the run reports."""
-    try:
-        found = number(value)
-    except ShoalError:
-        return None
-    return found if isinstance(found, int) else None
 
 
 def _card(name: str, recommended: bool) -> Tag:

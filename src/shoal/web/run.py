@@ -48,7 +48,7 @@ def serve_run(desk: Desk) -> None:
     def run_shown() -> TagChild:
         if desk.weighed() is None:
             return tags.p("Choose a privacy model first.", class_="waiting")
-        return TagList(parts.button("go", "Make the release", main=True), _more())
+        return TagList(parts.button("go", "Make the release", main=True), desk.memory.filled(_more()))
 
     @reactive.effect
     @reactive.event(desk.input.go)

@@ -47,11 +47,15 @@ def serve_use(desk: Desk) -> None:
 
     @render.ui
     def question_shown() -> TagChild:
-        return tags.p(nothing_shown(desk), class_="waiting") if desk.run_shown() is None else _question()
+        return (
+            tags.p(nothing_shown(desk), class_="waiting")
+            if desk.run_shown() is None
+            else desk.memory.filled(_question())
+        )
 
     @render.ui
     def forms_shown() -> TagChild:
-        return None if desk.run_shown() is None else _forms()
+        return None if desk.run_shown() is None else desk.memory.filled(_forms())
 
     @render.ui
     def answer_shown() -> TagChild:

@@ -20,7 +20,13 @@
     else byId("share").removeAttribute("value");
   }
 
-  function showProblems(told) {
+  let drawing = null; // a field with a problem may not be drawn yet
+  function showProblems(told, tries = 20) {
+    clearTimeout(drawing);
+    if (tries && Object.keys(told.problems).some((name) => !byId("problem-" + name))) {
+      drawing = setTimeout(() => showProblems(told, tries - 1), 250);
+      return;
+    }
     all(".problem").forEach((place) => { place.textContent = ""; });
     all("[aria-invalid]").forEach((entry) => entry.removeAttribute("aria-invalid"));
     let first = null;
@@ -44,14 +50,65 @@
 
   $(document).one("shiny:connected", () => {
     Shiny.addCustomMessageHandler("progress", showProgress);
-    Shiny.addCustomMessageHandler("problems", showProblems);
+    Shiny.addCustomMessageHandler("problems", (told) => showProblems(told));
     Shiny.addCustomMessageHandler("step", goTo);
+    Shiny.addCustomMessageHandler("session", keepKey);
+    Shiny.addCustomMessageHandler("ended", (_) => end());
+    Shiny.addCustomMessageHandler("elsewhere", (_) => { left = true; cover("elsewhere"); });
   });
 
-  $(document).on("shiny:disconnected", () => {
+  // --- The session ----------------------------------------------------------------------------------------
+
+  // The server keeps the work of this tab under a key; the last key of the browser serves a new tab.
+  const KEY = "shoal-key-" + location.port;
+  if (location.hash === "#new") {
+    sessionStorage.removeItem(KEY);
+    localStorage.removeItem(KEY);
+    history.replaceState(null, "", location.pathname);
+  }
+  byId("key").value = sessionStorage.getItem(KEY) || "";
+  byId("last_key").value = localStorage.getItem(KEY) || "";
+
+  function keepKey(told) {
+    sessionStorage.setItem(KEY, told.key);
+    localStorage.setItem(KEY, told.key);
+  }
+
+  let left = false; // for another page, or for good
+  function cover(why) {
     showProgress({ busy: false });
+    all("#gone > div").forEach((part) => { part.hidden = part.id !== "gone-" + why; });
     byId("gone").hidden = false;
+  }
+
+  function end() {
+    left = true;
+    if (localStorage.getItem(KEY) === sessionStorage.getItem(KEY)) localStorage.removeItem(KEY);
+    sessionStorage.removeItem(KEY);
+    cover("ended");
+  }
+
+  // Only the server that was started with the token of this page answers with a page.
+  function reach(failures) {
+    if (left) return;
+    fetch("/", { cache: "no-store" }).then((answer) => {
+      if (answer.ok) location.reload();
+      else throw new Error(answer.status);
+    }).catch(() => {
+      if (failures >= 4) cover("stopped");
+      setTimeout(() => reach(failures + 1), failures < 4 ? 500 : 3000);
+    });
+  }
+
+  $(document).on("shiny:disconnected", () => {
+    if (left) return;
+    cover("lost");
+    reach(0);
   });
+
+  window.addEventListener("pagehide", () => { left = true; });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+  all("button.reload").forEach((button) => button.addEventListener("click", () => location.reload()));
 
   // --- By itself ------------------------------------------------------------------------------------------
 
@@ -88,9 +145,5 @@
   document.addEventListener("change", (event) => {
     const card = event.target.id.startsWith("role_") && event.target.closest("li.column");
     if (card) card.className = "column " + event.target.value;
-  });
-
-  window.addEventListener("beforeunload", (event) => {
-    if (document.body.classList.contains("busy")) event.preventDefault();
   });
 })();
