@@ -48,6 +48,7 @@ def ask(
     host: str = "127.0.0.1:8000",
     bodies: tuple[int, ...] = (0,),
     content: bytes = b"x",
+    room: int = 10_000,
     **headers: str,
 ) -> Answer:
     address, _, query = path.partition("?")
@@ -78,7 +79,8 @@ def ask(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    guard = Guard(page, TOKEN, hosts={"localhost"}, most_bytes=1000, cookie=COOKIE, scripts=["run()"])
+    limits = {"most_bytes": 1000, "room": lambda: room}
+    guard = Guard(page, TOKEN, hosts={"localhost"}, cookie=COOKIE, scripts=["run()"], **limits)  # type: ignore[arg-type]
     asyncio.run(guard(scope, receive, send))
     return Answer(sent, read)
 
@@ -160,3 +162,12 @@ def test_too_much_is_refused_by_what_it_says_and_by_what_it_is() -> None:
     endless = ask(method="POST", bodies=(600,) * 100, **origin)
     assert endless.status == 413
     assert endless.read < 3000  # not even thrown away for ever
+
+
+def test_nothing_is_stored_when_all_files_together_are_too_large() -> None:
+    origin = {"origin": "http://127.0.0.1:8000", **KNOWN}
+    assert ask(method="POST", content_length="500", bodies=(500,), room=500, **origin).status == 200
+    told = ask(method="POST", content_length="500", bodies=(500,), room=499, **origin)
+    assert (told.status, "End a session" in told.body) == (507, True)
+    assert ask(method="POST", bodies=(10,), room=999, **origin).status == 507  # it did not say how much
+    assert ask(room=0, **KNOWN).status == 200

@@ -21,8 +21,10 @@ from shoal.web.data import shown_name, tables_in
 from shoal.web.memory import Memory
 from shoal.web.parameters import usual_k
 from shoal.web.planning import planned, suitable
+from shoal.web.result import _promise_words
+from shoal.web.sessions import Sessions
 from shoal.web.state import Pace, Plan, Run
-from shoal.web.tasks import Source
+from shoal.web.tasks import Source, as_on_page, explained, look
 from shoal.web.work import Job
 
 NAMES = ["age", "sex", "zip", "diagnosis"]
@@ -361,3 +363,37 @@ def test_fields_are_drawn_again_as_they_were() -> None:
     assert 'value="" selected=""' in drawn()
     memory.forget()
     assert drawn() == before
+
+
+def test_a_run_is_named_by_all_that_was_chosen() -> None:
+    source = Source(Path("t.csv"), "t.csv")
+    asked = plan(source, schema(), "dissimilarity", epsilon=0, delta=0)
+    shown = _promise_words(Run(1, asked, Path(), {}))
+    assert shown == "dissimilarity, k = 4, epsilon = 0, delta = 0"
+    assert _promise_words(Run(1, plan(source, schema(), "concealment", two_sided=True), Path(), {})).endswith(
+        "k = 4, two_sided"
+    )
+
+
+def test_too_many_columns_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text(
+        ",".join(f"c{n}" for n in range(1001)) + "\n" + ",".join(["1"] * 1001) + "\n"
+    )
+    told = []
+    with pytest.raises(shoal.ShoalError, match="1,001 columns, and the page shows 1,000") as raised:
+        look(Source(tmp_path / "wide.csv", "wide.csv"), lambda *each: told.append(each))
+    assert explained(raised.value, Source(tmp_path / "wide.csv", "wide.csv"))["message"].startswith(
+        "wide.csv:"
+    )
+
+
+def test_the_page_calls_settings_as_it_labels_them() -> None:
+    assert as_on_page("set its date_format") == "set its date format"
+
+
+def test_all_files_together_have_a_limit(tmp_path: Path) -> None:
+    sessions = Sessions(tmp_path, 1000, None, 60)
+    assert sessions.room() == 4000
+    (tmp_path / "session-x").mkdir()
+    (tmp_path / "session-x" / "table.csv").write_bytes(bytes(3900))
+    assert sessions.room() == 100

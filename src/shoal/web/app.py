@@ -13,6 +13,7 @@ from shoal.web import parts
 from shoal.web.columns import columns_step, serve_columns
 from shoal.web.data import data_step, serve_data
 from shoal.web.download import download_step, serve_download
+from shoal.web.place import serve_place
 from shoal.web.promise import promise_step, serve_promise
 from shoal.web.result import result_step, serve_result
 from shoal.web.run import run_step, serve_run
@@ -50,7 +51,7 @@ def application(sessions: Sessions, most_bytes: int, shared: Path | None) -> App
 
         for serve in (
             *(serve_data, serve_columns, serve_promise),
-            *(serve_run, serve_result, serve_download, serve_use),
+            *(serve_run, serve_result, serve_download, serve_use, serve_place),
         ):
             serve(desk)
 
@@ -94,6 +95,7 @@ def _page(most_bytes: int, shared: Path | None) -> TagList:
         ),
         _footer(),
         _progress(),
+        tags.div(id="said", role="status"),
         _gone(),
         [tags.input(type="text", id=name, hidden="", autocomplete="off", aria_label=name) for name in KEYS],
     )
@@ -143,7 +145,10 @@ def _gone() -> Tag:
 
 
 def _steps() -> Tag:
-    links = [tags.li(tags.a(title, href=f"#step-{name}")) for name, title in parts.STEPS.items()]
+    links = [
+        tags.li(tags.a(title, tags.span(class_="unseen state"), href=f"#step-{name}", data_step=name))
+        for name, title in parts.STEPS.items()
+    ]
     return tags.nav(tags.ol(links), aria_label="Steps")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
-from shiny import reactive, render, ui
+from shiny import reactive, render
 
 from shoal.errors import InputError, Reason, ShoalError
 from shoal.kinds.hierarchy import Hierarchy, HierarchySource
@@ -59,9 +59,9 @@ def columns_step() -> Tag:
     return parts.step(
         "columns",
         "Say what an attacker may know about a person, and what must stay hidden. Check each suggestion.",
-        ui.output_ui("columns_shown"),
+        parts.output("columns_shown"),
         parts.problem("columns"),
-        ui.output_ui("identifying"),
+        parts.output("identifying"),
     )
 
 

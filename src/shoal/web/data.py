@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
-from shiny import reactive, render, ui
+from shiny import reactive, render
 
 from shoal.errors import ShoalError
 from shoal.files.formats import FORMATS, ending_of, endings
@@ -35,6 +35,7 @@ ENCODINGS = {
     "utf-16": "UTF-16",
 }
 _MOST_FILES = 200
+_PAUSE = 2.0  # seconds between two looks into the folder
 
 
 def data_step(most_bytes: int, shared: Path | None) -> Tag:
@@ -58,7 +59,7 @@ def data_step(most_bytes: int, shared: Path | None) -> Tag:
             class_="pair",
         ),
         parts.problem("data"),
-        ui.output_ui("table_shown"),
+        parts.output("table_shown"),
     )
 
 
@@ -124,6 +125,14 @@ def _take_tables(desk: Desk) -> None:
             if isinstance(name, str) and name in tables_in(folder):
                 _look(desk, Source(folder / name, name, most_bytes=desk.most_bytes))
 
+        @reactive.poll(lambda: tables_in(folder), _PAUSE)
+        def names() -> list[str]:
+            return tables_in(folder)
+
+        @reactive.effect
+        def _() -> None:
+            desk.send("files", {"names": names()})
+
 
 def tables_in(folder: Path) -> list[str]:
     """Return the names of the tables in a folder, without those that are links to other places."""
@@ -144,17 +153,16 @@ def shown_name(given: str) -> str:
 
 
 def _folder_field(shared: Path | None) -> Tag | None:
-    names = tables_in(shared) if shared is not None else []
-    if not names:
+    if shared is None:
         return None
-    options = {"": "Choose a file …", **{name: name for name in names}}
+    options = {"": "Choose a file …", **{name: name for name in tables_in(shared)}}
     return parts.choice("folder_file", "Or choose one from the folder", options, "")
 
 
 def _place(desk: Desk) -> Path:
-    """Return a new folder for a table; the folder of the previous table is deleted."""
+    """Return a new folder for a table; the folder of the previous table is deleted, unless it was made up."""
     before = desk.source()
-    if before is not None and desk.folder in before.path.parents:
+    if before is not None and not before.made_up and desk.folder in before.path.parents:
         shutil.rmtree(before.path.parent, ignore_errors=True)
     place = desk.folder / secrets.token_hex(8)
     place.mkdir(mode=0o700)

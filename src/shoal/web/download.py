@@ -31,7 +31,7 @@ def download_step() -> Tag:
     return parts.step(
         "download",
         "Publish the release; keep the certificate. Do not publish two releases of the same people.",
-        ui.output_ui("downloads_shown"),
+        parts.output("downloads_shown"),
     )
 
 
@@ -76,7 +76,7 @@ def _offer_files(desk: Desk) -> None:
 
     @render.download_button(filename=DEMO)
     def get_demo() -> str:
-        source = needed(desk.source())
+        source = needed(desk.run_shown()).plan.source
         req(source.made_up)
         return str(source.path)
 

@@ -35,6 +35,7 @@ _LONGEST_LENGTH = (
     18  # digits of a length; longer ones are too large anyway, and Python may refuse to read them
 )
 _NO_TOKEN = "Open the complete address that `shoal ui` printed, with the token."
+_NO_ROOM = "The server stores no more files: the files of all sessions together are too large. End a session."
 _NEVER_IN_HOSTS = frozenset("/\\?#@ \t\r\n")
 
 
@@ -52,6 +53,8 @@ class Guard:
         name.
     most_bytes
         Maximum size of the body of a request.
+    room
+        Returns how many bytes may be stored in addition, by all users together.
     cookie
         The name of the cookie. Cookies are shared by all ports, so each server needs its own name.
     scripts
@@ -69,6 +72,7 @@ class Guard:
         hosts: set[str],
         most_bytes: int,
         cookie: str,
+        room: Callable[[], int] = lambda: 1 << 62,
         scripts: Sequence[str] = (),
         messages: Callable[[], Callable[[str], str | None]] = lambda: str,
     ) -> None:
@@ -77,6 +81,7 @@ class Guard:
         self._hosts = hosts
         self._most_bytes = most_bytes
         self._cookie = cookie
+        self._room = room
         self._messages = messages
         self._headers = {**HEADERS, "content-security-policy": _policy(scripts)}
 
@@ -134,6 +139,10 @@ class Guard:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > _LONGEST_LENGTH or int(length) > self._most_bytes:
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._too_large()
+        # A body of unknown length may be as large as the limit.
+        expected = int(length) if "content-length" in headers else self._most_bytes
+        if scope["type"] == "http" and scope["method"] == "POST" and expected > self._room():
+            return HTTPStatus.INSUFFICIENT_STORAGE, _NO_ROOM
         return None
 
     def _knows_host(self, host: str) -> bool:
@@ -177,7 +186,7 @@ class Guard:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})  # before it is accepted: this is a 403
             return
-        if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        if status in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.INSUFFICIENT_STORAGE):
             await self._drain(receive, 0)
         await self._answer(send, status, message)
 

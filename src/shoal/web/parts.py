@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from htmltools import Tag, TagChild, TagList, tags
+from shiny import ui
 
 STEPS = {
     "data": "Data",
@@ -161,6 +162,11 @@ def table(
         role="region",
         aria_label=caption,
     )
+
+
+def output(name: str) -> Tag:
+    """Return the place of a large output, which screen readers do not read out when it changes."""
+    return ui.output_ui(name, aria_live="off")
 
 
 def problem(name: str) -> Tag:

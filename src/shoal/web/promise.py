@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from htmltools import Tag, TagChild, tags
-from shiny import reactive, render, req, ui
+from shiny import reactive, render, req
 
 from shoal.models import MODELS, usual_model
 from shoal.web import parts
@@ -19,8 +19,8 @@ def promise_step() -> Tag:
     return parts.step(
         "promise",
         "Which guarantee do the people in the table get?",
-        ui.output_ui("models_shown"),
-        ui.output_ui("parameters_shown"),
+        parts.output("models_shown"),
+        parts.output("parameters_shown"),
         parts.problem("promise"),
     )
 

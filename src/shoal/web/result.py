@@ -10,9 +10,12 @@ from shiny import reactive, render, ui
 from shoal.measures import headlines
 from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
-from shoal.web import parts
+from shoal.web import export, parts
 from shoal.web.state import Desk, Run
 from shoal.web.summary import reminder
+from shoal.web.tasks import as_on_page
+
+_DIFFERENT = "columns that differ from the first run"
 
 
 def result_step() -> Tag:
@@ -20,8 +23,8 @@ def result_step() -> Tag:
     return parts.step(
         "result",
         "What an attacker can learn, and how much information was lost.",
-        ui.output_ui("comparison_shown"),
-        ui.output_ui("result_shown"),
+        parts.output("comparison_shown"),
+        parts.output("result_shown"),
     )
 
 
@@ -75,7 +78,7 @@ def _result(run: Run) -> Tag:
     return tags.div(
         ui.output_ui("verdict_shown"),
         reminder(run.plan.dangers, "result-dangers"),
-        [parts.notice(text, alert=True) for text in result["certificate"]["warnings"]],
+        [parts.notice(as_on_page(text), alert=True) for text in result["certificate"]["warnings"]],
         [parts.notice(note) for note in result["certificate"].get("notes", ())],
         tags.ul(
             [tags.li(tags.b(figure), tags.span(words)) for figure, words in result["tiles"]],
@@ -102,6 +105,12 @@ def _comparison(runs: tuple[Run, ...], shown: int | None) -> Tag:
     """Return a table of all runs, in which one of them is selected."""
     return tags.div(
         tags.h3("Comparison of your runs"),
+        parts.notice(
+            "These runs have different tables or columns: their figures cannot be compared directly.",
+            alert=True,
+        )
+        if _differ(runs)
+        else None,
         tags.div(
             tags.table(
                 tags.caption("The runs so far", class_="unseen"),
@@ -129,8 +138,11 @@ def _comparison_lines(runs: tuple[Run, ...]) -> list[Tag]:
     found = [run.result["certificate"] for run in runs]
     losses = [each["loss"]["gcp"] for each in found]
     worst = max(losses) or 1.0
-    columns = found[0]["loss"]["by_attribute"]
+    columns = {name: None for each in found for name in each["loss"]["by_attribute"]}
+    differing = {str(run.plan.source.name) for run in runs}
     cells: dict[str, list[TagChild]] = {
+        **({"table": [run.plan.source.name for run in runs]} if len(differing) > 1 else {}),
+        **({_DIFFERENT: [_different(run, runs[0]) for run in runs]} if _differ(runs) else {}),
         "privacy model": [_promise_words(run) for run in runs],
         "method": [each["method"] for each in found],
         "information loss": [_bar(loss / worst, percent(loss)) for loss in losses],
@@ -150,6 +162,22 @@ def _comparison_lines(runs: tuple[Run, ...]) -> list[Tag]:
     ]
 
 
+def _differ(runs: tuple[Run, ...]) -> bool:
+    """Return whether runs have different tables or columns."""
+    first = runs[0].plan
+    return any(run.plan.source != first.source or run.plan.schema != first.schema for run in runs)
+
+
+def _different(run: Run, first: Run) -> str:
+    """Return which columns of a run are not described as in the first one."""
+    if run is first:
+        return ""
+    here, there = ({column.name: column for column in each.plan.schema} for each in (run, first))
+    names = [name for name in {**there, **here} if here.get(name) != there.get(name)]
+    read = "" if run.plan.source == first.plan.source else "read from another table or in another way"
+    return "; ".join(filter(None, (", ".join(names), read))) or "none"
+
+
 def _bar(share: float, words: str) -> TagList:
     return TagList(tags.meter(value=f"{share:.4f}", min="0", max="1", aria_hidden="true"), words)
 
@@ -160,5 +188,10 @@ def _loss_in(certificate: dict[str, Any], name: str) -> str:
 
 
 def _promise_words(run: Run) -> str:
-    parameters = {n: v for n, v in run.plan.model.parameters.items() if isinstance(v, int | float) and v}
-    return ", ".join([run.plan.model.name, *(f"{name} = {value:g}" for name, value in parameters.items())])
+    parameters = {
+        name: value
+        for name, value in export.given_parameters(run.plan.model).items()
+        if isinstance(value, int | float)
+    }
+    words = (name if value is True else f"{name} = {value:g}" for name, value in parameters.items())
+    return ", ".join([run.plan.model.name, *words])

@@ -34,9 +34,9 @@ def run_step() -> Tag:
     return parts.step(
         "run",
         "Make a release. An independent audit then checks it, and you see the release only if it passes.",
-        ui.output_ui("summary_shown"),
+        parts.output("summary_shown"),
         ui.output_ui("dangers_shown"),
-        ui.output_ui("run_shown"),
+        parts.output("run_shown"),
         parts.problem("run"),
     )
 
@@ -78,7 +78,8 @@ def serve_run(desk: Desk) -> None:
     @reactive.effect
     @reactive.event(desk.input.cancel)
     def _() -> None:
-        desk.stop()
+        if desk.stop():
+            desk.say("Cancelled. Nothing was changed.")
 
 
 def _serve_summary(desk: Desk) -> None:
@@ -196,4 +197,4 @@ def _settings(desk: Desk) -> object:
     model, schema = desk.entry("model"), desk.schema()
     if schema is not None and model in suitable(schema):
         names += [*parameters_of(model, schema), *options_for(model)]
-    return desk.used(), names, [desk.entry(name) for name in names]
+    return desk.source(), desk.used(), names, [desk.entry(name) for name in names]

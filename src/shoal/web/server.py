@@ -70,7 +70,7 @@ def serve(
     ):
         taken = listening.getsockname()[1]
         sessions = Sessions(folder, most_bytes, shared, kept_for)
-        page = _guarded(application(sessions, most_bytes, shared), host, taken, token, most_bytes)
+        page = _guarded(sessions, application(sessions, most_bytes, shared), host, taken, token, most_bytes)
         config = uvicorn.Config(
             page,
             log_level="warning",
@@ -86,7 +86,7 @@ def serve(
         asyncio.run(_Server(config, told, sessions).serve(sockets=[listening]))
 
 
-def _guarded(page: App, host: str, port: int, token: str, most_bytes: int) -> Guard:
+def _guarded(sessions: Sessions, page: App, host: str, port: int, token: str, most_bytes: int) -> Guard:
     """Return the page behind its guard, with the permitted host names."""
     return Guard(
         page,
@@ -94,6 +94,7 @@ def _guarded(page: App, host: str, port: int, token: str, most_bytes: int) -> Gu
         hosts={"localhost", host.lower(), socket.gethostname().lower()} - {""},
         most_bytes=most_bytes,
         cookie=f"shoal-{port}",
+        room=sessions.room,
         scripts=inline_scripts(page),
         messages=Conversation,
     )

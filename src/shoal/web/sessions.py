@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from shiny import Session
 
 from shoal.web.state import Desk
+
+MOST_TABLES = 4
+"""All files of all users together may be as large as so many tables of the maximum size."""
 
 
 class Sessions:
@@ -63,6 +68,15 @@ class Sessions:
         desk.send("session", {"key": own})
         session.on_ended(lambda: self._leave(own, session))
         return desk
+
+    def room(self) -> int:
+        """Return how many bytes may be stored in addition, by all users together."""
+        stored = 0
+        for folder, _, names in os.walk(self._folder):
+            for name in names:
+                with suppress(OSError):  # deleted meanwhile
+                    stored += os.stat(os.path.join(folder, name)).st_size
+        return MOST_TABLES * self._most_bytes - stored
 
     def end(self, desk: Desk) -> None:
         """Delete everything of a desk."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -226,6 +226,14 @@ class Desk:
         task = asyncio.ensure_future(self._session.send_custom_message(kind, message))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
+
+    def mark_steps(self, states: Mapping[str, str]) -> None:
+        """Show the state of each step in the list of steps."""
+        self._send("steps", {"states": dict(states)})
+
+    def say(self, words: str) -> None:
+        """Show a short message for a few seconds."""
+        self.send("said", {"words": words})
 
     def go_to(self, name: str) -> None:
         """Scroll to a step as soon as it is drawn."""

@@ -33,9 +33,9 @@ def use_step() -> Tag:
     return parts.step(
         "use",
         "Compute with the release alone, as everyone can who has it.",
-        ui.output_ui("question_shown"),
+        parts.output("question_shown"),
         ui.output_ui("answer_shown"),
-        ui.output_ui("forms_shown"),
+        parts.output("forms_shown"),
         ui.output_ui("tables_shown"),
     )
 
