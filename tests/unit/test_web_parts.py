@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from pathlib import Path
@@ -21,7 +22,8 @@ from shoal.web.data import shown_name, tables_in
 from shoal.web.memory import Memory
 from shoal.web.parameters import usual_k
 from shoal.web.planning import planned, suitable
-from shoal.web.result import _promise_words
+from shoal.web.project import filled_in, read_project
+from shoal.web.result import promise_words
 from shoal.web.sessions import Sessions
 from shoal.web.state import Pace, Plan, Run
 from shoal.web.tasks import Source, as_on_page, explained, look
@@ -368,9 +370,9 @@ def test_fields_are_drawn_again_as_they_were() -> None:
 def test_a_run_is_named_by_all_that_was_chosen() -> None:
     source = Source(Path("t.csv"), "t.csv")
     asked = plan(source, schema(), "dissimilarity", epsilon=0, delta=0)
-    shown = _promise_words(Run(1, asked, Path(), {}))
+    shown = promise_words(Run(1, asked, Path(), {}))
     assert shown == "dissimilarity, k = 4, epsilon = 0, delta = 0"
-    assert _promise_words(Run(1, plan(source, schema(), "concealment", two_sided=True), Path(), {})).endswith(
+    assert promise_words(Run(1, plan(source, schema(), "concealment", two_sided=True), Path(), {})).endswith(
         "k = 4, two_sided"
     )
 
@@ -397,3 +399,63 @@ def test_all_files_together_have_a_limit(tmp_path: Path) -> None:
     (tmp_path / "session-x").mkdir()
     (tmp_path / "session-x" / "table.csv").write_bytes(bytes(3900))
     assert sessions.room() == 100
+
+
+def test_a_project_fills_in_what_was_entered(tmp_path: Path) -> None:
+    levels = tmp_path / "0.csv"
+    levels.write_text('value;all\n"a;b";*\nvalue;*\n')
+    made = schema(
+        hierarchy_2="prefixes",
+        rule_2="3, 2",
+        marks_1="?, n/a",
+        weight_0="2.5",
+        missing_1="suppress",
+        hierarchy_1="file",
+        levels_1=("x.csv", levels),
+        hierarchy_0="intervals",
+        rule_0="5, 10",
+    )
+    (tmp_path / "schema.toml").write_text(made.to_toml())
+    loaded = read_project("schema.toml", tmp_path / "schema.toml")
+    table = ["more", *reversed(NAMES)]
+    entries, lost = filled_in(loaded.schema, table, tmp_path)
+    assert lost == []
+    again, problems = described(list(reversed(NAMES)), lambda name: entries[_next(name)])
+    assert problems == {}
+    assert again is not None
+    assert {column.name: column for column in again} == {column.name: column for column in made}
+    # What has no field is named.
+    bounded = Schema((shoal.Column("age", Role.QUASI, Kind.NUMERIC, domain=(0, 120)), *made.columns[1:]))
+    assert filled_in(bounded, NAMES, tmp_path)[1] == ["age"]
+
+
+def _next(name: str) -> str:
+    field, _, place = name.rpartition("_")
+    return f"{field}_{int(place) + 1}"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("x.json", "[]", "is not a project file"),
+        ("x.json", "{", "is not a project file"),
+        ("x.json", '{"format": "shoal project", "version": 9}', "of this version"),
+        ("x.json", '{"format": "shoal project", "version": 1, "schema": 1}', "is not a project file"),
+        ("x.json", '{"format": "shoal project", "version": 1, "schema": "a = ["}', "x.json is not"),
+        ("x.toml", "columns = 1", "x.toml"),
+        ("x.toml", '[columns.a]\nhierarchy = "/etc/passwd"', "Attach the file"),
+        ("x.toml", '[columns.a]\nrole = "king"', "role 'king' is unknown"),
+    ],
+)
+def test_what_is_no_project_is_refused(tmp_path: Path, name: str, content: str, words: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(shoal.ShoalError, match=words) as raised:
+        read_project(name, tmp_path / name)
+    assert str(tmp_path) not in str(raised.value)
+
+
+def test_settings_of_a_project_are_checked(tmp_path: Path) -> None:
+    settings = {"k": "5", "seed": "7", "upload": "x", "l": [1], "two_sided": True, "go": 1, "role_0": "quasi"}
+    content = {"format": "shoal project", "version": 1, "schema": schema().to_toml(), "runs": []}
+    (tmp_path / "x.json").write_text(json.dumps({**content, "settings": settings}))
+    assert read_project("x.json", tmp_path / "x.json").settings == {"k": "5", "two_sided": True}

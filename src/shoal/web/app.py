@@ -14,6 +14,7 @@ from shoal.web.columns import columns_step, serve_columns
 from shoal.web.data import data_step, serve_data
 from shoal.web.download import download_step, serve_download
 from shoal.web.place import serve_place
+from shoal.web.project import project_part, serve_project
 from shoal.web.promise import promise_step, serve_promise
 from shoal.web.result import result_step, serve_result
 from shoal.web.run import run_step, serve_run
@@ -51,7 +52,7 @@ def application(sessions: Sessions, most_bytes: int, shared: Path | None) -> App
 
         for serve in (
             *(serve_data, serve_columns, serve_promise),
-            *(serve_run, serve_result, serve_download, serve_use, serve_place),
+            *(serve_run, serve_result, serve_download, serve_use, serve_place, serve_project),
         ):
             serve(desk)
 
@@ -84,7 +85,7 @@ def _page(most_bytes: int, shared: Path | None) -> TagList:
             _steps(),
         ),
         tags.main(
-            data_step(most_bytes, shared),
+            data_step(most_bytes, shared, project_part()),
             columns_step(),
             promise_step(),
             run_step(),

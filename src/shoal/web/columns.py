@@ -19,7 +19,6 @@ from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.report.panel import percent
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.web import fields, parts
-from shoal.web.memory import FILE_FIELDS
 from shoal.web.state import Desk, Problems, needed
 
 ROLES = {
@@ -71,6 +70,7 @@ def serve_columns(desk: Desk) -> None:
     @render.ui
     def columns_shown() -> TagChild:
         seen = desk.seen()
+        desk.drawings()
         if seen is None:
             return _waiting("Choose a table first.")
         with reactive.isolate():
@@ -128,17 +128,14 @@ def _keep_levels(desk: Desk, name: str) -> None:
     path = desk.folder / f"{secrets.token_hex(8)}{found[1].suffix}"
     shutil.move(found[1], path)
     with reactive.isolate():
-        before = desk.files()
-        if name in before:
-            before[name][1].unlink(missing_ok=True)
-        desk.files.set({**before, name: (found[0], path)})
+        desk.files.set({**desk.files(), name: (found[0], path)})
 
 
 def _use_columns(desk: Desk) -> None:
     """Examine the table with the columns as they are on the page, or show what is wrong with them."""
     source, seen = needed(desk.source()), needed(desk.seen())
     names = [column["name"] for column in seen["columns"]]
-    schema, problems = described(names, partial(_entry, desk))
+    schema, problems = described(names, desk.present)
     used = on_screen(desk)
     if schema is None or used != desk.used():
         desk.unsettle()
@@ -158,15 +155,15 @@ def _use_columns(desk: Desk) -> None:
     desk.start("weigh", source, done, partial(_where, names), schema=schema)
 
 
-def _entry(desk: Desk, name: str) -> Any:
-    """Return the content of a field of a column; the reaction ends silently if it is not on the page yet."""
-    return desk.entry(name) if name.startswith(FILE_FIELDS) else desk.input[name]()
-
-
 def on_screen(desk: Desk) -> list[object]:
     """Return the content of the fields of all columns."""
+    return [desk.entry(name) for name in fields_of_columns(desk)]
+
+
+def fields_of_columns(desk: Desk) -> list[str]:
+    """Return the names of the fields of all columns."""
     columns = (desk.seen() or {"columns": ()})["columns"]
-    return [desk.entry(f"{name}_{place}") for place in range(len(columns)) for name in FIELDS]
+    return [f"{name}_{place}" for place in range(len(columns)) for name in FIELDS]
 
 
 def described(names: list[str], entry: Entries) -> tuple[Schema | None, Problems]:
@@ -183,11 +180,11 @@ def described(names: list[str], entry: Entries) -> tuple[Schema | None, Problems
     for place, name in enumerate(names):
         field = f"hierarchy_{place}"
         try:
-            hierarchy = _hierarchy(place, entry)
+            _hierarchy(place, entry)
             field = f"weight_{place}"
-            weight = fields.number(entry(field))
+            fields.number(entry(field))
             field = f"role_{place}"
-            columns.append(_column(place, name, hierarchy, 1 if weight is None else weight, entry))
+            columns.append(described_column(place, name, entry))
         except ShoalError as error:
             problems[field] = str(error)
     if not problems and not any(column.role is Role.QUASI for column in columns):
@@ -202,13 +199,13 @@ def described(names: list[str], entry: Entries) -> tuple[Schema | None, Problems
         return None, {"columns": str(error)}
 
 
-def _column(
-    place: int, name: str, hierarchy: HierarchySource | None, weight: float, entry: Entries
-) -> Column:
+def described_column(place: int, name: str, entry: Entries) -> Column:
+    """Return the column that the fields with a number describe; an unreadable field is an `InputError`."""
+    weight = fields.number(entry(f"weight_{place}"))
     kind = Kind(fields.chosen(entry(f"kind_{place}"), KINDS))
     marks, order = _listed(entry(f"marks_{place}")), _listed(entry(f"order_{place}"))
     entered: dict[str, Any] = {
-        "hierarchy": hierarchy,
+        "hierarchy": _hierarchy(place, entry),
         "date_format": fields.text(entry(f"dates_{place}")).strip() or None,
         "separator": fields.text(entry(f"separator_{place}")) or None,
     }
@@ -216,12 +213,36 @@ def _column(
         name,
         role=Role(fields.chosen(entry(f"role_{place}"), ROLES)),
         kind=kind,
-        weight=weight,
+        weight=1 if weight is None else weight,
         domain=order if kind.needs_domain and order else None,
         missing=Missing(fields.chosen(entry(f"missing_{place}"), MISSINGS)),
         missing_marks=marks,
         **{setting: value for setting, value in entered.items() if setting in kind.settings},
     )
+
+
+def fields_of(column: Column) -> dict[str, Any]:
+    """Return the content of the fields that describe a column, without the number of the column."""
+    entries = {
+        "role": column.role.value,
+        "kind": column.kind.value,
+        "hierarchy": "none",
+        "rule": "",
+        "missing": column.missing.value,
+        "marks": ", ".join(column.missing_marks),
+        "weight": f"{column.weight:g}",
+        "order": ", ".join(map(str, column.domain or ())) if column.kind.needs_domain else "",
+        "dates": column.date_format or "",
+        "separator": column.separator or "",
+    }
+    match column.hierarchy:
+        case Intervals(widths=widths):
+            entries |= {"hierarchy": "intervals", "rule": ", ".join(f"{width:g}" for width in widths)}
+        case Prefixes(lengths=lengths):
+            entries |= {"hierarchy": "prefixes", "rule": ", ".join(map(str, lengths))}
+        case Hierarchy():
+            entries |= {"hierarchy": "file"}
+    return entries
 
 
 def _listed(given: object) -> tuple[str, ...]:

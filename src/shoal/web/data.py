@@ -38,8 +38,8 @@ _MOST_FILES = 200
 _PAUSE = 2.0  # seconds between two looks into the folder
 
 
-def data_step(most_bytes: int, shared: Path | None) -> Tag:
-    """Return the section in which a table is chosen."""
+def data_step(most_bytes: int, shared: Path | None, *more: TagChild) -> Tag:
+    """Return the section in which a table is chosen, with more content above its preview."""
     return parts.step(
         "data",
         "Choose the table to publish. It stays on this machine.",
@@ -58,6 +58,7 @@ def data_step(most_bytes: int, shared: Path | None) -> Tag:
             ),
             class_="pair",
         ),
+        *more,
         parts.problem("data"),
         parts.output("table_shown"),
     )
@@ -160,9 +161,10 @@ def _folder_field(shared: Path | None) -> Tag | None:
 
 
 def _place(desk: Desk) -> Path:
-    """Return a new folder for a table; the folder of the previous table is deleted, unless it was made up."""
+    """Return a new folder for a table; that of the previous table is deleted, unless a run was made of it."""
     before = desk.source()
-    if before is not None and not before.made_up and desk.folder in before.path.parents:
+    needed_by_runs = any(before is not None and run.plan.source.path == before.path for run in desk.runs())
+    if before is not None and not needed_by_runs and desk.folder in before.path.parents:
         shutil.rmtree(before.path.parent, ignore_errors=True)
     place = desk.folder / secrets.token_hex(8)
     place.mkdir(mode=0o700)

@@ -168,7 +168,7 @@ class Guard:
 
     @staticmethod
     def _is_entrance(scope: Scope) -> bool:
-        return scope["type"] == "http" and scope["method"] == "POST" and scope["path"] == ENTRANCE
+        return bool(scope["type"] == "http" and scope["method"] == "POST" and scope["path"] == ENTRANCE)
 
     def _brings_token(self, scope: Scope) -> bool:
         query = parse_qs(scope["query_string"].decode("latin-1"))

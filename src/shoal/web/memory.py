@@ -8,7 +8,7 @@ from typing import Any
 from htmltools import Tag, TagChild, TagList
 from shiny import Session, reactive
 
-FILE_FIELDS = ("upload", "levels_")
+FILE_FIELDS = ("upload", "project", "levels_")
 """The beginnings of the names of fields for files, which a browser does not fill again."""
 _NOT_KEPT = (*FILE_FIELDS, ".clientdata", "confirmed", "key", "last_key", "folder_file")
 
@@ -24,6 +24,8 @@ class Memory:
 
     def __init__(self) -> None:
         self.entries: dict[str, Any] = {}
+        # What fields contain that were drawn and not heard of since: what was heard before, and the content.
+        self._drawn: dict[str, tuple[Any, Any]] = {}
         self._usual: dict[str, Any] = {}
         self._known: dict[str, Any] = {}
 
@@ -34,7 +36,9 @@ class Memory:
 
     def recall(self, entries: Mapping[str, Any]) -> None:
         """Fill fields, when they are drawn the next time, with a given content."""
-        self.entries |= entries
+        for name, content in entries.items():
+            self._usual.pop(name, None)
+            self._draw(name, content)
 
     def forget(self) -> None:
         """Draw all fields as if they were untouched."""
@@ -46,11 +50,18 @@ class Memory:
             name = str(field.attrs["id"])
             untouched = name in self._usual and self.entries.get(name) == self._usual[name]
             self._usual[name] = usual
-            if untouched:
-                self.entries[name] = usual
-            elif name in self.entries:
-                _fill(field, self.entries[name])
+            fills = not untouched and name in self.entries and _fill(field, self.entries[name])
+            self._draw(name, self.entries[name] if fills else usual)
         return content
+
+    def content(self, name: str, heard: Any) -> Any:
+        """Return the content of a field, given what the page said last: until it speaks, what was drawn."""
+        before, drawn = self._drawn.get(name, (heard, heard))
+        return drawn if heard == before else heard
+
+    def _draw(self, name: str, content: Any) -> None:
+        self.entries[name] = content
+        self._drawn[name] = (self._known.get(name), content)
 
     def _learn(self, session: Session) -> None:
         with reactive.isolate():
@@ -62,6 +73,7 @@ class Memory:
                 if name not in self._known or self._known[name] != content:
                     self._known[name] = content
                     self.entries[name] = content
+                    self._drawn.pop(name, None)
 
 
 def _fields(content: TagChild) -> Iterator[tuple[Tag, Any]]:
@@ -104,22 +116,24 @@ def _checked(content: Tag, how: str) -> Iterator[str]:
     return (str(each.attrs["value"]) for each in _options(content.children) if how in each.attrs)
 
 
-def _fill(field: Tag, value: Any) -> None:
-    """Fill a field; a value that it cannot have is ignored."""
+def _fill(field: Tag, value: Any) -> bool:
+    """Fill a field; return whether it can have this value."""
     if field.name == "input" and field.attrs.get("type") == "text":
         if isinstance(value, str):
             field.attrs["value"] = value
-        return
+        return isinstance(value, str)
     if field.name == "input":
         _mark(field, "checked", value is True)
-        return
+        return isinstance(value, bool)
     options = list(_options(field.children))
-    wanted = {value} if isinstance(value, str) else set(value or ())
-    single = field.name == "select" or _is_group(field, "radiogroup")
-    if single and not wanted & {str(each.attrs["value"]) for each in options}:
-        return
+    known = {str(each.attrs["value"]) for each in options}
+    several = _is_group(field, "checkboxgroup")
+    wanted = set(value or ()) if several and isinstance(value, list | tuple | None) else {value}
+    if not wanted <= known:
+        return False
     for each in options:
         _mark(each, "selected" if field.name == "select" else "checked", str(each.attrs["value"]) in wanted)
+    return True
 
 
 def _mark(tag: Tag, how: str, marked: bool) -> None:

@@ -31,6 +31,7 @@ def serve_promise(desk: Desk) -> None:
     @render.ui
     def models_shown() -> TagChild:
         schema = desk.schema()
+        desk.drawings()
         if schema is None:
             return tags.p(
                 "Press “Use these columns” first. If you edit a column, press it again.",
@@ -51,6 +52,7 @@ def serve_promise(desk: Desk) -> None:
     def parameters_shown() -> TagChild:
         schema, weighed, name = needed(desk.schema()), needed(desk.weighed()), desk.input.model()
         req(name in suitable(schema))
+        desk.drawings()
         return desk.memory.filled(parameter_fields(name, schema, weighed))
 
     _serve_advice(desk)

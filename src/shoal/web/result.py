@@ -10,11 +10,24 @@ from shiny import reactive, render, ui
 from shoal.measures import headlines
 from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
+from shoal.schema import Column
 from shoal.web import export, parts
-from shoal.web.state import Desk, Run
+from shoal.web.columns import ROLES, fields_of
+from shoal.web.state import Desk, Run, needed
 from shoal.web.summary import reminder
 from shoal.web.tasks import as_on_page
 
+_COLUMN_WORDS = {
+    "hierarchy": "hierarchy",
+    "rule": "widths or lengths",
+    "missing": "missing values",
+    "marks": "texts that mean missing",
+    "weight": "weight",
+    "order": "order",
+    "dates": "date format",
+    "separator": "item separator",
+}
+"""The fields of a column, as a result calls them."""
 _DIFFERENT = "columns that differ from the first run"
 
 
@@ -56,6 +69,24 @@ def serve_result(desk: Desk) -> None:
         if isinstance(chosen, str) and chosen in numbers:
             desk.shown.set(numbers[chosen])
 
+    @reactive.effect
+    @reactive.event(desk.input.restore_run)
+    def _() -> None:
+        _restore(desk)
+
+
+def _restore(desk: Desk) -> None:
+    """Bring back the settings of the selected run."""
+    run = needed(desk.run_shown())
+    kept = needed(run.snapshot)
+    if not kept.source.path.is_file():
+        desk.tell({"data": f"{kept.source.name} is no longer there. Choose it again."})
+        return
+    desk.stop()
+    desk.tell({})
+    desk.restore(kept)
+    desk.say(f"The settings of run {run.number} are on the page again.")
+
 
 def nothing_shown(desk: Desk) -> str:
     """Return the text that is shown instead of a run."""
@@ -80,6 +111,7 @@ def _result(run: Run) -> Tag:
         reminder(run.plan.dangers, "result-dangers"),
         [parts.notice(as_on_page(text), alert=True) for text in result["certificate"]["warnings"]],
         [parts.notice(note) for note in result["certificate"].get("notes", ())],
+        _used(run),
         tags.ul(
             [tags.li(tags.b(figure), tags.span(words)) for figure, words in result["tiles"]],
             class_="tiles",
@@ -87,6 +119,38 @@ def _result(run: Run) -> Tag:
         HTML(result["panels"]),  # made by the report, which escapes what it shows
         class_="report",
     )
+
+
+def _used(run: Run) -> Tag:
+    """Return what a run was made with."""
+    plan = run.plan
+    reading = [
+        f"{name} {value!r}" for name in ("delimiter", "encoding") if (value := getattr(plan.source, name))
+    ]
+    choices = {"method": run.result["certificate"]["method"], **plan.choices}
+    facts = {
+        "Table": ", ".join([plan.source.name, *reading]),
+        "Privacy model": promise_words(run),
+        **{name.replace("_", " ").capitalize(): str(value) for name, value in choices.items()},
+        **{column.name: _described(column) for column in plan.schema},
+    }
+    return tags.details(
+        tags.summary(f"What run {run.number} was made with"),
+        tags.dl([TagList(tags.dt(name), tags.dd(words)) for name, words in facts.items()]),
+        class_="more",
+        id="used",
+    )
+
+
+def _described(column: Column) -> str:
+    """Return what a column was taken for, in words: role, kind, and what is not the default."""
+    entries, usual = fields_of(column), fields_of(Column(column.name))
+    more = [
+        f"{words}: {entries[name]}"
+        for name, words in _COLUMN_WORDS.items()
+        if entries[name] and entries[name] != usual[name]
+    ]
+    return "; ".join([ROLES[column.role.value], f"kind: {column.kind.value}", *more])
 
 
 def _verdict(run: Run, *, outdated: bool) -> Tag:
@@ -97,7 +161,10 @@ def _verdict(run: Run, *, outdated: bool) -> Tag:
         return tags.div(tags.b(heading), verdict, class_=box, id="verdict")
     title = tags.b(f"Run {run.number}: made with other settings")
     return tags.div(
-        tags.div(title, verdict, class_="verdict broken", id="verdict"), outdated_notice(run), id="outdated"
+        tags.div(title, verdict, class_="verdict broken", id="verdict"),
+        outdated_notice(run),
+        parts.button("restore_run", f"Use the settings of run {run.number} again"),
+        id="outdated",
     )
 
 
@@ -143,7 +210,7 @@ def _comparison_lines(runs: tuple[Run, ...]) -> list[Tag]:
     cells: dict[str, list[TagChild]] = {
         **({"table": [run.plan.source.name for run in runs]} if len(differing) > 1 else {}),
         **({_DIFFERENT: [_different(run, runs[0]) for run in runs]} if _differ(runs) else {}),
-        "privacy model": [_promise_words(run) for run in runs],
+        "privacy model": [promise_words(run) for run in runs],
         "method": [each["method"] for each in found],
         "information loss": [_bar(loss / worst, percent(loss)) for loss in losses],
         **{
@@ -187,7 +254,8 @@ def _loss_in(certificate: dict[str, Any], name: str) -> str:
     return "" if lost is None else percent(lost)
 
 
-def _promise_words(run: Run) -> str:
+def promise_words(run: Run) -> str:
+    """Return the privacy model of a run with all that was chosen, in short."""
     parameters = {
         name: value
         for name, value in export.given_parameters(run.plan.model).items()

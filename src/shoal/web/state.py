@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +53,28 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Snapshot:
+    """Everything that determined a release, to come back to it.
+
+    Parameters
+    ----------
+    source, seen, used, schema, weighed, files, confirmed
+        As in `Desk`.
+    entries
+        The content of the fields, by name.
+    """
+
+    source: Source
+    seen: dict[str, Any]
+    used: list[object]
+    schema: Schema
+    weighed: dict[str, Any]
+    files: dict[str, tuple[str, Path]]
+    confirmed: tuple[str, ...]
+    entries: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Run:
     """A release that was made.
 
@@ -68,6 +90,8 @@ class Run:
         What the task `make` returned.
     settings
         The content of all fields when the run was started.
+    snapshot
+        The same, to come back to it.
     """
 
     number: int
@@ -75,6 +99,7 @@ class Run:
     folder: Path
     result: dict[str, Any]
     settings: object = None
+    snapshot: Snapshot | None = None
 
 
 @dataclass
@@ -149,6 +174,8 @@ class Desk:
         """The dangers that were on the page when the box beside them was ticked."""
         self.files: reactive.Value[dict[str, tuple[str, Path]]] = reactive.Value({})
         """Name and path of the hierarchy files, by field."""
+        self.drawings: reactive.Value[int] = reactive.Value(0)
+        """How often all fields were drawn again; what draws fields reads it."""
         self.memory = Memory()
         self._session: Session | None = None
         self._told: dict[str, dict[str, object]] = {}
@@ -195,19 +222,53 @@ class Desk:
         if name.startswith(FILE_FIELDS):
             return None
         field = self.input[name]
-        return field() if field.is_set() else self.memory.entries.get(name)
+        return self.memory.content(name, field()) if field.is_set() else self.memory.entries.get(name)
+
+    def present(self, name: str) -> Any:
+        """Return the content of a field; if it is not on the page yet, the reaction ends silently."""
+        if not name.startswith(FILE_FIELDS):
+            self.input[name]()
+        return self.entry(name)
+
+    def snapshot(self, fields: Iterable[str]) -> Snapshot:
+        """Return everything that determines a release, with the content of some fields."""
+        return Snapshot(
+            source=needed(self.source()),
+            seen=needed(self.seen()),
+            used=needed(self.used()),
+            schema=needed(self.schema()),
+            weighed=needed(self.weighed()),
+            files=self.files(),
+            confirmed=self.confirmed(),
+            entries={name: self.entry(name) for name in fields},
+        )
+
+    def restore(self, kept: Snapshot) -> None:
+        """Bring back everything that determines a release, and draw all fields again."""
+        self.memory.recall(kept.entries)
+        self.source.set(kept.source)
+        self.seen.set(kept.seen)
+        self.files.set(kept.files)
+        self.used.set(kept.used)
+        self.schema.set(kept.schema)
+        self.weighed.set(kept.weighed)
+        self.confirmed.set(kept.confirmed)
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw all fields again."""
+        with reactive.isolate():
+            self.drawings.set(self.drawings() + 1)
 
     def run_shown(self) -> Run | None:
         """Return the selected run."""
         return next((run for run in self.runs() if run.number == self.shown()), None)
 
     def take(self, source: Source) -> None:
-        """Load another table; hierarchy files of the previous one are deleted, and its runs are kept."""
+        """Load another table; hierarchy files of the previous one are detached, and its runs are kept."""
         self.source.set(source)
         self.seen.set(None)
         self.unsettle()
-        for _, path in self.files().values():
-            path.unlink(missing_ok=True)
         self.files.set({})
 
     def unsettle(self) -> None:
