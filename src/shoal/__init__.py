@@ -29,7 +29,9 @@ from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
-    from shoal.auditing import Audit, audit
+    from shoal.attacking import AttackResult, Attacks, attack
+    from shoal.auditing import Audit, JointAudit, audit, joint_audit
+    from shoal.engines.again import anonymize_again, anonymize_new
     from shoal.engines.comparison import ComparedRun, Comparison, compare
     from shoal.engines.local import anonymize
     from shoal.engines.on_disk import anonymize_file
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 __all__ = [
     "KK",
     "Advice",
+    "AttackResult",
+    "Attacks",
     "Audit",
     "BetaLikeness",
     "BlockedRelease",
@@ -62,6 +66,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "Intervals",
+    "JointAudit",
     "KAnonymity",
     "KMap",
     "KOne",
@@ -86,11 +91,15 @@ __all__ = [
     "TCloseness",
     "advise",
     "anonymize",
+    "anonymize_again",
     "anonymize_file",
+    "anonymize_new",
     "anonymize_spark",
+    "attack",
     "audit",
     "collect_items",
     "compare",
+    "joint_audit",
     "open_release",
     "read_table",
     "repeated_attack",
@@ -99,7 +108,9 @@ __all__ = [
 ]
 
 _LATE = {
-    "auditing": ("Audit", "audit"),
+    "attacking": ("AttackResult", "Attacks", "attack"),
+    "auditing": ("Audit", "JointAudit", "audit", "joint_audit"),
+    "engines.again": ("anonymize_again", "anonymize_new"),
     "engines.comparison": ("ComparedRun", "Comparison", "compare"),
     "engines.local": ("anonymize",),
     "engines.on_disk": ("anonymize_file",),

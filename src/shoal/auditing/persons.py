@@ -198,7 +198,7 @@ def persons_of(
 
 
 def _of_one_record_each(table: Table, graph: Graph, matches: Matches) -> Persons:
-    """Return the same where every record is another person's."""
+    """Return the same if every record belongs to a different person."""
     rows, records = graph.degrees()
     alone = np.ones(len(table), dtype=np.int64)
     matched = matches.matches_of_row, matches.matches_of_record
@@ -294,7 +294,7 @@ def uncounted(
     persons
         What was found.
     k
-        How many persons must be among those that cannot be told apart.
+        The minimum number of persons that cannot be distinguished.
     classes
         Whether the guarantee is about classes of equal rows; otherwise, about rows that cover a record.
     matching

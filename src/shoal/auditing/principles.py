@@ -37,15 +37,15 @@ class Principles:
         At most 1/m of a class lies within epsilon of one of its values, that value included: (epsilon,
         m)-anonymity (Li, Tao and Xiao 2008); None without an epsilon.
     distinct
-        The least number of different values.
+        The minimum number of different values.
     extent
-        The least distance of the lowest and the highest value, with `distinct` (k, e)-anonymity (Zhang et al.
-        2007); None if there are no numbers.
+        The minimum distance between the lowest and the highest value, with `distinct` (k, e)-anonymity (Zhang
+        et al. 2007); None if there are no numbers.
     variance
-        The least variance: variance control (LeFevre et al. 2006); None if there are no numbers.
+        The minimum variance: variance control (LeFevre et al. 2006); None if there are no numbers.
     closeness
-        The largest distance of the values of a class from those of the whole release: t-closeness (Li, Li and
-        Venkatasubramanian 2007), by ranks for numbers, by heights in a hierarchy, otherwise by equality.
+        The largest distance between the values of a class and those of the whole release: t-closeness (Li, Li
+        and Venkatasubramanian 2007), by ranks for numbers, by heights in a hierarchy, otherwise by equality.
     gain
         The largest (p - q) / q of a value with the share p in a class and q in the whole release: the beta of
         basic beta-likeness (Cao and Karras 2012).
@@ -152,11 +152,11 @@ def _disclosure(crowds: Histograms, first: NDArray[np.int64], values: int) -> fl
 def _spread(
     crowds: Histograms, first: NDArray[np.int64], numbers: NDArray[np.float64]
 ) -> tuple[float | None, float | None]:
-    """Return the least extent and the least variance of the numbers in a class, missing ones left out."""
+    """Return the minimum extent and the minimum variance of the numbers in a class, without missing ones."""
     known = ~np.isnan(numbers[crowds.value])
     if not known.any():
         return None, None
-    # Squares and sums of the largest numbers are beyond all floats.
+    # Squares and sums of the largest numbers exceed all floats.
     largest = float(np.nanmax(np.abs(numbers)))
     scale = largest if largest > _LARGE else 1.0
     number, count = np.where(known, numbers[crowds.value] / scale, 0.0), np.where(known, crowds.count, 0)

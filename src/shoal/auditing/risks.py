@@ -18,12 +18,12 @@ from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
 THRESHOLD = 0.2
-"""Above this a record counts as at risk, unless told otherwise: a crowd of fewer than five."""
+"""By default, a record counts as at risk above this: in a crowd of fewer than five."""
 
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """How likely an attacker is right who picks one member of a crowd at random.
+    """The probability that an attacker who picks one member of a crowd at random is right.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Risks:
 
     @property
     def marketer(self) -> float:
-        """The share that an attacker gets right who links the whole release: the mean of `journalist`."""
+        """The share that an attacker who links the whole release gets right: the mean of `journalist`."""
         return self.journalist.mean
 
     def as_dict(self) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def risks_of(
     Raises
     ------
     InputError
-        If the threshold is no probability.
+        If the threshold is not a probability.
     """
     if not 0 <= threshold <= 1:
         raise InputError(

@@ -73,6 +73,10 @@ class Claims:
                     missing_marks=known.missing_marks,
                     date_format=known.date_format,
                     separator=known.separator,
+                    exact=known.exact,
+                    widest=known.widest,
+                    bands=known.bands,
+                    suppressible=known.suppressible,
                     weight=described.get("weight", 1.0),
                 )
             columns.append(column)
@@ -106,7 +110,7 @@ class Claims:
         return bool(self.certificate.get("over_limit") or self.certificate.get("withheld"))
 
     def disagreements(self, found: Audit) -> Iterator[str]:
-        """Yield where the certificate says something else than its files and an audit do."""
+        """Yield where the certificate disagrees with its files or an audit."""
         for name, said in self.certificate.get("files", {}).items():
             file = self.folder / name
             if not file.exists():

@@ -1,4 +1,4 @@
-"""How far apart sensitive values are: what makes two of them close enough to give each other away."""
+"""Distances between sensitive values, which decide whether two of them are nearly equal."""
 
 from shoal.measures.distances.absolute import Absolute
 from shoal.measures.distances.asked import Asked

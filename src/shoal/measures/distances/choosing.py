@@ -1,4 +1,4 @@
-"""Which distance sensitive columns have: the one that suits them, or the one that is named."""
+"""The distance of sensitive columns: the one that suits them, or the one that is named."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def distance_over(
     columns: Sequence[Column],
     named: str | Callable[[Any, Any], float] | None = None,
 ) -> tuple[NDArray[np.int32], Distance]:
-    """Return the values of one or several sensitive columns as one, and how far these are apart.
+    """Return the values of one or several sensitive columns as one, and the distance between these.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
     Raises
     ------
     InputError
-        If the hierarchy lacks a value, or a value is no number, not finite, no date or not in the declared
-        domain.
+        If the hierarchy lacks a value, or a value is not a number, not finite, not a date or not in the
+        declared domain.
     """
     if column.hierarchy is not None:
         texts = values.cast(pl.String).fill_null(MISSING).to_list()
