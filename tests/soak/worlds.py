@@ -36,7 +36,12 @@ from shoal.methods.method import COUNTING_PERSONS, METHODS, options_of
 from shoal.models import Model, declarations
 from shoal.report.chart import Chart
 
-EVERY = [(model, method) for model, methods in METHODS.items() for method in methods]
+EVERY = [
+    (model, method)
+    for model, methods in METHODS.items()
+    for method in methods
+    if not model.needs_population  # a second table
+]
 SECONDS = 5.0
 """The time limit of methods that have one."""
 
@@ -150,6 +155,10 @@ SPECIAL: dict[str, Any] = {
     "withhold": lambda draw, k, quasi: draw.choice([0.0, 0.05, 0.07, 0.1, 0.3]),
     "epsilon": lambda draw, k, quasi: draw.choice([0.0, 0.1, 0.5, 1.0, 3.0]),
     "delta": lambda draw, k, quasi: draw.choice([0.0, 0.2, 0.5, 2 / 3]),
+    "t": lambda draw, k, quasi: draw.choice([0.0, 0.2, 0.5]),
+    "ground_distance": lambda draw, k, quasi: "equal",
+    "beta": lambda draw, k, quasi: draw.choice([0.0, 0.5, 1.0]),
+    "disclosure_delta": lambda draw, k, quasi: draw.choice([0.3, 1.0, 2.0]),
     "distance": lambda draw, k, quasi: draw.choice(["equality", "absolute", "l1", "l2", "linf", "least"]),
     "patterns": lambda draw, k, quasi: [
         {"suppress": draw.sample(quasi, draw.randint(0, len(quasi)))} for _ in range(draw.randint(1, 4))
@@ -174,6 +183,8 @@ def refusable(world: World, error: InputError) -> bool:
             return world.model.crowd > world.records
         case "no-sensitive":
             return not world.schema.sensitive
+        case "duplicate-column":
+            return world.schema.has_items  # whose column becomes three
         case reason:
             return reason in ("parameter", "too-large")
 

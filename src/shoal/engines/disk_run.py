@@ -153,7 +153,7 @@ class DiskRun:
             columns = batch.schema
             part, kept = summarize(batch, self.schema, first_row=seen)
             summary, seen = summary.merged(part), seen + batch.height
-            reservoir.add(kept.select(names))
+            reservoir.add(kept[names])
         return summary, reservoir.sample, columns
 
     def _batches(self) -> Iterator[pl.DataFrame]:

@@ -158,7 +158,7 @@ def suspects(frame: IntoDataFrame, schema: Schema) -> dict[str, str]:
 
 def unique_together(frame: IntoDataFrame, names: Sequence[str]) -> float:
     """Return the share of the records that are unique in some columns together."""
-    table = _read(as_frame(frame)).select(names)
+    table = _read(as_frame(frame))[names]
     return float(table.hash_rows(seed=0).is_unique().mean() or 0.0)  # type: ignore[arg-type]
 
 
