@@ -458,29 +458,6 @@ def _dissimilarity(reading: Reading, asked: Mapping[str, Any]) -> Iterator[str]:
             yield "too many close values in a class"
 
 
-def _likeness(reading: Reading, asked: Mapping[str, Any]) -> Iterator[str]:
-    """Check classes beside the whole; t-closeness only where values are equal or not."""
-    yield from _k_anonymity(reading, {"k": asked["k"]})
-    for column in reading.sheet.having("sensitive"):
-        (whole,) = reading.values_in(column, _whole(reading))
-        q = {value: often / whole.total() for value, often in whole.items()}
-        for counts in reading.values_in(column, reading.classes):
-            p = {value: counts[value] / counts.total() for value in whole}
-            if asked.get("ground_distance") == "equal":
-                if sum(abs(p[v] - q[v]) for v in q) / 2 > asked["t"] + ROUNDING:
-                    yield "a class is far from the whole"
-            elif "beta" in asked:
-                limits = {
-                    v: min(asked["beta"], -math.log(q[v])) if asked["enhanced"] else asked["beta"] for v in q
-                }
-                if any(p[v] / q[v] - 1 > limits[v] + ROUNDING for v in q):
-                    yield "a value gains too much"
-            elif "disclosure_delta" in asked:
-                limit = asked["disclosure_delta"] * (1 - ROUNDING)
-                if any(p[v] == 0 or abs(math.log2(p[v] / q[v])) >= limit for v in q):
-                    yield "a value gains or loses too much"
-
-
 GUARANTEES: dict[str, Callable[[Reading, Mapping[str, Any]], Iterator[str]]] = {
     "k-anonymity": _k_anonymity,
     "freeform": _freeform,
@@ -492,9 +469,6 @@ GUARANTEES: dict[str, Callable[[Reading, Mapping[str, Any]], Iterator[str]]] = {
     "concealment": _concealment,
     "patterned": _patterned,
     "dissimilarity": _dissimilarity,
-    "t-closeness": _likeness,
-    "beta-likeness": _likeness,
-    "delta-disclosure": _likeness,
 }
 """What each model promises, by its name; of others only what all have in common is checked."""
 
@@ -510,7 +484,7 @@ def persons_broken(reading: Reading, model: str, k: int, key: Sequence[int]) -> 
     inside: list[set[str]] = [set() for _ in range(reading.rows)]
     union: dict[str, set[int]] = {name: set() for name in kept}
     for record, rows in enumerate(near):
-        union[who[record]].update(rows)
+        union.setdefault(who[record], set()).update(rows)  # all records of a person may be withheld
         for row in rows:
             inside[row].add(who[record])
     if model != "1k" and not (matched and max(kept.values()) == 1):
