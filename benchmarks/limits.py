@@ -31,8 +31,8 @@ ABOUT = (
 OTHERS = (
     "ARX expresses such requirements by hierarchies and a suppression limit, and generalizes a whole column "
     "to one level (*global*) or each record (*local*). On the same task without limits, at k = 5, it loses "
-    "0.2740 globally with at most 5% of the records suppressed, and 0.0553 locally ([other tools](rivals.md)). "
-    "No figures of other tools with these limits were measured."
+    "0.2740 globally with at most 5% of the records suppressed, and 0.0553 locally ([other "
+    "tools](rivals.md)). No figures of other tools with these limits were measured."
 )
 
 
