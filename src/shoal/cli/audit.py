@@ -13,13 +13,13 @@ from shoal import Audit, JointAudit, joint_audit
 from shoal import audit as auditor
 from shoal.cli import loading, options
 from shoal.cli.declared import model_parameters, takes
+from shoal.cli.earlier import EarlierFiles, is_release_folder, release_at
 from shoal.cli.output import out, show_facts, show_json, verdict, warn
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
 from shoal.models import Model, declarations, is_required, make_model, model_named, usual_model
-from shoal.reading.opening import released_table
 from shoal.release import read_key
-from shoal.release.claims import CERTIFICATE, Claims
+from shoal.release.claims import Claims
 from shoal.schema import Schema
 
 
@@ -48,15 +48,16 @@ def audit(
     quiet: options.Quiet = False,
 ) -> None:
     """Check a release against its original: exit code 1 if the guarantee does not hold."""
-    claims = Claims.read(released) if _is_release_folder(released) else None
+    claims = Claims.read(released) if is_release_folder(released) else None
     frame, described = load() if claims is None else _loaded(load, claims)
     promised, near = _promised(model, parameters, described)
     if claims is not None and promised is None:
         promised, may_leave_out = claims.model(), may_leave_out or claims.left_some_out
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
-    shown, whose = _release(released), None if key is None else read_key(key)
-    others = _earlier(frame, earlier or [], earlier_tables or [], earlier_keys or [])
+    shown, whose = release_at(released), None if key is None else read_key(key)
+    files = EarlierFiles("--with", earlier or [], earlier_tables or [], earlier_keys or [], "--with-key")
+    others = files.read(frame)
     found = auditor(
         frame,
         shown,
@@ -94,30 +95,6 @@ def audit(
 
 def _holds(together: JointAudit | None) -> bool:
     return together is None or together.holds
-
-
-def _release(path: Path) -> Any:
-    """Return a released table, given as a file or as the folder of a release."""
-    return released_table(path)[0] if _is_release_folder(path) else read_table(path)
-
-
-def _earlier(
-    frame: pl.DataFrame, releases: list[Path], tables: list[Path], keys: list[Path]
-) -> list[tuple[Any, Any, Any]]:
-    """Return the originals, releases and keys of earlier releases."""
-    for given, option in ((tables, "--with-table"), (keys, "--with-key")):
-        if given and len(given) != len(releases):
-            raise InputError(
-                f"{option} must be given as often as --with, in the same order, or not at all",
-                reason=Reason.PARAMETER,
-            )
-    originals = [read_table(each) for each in tables] or [frame] * len(releases)
-    known = [read_key(each) for each in keys] or [None] * len(releases)
-    return list(zip(originals, map(_release, releases), known, strict=True))
-
-
-def _is_release_folder(path: Path) -> bool:
-    return path.is_dir() and (path / CERTIFICATE).exists()
 
 
 def _loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:

@@ -20,12 +20,14 @@ from shoal.auditing.linking import recognized
 from shoal.auditing.released import ReleasedTable
 from shoal.auditing.together import Earlier, JointAudit, joint_audit
 from shoal.base import fresh_columns
+from shoal.base.statements import checked_about
 from shoal.base.wording import plural
 from shoal.engines.local import anonymize, anonymize_table
 from shoal.errors import InfeasibleError, InputError, PromiseError, Reason, ShoalWarning
 from shoal.kinds.encoding import to_polars
 from shoal.kinds.hierarchy import MISSING
 from shoal.measures import measure
+from shoal.methods import Progress, silent
 from shoal.models import Dissimilarity, Model, require_model
 from shoal.recoding import Recoding
 from shoal.release import Release
@@ -94,6 +96,8 @@ def anonymize_again(
     after: Sequence[Earlier],
     method: str | None = None,
     seed: int | None = None,
+    about: Mapping[str, str] | None = None,
+    progress: Progress = silent,
     **options: Any,
 ) -> Release[IntoDataFrameT]:
     """Make a second release of a table that keeps the rows of the first for records that did not change.
@@ -111,8 +115,8 @@ def anonymize_again(
     after
         All earlier releases, the newest first: the original, the release and its key. Rows of the newest are
         kept.
-    method, seed, **options
-        As for `anonymize`, for the new persons.
+    method, seed, about, progress, **options
+        As for `anonymize`; method and options are for the new persons.
 
     Raises
     ------
@@ -132,13 +136,14 @@ def anonymize_again(
     if table.owners is not None:
         raise _several()
     plan = _Plan.of(table, model, after)
-    settings = {"method": method, "seed": seed, **options}
+    settings = {"method": method, "seed": seed, "progress": progress, **options}
     release = _composed(table, plan, model, settings) if plan.enough(model) else None
     if release is None:
         release = _composed(table, plan.waiting(), model, settings)
     if release is None:
         raise _broken(table, plan.waiting(), model)
     made = {**release.circumstances, "seconds": round(time.perf_counter() - started, 3)}
+    made |= {"about": stated} if (stated := checked_about(about)) else {}
     release = replace(release, circumstances=made)
     for text in release.warnings:
         warnings.warn(text, ShoalWarning, stacklevel=2)
