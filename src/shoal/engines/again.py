@@ -135,7 +135,7 @@ def anonymize_again(
     table = Table.encode(as_frame(frame).to_native(), schema)
     if table.owners is not None:
         raise _several()
-    plan = _Plan.of(table, model, after)
+    plan = _KeptRows.of(table, model, after)
     settings = {"method": method, "seed": seed, "progress": progress, **options}
     release = _composed(table, plan, model, settings) if plan.enough(model) else None
     if release is None:
@@ -151,7 +151,7 @@ def anonymize_again(
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class _KeptRows:
     """Which rows of the newest release are kept, and which records of the table are new."""
 
     after: Sequence[Earlier]
@@ -162,7 +162,7 @@ class _Plan:
     counts: Mapping[str, int]
 
     @classmethod
-    def of(cls, table: Table, model: Model, after: Sequence[Earlier]) -> _Plan:
+    def of(cls, table: Table, model: Model, after: Sequence[Earlier]) -> _KeptRows:
         """Compare a table with all earlier releases."""
         persons, records = _recognized(table.frame, after, table.schema)
         before = np.isin(persons[0], np.concatenate(persons[1:]))
@@ -205,13 +205,13 @@ class _Plan:
         """Return whether new persons can be released; no new ones are enough, too."""
         return len(self.new) == 0 or len(self.new) >= model.crowd
 
-    def waiting(self) -> _Plan:
+    def waiting(self) -> _KeptRows:
         """Return the plan in which new persons wait for a later release."""
         counts = {**self.counts, "new": 0, "waiting": len(self.new)}
         return replace(self, new=self.new[:0], counts=counts)
 
 
-def _composed(table: Table, plan: _Plan, model: Model, settings: Mapping[str, Any]) -> Release | None:
+def _composed(table: Table, plan: _KeptRows, model: Model, settings: Mapping[str, Any]) -> Release | None:
     """Return the release of kept rows and new persons; None if it does not keep the guarantee."""
     _, released, _ = _whole(plan.after[0])
     parts = [_text_frame(released)[plan.kept_rows]]
@@ -249,11 +249,11 @@ def _composed(table: Table, plan: _Plan, model: Model, settings: Mapping[str, An
     return Release(replace(recoding, table=bare), everything, order, model, loss, found, made, shown, False)
 
 
-def _together(table: Table, plan: _Plan, model: Model, shown: Any, chosen: Integers) -> JointAudit:
+def _together(table: Table, plan: _KeptRows, model: Model, shown: Any, chosen: Integers) -> JointAudit:
     return joint_audit(table.frame.to_native(), shown, table.schema, model, earlier=plan.after, key=chosen)
 
 
-def _broken(table: Table, plan: _Plan, model: Model) -> PromiseError:
+def _broken(table: Table, plan: _KeptRows, model: Model) -> PromiseError:
     """Return the error for releases that do not keep the guarantee even without new persons."""
     _, released, _ = _whole(plan.after[0])
     shown = _joined([_text_frame(released)[plan.kept_rows]], table)
@@ -291,7 +291,7 @@ def _joined(parts: Sequence[pl.DataFrame], table: Table) -> Any:
     return fresh_columns.frame_of(columns, table.frame)
 
 
-def _notes(plan: _Plan) -> list[str]:
+def _notes(plan: _KeptRows) -> list[str]:
     """Return what the certificate says about records that are not in the release."""
     counts, notes = plan.counts, []
     if counts["left_out"]:
