@@ -61,10 +61,11 @@ class JointAudit:
 
     Examples
     --------
-    >>> patients = shoal.samples.hospital(200)
-    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
-    >>> one, two = (shoal.anonymize(patients, schema, shoal.KAnonymity(k=5)).table for _ in "ab")
-    >>> shoal.joint_audit(patients, two, schema, shoal.KAnonymity(k=5), earlier=[(patients, one)]).holds
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(200)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex", "zip"], drop=["patient", "name"])
+    >>> one, two = (shoal.anonymize(patients, schema, shoal.Freeform(k=5)).table for _ in "ab")
+    >>> shoal.joint_audit(patients, two, schema, shoal.Freeform(k=5), earlier=[(patients, one)]).holds
     False
     """
 
@@ -220,6 +221,16 @@ def joint_audit(
     ------
     InputError
         If a table does not match the schema, a released cell is unreadable, or there is no earlier release.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(200)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex", "zip"], drop=["patient", "name"])
+    >>> model = shoal.KAnonymity(k=5)
+    >>> release = shoal.anonymize(patients, schema, model).table
+    >>> shoal.joint_audit(patients, release, schema, model, earlier=[(patients, release)]).holds
+    True
     """
     schema = Schema.of(schema)
     if model is not None:

@@ -65,6 +65,17 @@ def anonymize_new(
         If the schema has no person column, or persons who were published before have other records now.
     InfeasibleError
         If there are too few new persons for the guarantee.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(200)
+    >>> roles = {"quasi": ["age", "sex"], "drop": ["name"], "person": "patient"}
+    >>> schema, model = shoal.Schema.infer(patients, **roles), shoal.KAnonymity(k=5)
+    >>> first = shoal.anonymize(patients[:150], schema, model)
+    >>> before = (patients[:150], first.table, first.key)
+    >>> len(shoal.anonymize_new(patients, schema, model, after=[before]).table)
+    50
     """
     schema = Schema.of(schema)
     require_model(model)
@@ -127,6 +138,17 @@ def anonymize_again(
         If no row could be released.
     PromiseError
         If the releases together would not keep the guarantee, because earlier ones do not.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(200)
+    >>> roles = {"quasi": ["age", "sex"], "drop": ["name"], "person": "patient"}
+    >>> schema, model = shoal.Schema.infer(patients, **roles), shoal.KAnonymity(k=5)
+    >>> first = shoal.anonymize(patients[:150], schema, model)
+    >>> before = (patients[:150], first.table, first.key)
+    >>> shoal.anonymize_again(patients[:150], schema, model, after=[before]).table.equals(first.table)
+    True
     """
     started = time.perf_counter()
     schema = Schema.of(schema)
