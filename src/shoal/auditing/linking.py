@@ -138,6 +138,11 @@ def recognized(
     return persons, _united(_codes(frames, released), persons)
 
 
+def texts_of(frame: Any, names: Sequence[str]) -> list[tuple[str | None, ...]]:
+    """Return for each record the values of some columns, as texts that are equal for equal values."""
+    return list(zip(*(_text(plain_cells(frame[name])).to_list() for name in names), strict=True))
+
+
 def _links(
     columns: tuple[str, ...],
     whole_rows: bool,

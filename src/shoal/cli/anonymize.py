@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal import engines
 from shoal.base.distribution import install_command
 from shoal.base.wording import plural
 from shoal.cli import defaults, loading, options
 from shoal.cli.databases import into_database, require_target
 from shoal.cli.declared import method_options, model_parameters, statements, takes
-from shoal.cli.earlier import EarlierFiles
+from shoal.cli.earlier import EarlierFiles, PublishingAgain
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
-from shoal.engines.again import anonymize_again, anonymize_new
 from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.on_disk import anonymize_file
 from shoal.engines.spark import anonymize_spark
@@ -57,6 +54,7 @@ def anonymize(
     after_tables: options.AfterTables = None,
     after_keys: options.AfterKeys = None,
     stable: options.Stable = False,
+    ledger: options.LedgerFile = None,
     strict: options.Strict = False,
     seed: options.Seed = None,
     most_per_person: options.MostPerPerson = None,
@@ -70,7 +68,7 @@ def anonymize(
     in_blocks = {"block_rows": block_rows, "work": work}
     require_target(target, target_table)
     earlier = EarlierFiles("--after", after or [], after_tables or [], after_keys or [], "--key")
-    again = _Again(earlier, stable)
+    again = PublishingAgain(earlier, stable, ledger)
     whole = keep_key or safe_for_spreadsheets or file_format in COPIES or again.asked(file_format)
     who = loading.engine_for(engine, load, whole=whole)
     release: Release | BlockedRelease
@@ -101,33 +99,6 @@ def anonymize(
         promised.tell()
 
 
-@dataclass(frozen=True)
-class _Again:
-    """Whether and how a table is published after earlier releases."""
-
-    earlier: EarlierFiles
-    stable: bool
-
-    def asked(self, form: str | None) -> bool:
-        """Return whether there are earlier releases, and refuse what needs or does not support them."""
-        if self.stable and not self.earlier.releases:
-            raise InputError("--stable needs --after", reason=Reason.PARAMETER)
-        if self.stable and form not in (None, "csv"):
-            raise InputError("--stable keeps rows as text: --format csv", reason=Reason.PARAMETER)
-        return bool(self.earlier.releases)
-
-    def anonymize(self, frame: Any, schema: Any, model: Any, choices: dict[str, Any]) -> Release:
-        """Make the release."""
-        if not self.earlier.releases:
-            return engines.anonymize(frame, schema, model, **choices)
-        after = self.earlier.read()
-        if not self.stable:
-            return anonymize_new(frame, schema, model, after=after, **choices)
-        if choices.pop("most_per_person") is not None:
-            raise InputError("--stable does not support --most-per-person", reason=Reason.PARAMETER)
-        return anonymize_again(frame, schema, model, after=after, **choices)
-
-
 def _in_memory(
     load: loading.Loading,
     promised: defaults.Promised,
@@ -135,7 +106,7 @@ def _in_memory(
     output: Path,
     form: Format,
     saved: dict[str, bool],
-    again: _Again,
+    again: PublishingAgain,
     *,
     overwrite: bool,
     strict: bool,
@@ -149,6 +120,7 @@ def _in_memory(
         if strict:
             release.certified.require_no_warnings()
         release.write_files(staging, form=form, **saved)
+        again.remember(frame, described, release, staging)
     return release
 
 

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoal import engines
+from shoal.engines.again import anonymize_again, anonymize_new, released_alone
+from shoal.engines.ledger import Ledger
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
+from shoal.models import Model
 from shoal.reading.opening import released_table
-from shoal.release import read_key
+from shoal.release import Release, read_key
 from shoal.release.claims import CERTIFICATE
+from shoal.release.saving import sha256
+from shoal.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,64 @@ class EarlierFiles:
     def _key_of(release: Path) -> Any:
         file = release / "key.csv"
         return read_key(file) if is_release_folder(release) and file.is_file() else None
+
+
+@dataclass(frozen=True)
+class PublishingAgain:
+    """Whether and how a table is published after earlier releases.
+
+    Parameters
+    ----------
+    earlier
+        The earlier releases that options name.
+    stable
+        Whether rows of the newest are kept.
+    ledger
+        The file that says what was published before, if there is one.
+    """
+
+    earlier: EarlierFiles
+    stable: bool
+    ledger: Path | None
+
+    def asked(self, form: str | None) -> bool:
+        """Return whether there may be earlier releases, and refuse what needs or does not support them."""
+        if self.stable and not self.earlier.releases:
+            raise InputError("--stable needs --after", reason=Reason.PARAMETER)
+        if self.stable and form not in (None, "csv"):
+            raise InputError("--stable keeps rows as text: --format csv", reason=Reason.PARAMETER)
+        return bool(self.earlier.releases) or self.ledger is not None
+
+    def anonymize(self, frame: Any, schema: Schema, model: Model, choices: dict[str, Any]) -> Release:
+        """Make the release; persons whom the ledger knows are left out, or their releases must be named."""
+        known = None if self.ledger is None else Ledger.read(self.ledger)
+        if not self.earlier.releases:
+            if known is None or not known.releases:
+                return engines.anonymize(frame, schema, model, **choices)
+            return released_alone(frame, schema, model, known.unpublished(frame, schema), choices)
+        after = self.earlier.read()
+        if known is not None:
+            known.require_named([sha256(_file_of(each)) for each in self.earlier.releases])
+        if not self.stable:
+            return anonymize_new(frame, schema, model, after=after, **choices)
+        if choices.pop("most_per_person") is not None:
+            raise InputError("--stable does not support --most-per-person", reason=Reason.PARAMETER)
+        return anonymize_again(frame, schema, model, after=after, **choices)
+
+    def remember(self, frame: Any, schema: Schema, release: Release, folder: Path) -> None:
+        """Write the release into the ledger, before it is moved into its place."""
+        if self.ledger is not None:
+            digest = sha256(_file_of(folder))
+            known = Ledger.read(self.ledger)
+            known.with_release(frame, schema, release.model, key=release.key, digest=digest).write(
+                self.ledger
+            )
+
+
+def _file_of(release: Path) -> Path:
+    """Return the table of a release, given as a file or as its folder."""
+    names = [release / name for name in ("release.parquet", "release.csv") if (release / name).is_file()]
+    return names[0] if names else release
 
 
 def is_release_folder(path: Path) -> bool:

@@ -305,6 +305,16 @@ Stable = Annotated[
         help="With --after: release the whole table again, and keep the rows of unchanged records.",
     ),
 ]
+LedgerFile = Annotated[
+    Path | None,
+    _in(
+        FILES,
+        "--ledger",
+        metavar="FILE",
+        help="Private file of what was published before, by keyed hash: created, checked and extended. Needs "
+        "--person.",
+    ),
+]
 AsJson = Annotated[bool, _in(FILES, "--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, _in(FILES, "--quiet", "-q", help="Show neither progress nor a summary.")]
 Engine = Annotated[

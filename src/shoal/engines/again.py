@@ -90,12 +90,35 @@ def anonymize_new(
             "and have other records now: an attacker can link the two; leave them out",
             reason=Reason.PUBLISHED_BEFORE,
         )
-    new = np.flatnonzero(~before)
-    _require_enough(len(np.unique(persons[0][new])), model)
-    release = anonymize(now[new].to_native(), schema, model, **options)
+    return released_alone(frame, schema, model, np.flatnonzero(~before), options)
+
+
+def released_alone(
+    frame: IntoDataFrameT, schema: Schema, model: Model, new: Integers, options: Mapping[str, Any]
+) -> Release[IntoDataFrameT]:
+    """Make a release of those records of a table that are new.
+
+    Parameters
+    ----------
+    frame, schema, model, options
+        As for `anonymize`; the schema has a person column.
+    new
+        The positions of the new records.
+
+    Raises
+    ------
+    InfeasibleError
+        If there are too few new persons for the guarantee.
+    """
+    now = as_frame(frame)
+    person = schema.person
+    assert person is not None
+    some = now[new]
+    _require_enough(some[person.name].n_unique() if len(new) else 0, model)
+    release = anonymize(some.to_native(), schema, model, **options)
     table = release.recoding.table
     recoding = replace(release.recoding, table=replace(table, rows=new[table.rows]))
-    made = {**release.circumstances, "again": {"new": len(new), "published_before": int(before.sum())}}
+    made = {**release.circumstances, "again": {"new": len(new), "published_before": len(now) - len(new)}}
     return replace(release, recoding=recoding, circumstances=made)
 
 
