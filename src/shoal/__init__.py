@@ -9,21 +9,27 @@ from shoal.kinds.hierarchy import Hierarchy
 from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.models import (
     KK,
+    BetaLikeness,
     Concealment,
+    DeltaDisclosure,
+    DeltaPresence,
     Dissimilarity,
     Freeform,
     KAnonymity,
+    KMap,
     KOne,
     OneK,
     Patterned,
     SetAnonymity,
     SetDiversity,
+    TCloseness,
 )
 from shoal.models.patterns import Pattern
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
+    from shoal.attacking import AttackResult, Attacks, attack
     from shoal.auditing import Audit, JointAudit, audit, joint_audit
     from shoal.engines.again import anonymize_again, anonymize_new
     from shoal.engines.comparison import ComparedRun, Comparison, compare
@@ -42,12 +48,17 @@ if TYPE_CHECKING:
 __all__ = [
     "KK",
     "Advice",
+    "AttackResult",
+    "Attacks",
     "Audit",
+    "BetaLikeness",
     "BlockedRelease",
     "Column",
     "ComparedRun",
     "Comparison",
     "Concealment",
+    "DeltaDisclosure",
+    "DeltaPresence",
     "Dissimilarity",
     "Freeform",
     "Guesses",
@@ -58,6 +69,7 @@ __all__ = [
     "Intervals",
     "JointAudit",
     "KAnonymity",
+    "KMap",
     "KOne",
     "Kind",
     "Ledger",
@@ -78,12 +90,14 @@ __all__ = [
     "ShoalError",
     "ShoalWarning",
     "SparkRelease",
+    "TCloseness",
     "advise",
     "anonymize",
     "anonymize_again",
     "anonymize_file",
     "anonymize_new",
     "anonymize_spark",
+    "attack",
     "audit",
     "collect_items",
     "compare",
@@ -96,6 +110,7 @@ __all__ = [
 ]
 
 _LATE = {
+    "attacking": ("AttackResult", "Attacks", "attack"),
     "auditing": ("Audit", "JointAudit", "audit", "joint_audit"),
     "engines.again": ("anonymize_again", "anonymize_new"),
     "engines.comparison": ("ComparedRun", "Comparison", "compare"),

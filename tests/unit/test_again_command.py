@@ -85,7 +85,7 @@ def test_what_is_refused(folder: Path) -> None:
     assert "--stable needs --after" in called(folder, *asked, "--stable", code=2).stderr
     assert "--after needs --after-table" in called(folder, *asked, "--after", "out1", code=2).stderr
     assert "--format csv" in after(folder, "new.csv", "none", "--stable", "--format", "parquet", code=2)
-    assert "--most-per-person" in after(
+    assert "--most-per-person is not supported" in after(
         folder, "new.csv", "none", "--stable", "--most-per-person", "1", code=2
     )
     assert "--key must be given as often" in after(folder, "new.csv", "none", *("--key", "a") * 2, code=2)

@@ -37,9 +37,9 @@ STILL_THERE = 0.5
 GIVEN_AWAY = 0.9
 """A column gives another away if guesses with it are wrong less often by at least this share than without."""
 ENOUGH = 5
-"""The minimum number of records that must show that it is no chance."""
+"""The minimum number of records needed to exclude chance."""
 SAMPLE = 20_000
-"""From more records, some are looked at first, which most often shows that a column tells nothing."""
+"""In larger tables, a sample is looked at first, which usually shows that a column reveals nothing."""
 SAMPLED_ERRORS = 200
 """The minimum number of records in a sample that must show that a column does not give another away."""
 NESTED = pl.List | pl.Array | pl.Struct | pl.Binary
@@ -214,7 +214,7 @@ class _Original:
         return self._coded[name]
 
     def _few_codes(self, name: str) -> NDArray[np.int32]:
-        """Return codes of the records of the sample, other ones than those of all records."""
+        """Return codes of the records of the sample, which differ from those of all records."""
         if name not in self._coded_few:
             self._coded_few[name] = _coded(self.cells(name).gather(self._places))
         return self._coded_few[name]
@@ -320,7 +320,7 @@ def _unlike(mine: _Few | None, theirs: _Few | None) -> bool:
 
 
 def follows(by: NDArray[np.int32], of: NDArray[np.int32]) -> bool:
-    """Return whether the value of one column follows from that of another, with hardly an exception.
+    """Return whether the value of one column follows from that of another, with hardly any exception.
 
     Only values that occur more than once can show that. The first record of each is left out, and the most
     frequent value of the other column, which is easy to guess, does not count.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shoal.attacking import checked_share
 from shoal.base.distribution import install_command
 from shoal.base.wording import plural
 from shoal.cli import defaults, loading, options
@@ -58,6 +59,8 @@ def anonymize(
     strict: options.Strict = False,
     seed: options.Seed = None,
     most_per_person: options.MostPerPerson = None,
+    hold_out: options.HoldOut = None,
+    leave_out: options.LeaveOut = 0.0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -69,8 +72,13 @@ def anonymize(
     require_target(target, target_table)
     earlier = EarlierFiles("--after", after or [], after_tables or [], after_keys or [], "--key")
     again = PublishingAgain(earlier, stable, ledger)
-    whole = keep_key or safe_for_spreadsheets or file_format in COPIES or again.asked(file_format)
-    who = loading.engine_for(engine, load, whole=whole)
+    if hold_out is not None:
+        choices["hold_out"] = checked_share(options.share(hold_out, "--hold-out"))
+    in_memory = keep_key or safe_for_spreadsheets or file_format in COPIES or again.asked(file_format)
+    in_memory = in_memory or hold_out is not None or leave_out > 0
+    who = loading.engine_for(engine, load, whole=in_memory)
+    if who == "memory":
+        choices["leave_out"] = leave_out
     release: Release | BlockedRelease
     types: Mapping[str, Any] = {}
     with progress(quiet or as_json) as report, promised.explained():
@@ -189,6 +197,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             *_items(loss),
             *_left_out("left out", made.left_out, " with missing values"),
             *_left_out("over the limit", made.over_limit, " of persons"),
+            *_left_out("not hidden", made.stranded, " that cannot be hidden within the limits, left out"),
             *_left_out("withheld", made.withheld),
             ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import engines
+from shoal.base.commands import option
 from shoal.engines.again import anonymize_again, anonymize_new, released_alone
 from shoal.engines.ledger import Ledger
 from shoal.errors import InputError, Reason
@@ -41,10 +42,10 @@ class EarlierFiles:
 
     def read(self, table: Any = None) -> list[tuple[Any, Any, Any]]:
         """Return original, release and key of each; `table` is the original where none is named."""
-        for given, option in ((self.tables, f"{self.option}-table"), (self.keys, self.key_option)):
+        for given, named in ((self.tables, f"{self.option}-table"), (self.keys, self.key_option)):
             if given and len(given) != len(self.releases):
                 raise InputError(
-                    f"{option} must be given as often as {self.option}, in the same order, or not at all",
+                    f"{named} must be given as often as {self.option}, in the same order, or not at all",
                     reason=Reason.PARAMETER,
                 )
         if not self.tables and table is None and self.releases:
@@ -91,14 +92,15 @@ class PublishingAgain:
         if not self.earlier.releases:
             if known is None or not known.releases:
                 return engines.anonymize(frame, schema, model, **choices)
+            _refuse(choices, "hold_out", "leave_out")
             return released_alone(frame, schema, model, known.unpublished(frame, schema), choices)
+        _refuse(choices, "hold_out", "leave_out")
         after = self.earlier.read()
         if known is not None:
             known.require_named([sha256(_file_of(each)) for each in self.earlier.releases])
         if not self.stable:
             return anonymize_new(frame, schema, model, after=after, **choices)
-        if choices.pop("most_per_person") is not None:
-            raise InputError("--stable does not support --most-per-person", reason=Reason.PARAMETER)
+        _refuse(choices, "most_per_person")
         return anonymize_again(frame, schema, model, after=after, **choices)
 
     def remember(self, frame: Any, schema: Schema, release: Release, folder: Path) -> None:
@@ -108,6 +110,15 @@ class PublishingAgain:
             known = Ledger.read(self.ledger)
             known.with_release(frame, schema, release.model, key=release.key, digest=digest).write(
                 self.ledger
+            )
+
+
+def _refuse(choices: dict[str, Any], *names: str) -> None:
+    """Refuse options that a release after others does not support, and take them out."""
+    for name in names:
+        if choices.pop(name, None):
+            raise InputError(
+                f"{option(name)} is not supported for a release after others", reason=Reason.PARAMETER
             )
 
 
