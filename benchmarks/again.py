@@ -61,7 +61,7 @@ def work(rows: int, name: str, columns: list[list[str]]) -> dict[str, Any]:
 
 def shrinking() -> list[tuple[str, ...]]:
     """Return a line for each model and number of carried columns."""
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for name in ("freeform", "classes", "concealment"):
         columns = [CARRIED[: n + 1] for n in range(len(CARRIED))]
         for on, each in zip(
@@ -87,7 +87,7 @@ def shrinking() -> list[tuple[str, ...]]:
 
 def times() -> list[tuple[str, ...]]:
     """Return a line for each kind of release of a million rows."""
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for name in ("Mondrian", "rings"):
         on = [["diagnosis"], CARRIED]
         measured = in_fresh_process("again", rows=MANY, name=name, columns=on)

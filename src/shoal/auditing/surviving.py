@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +117,7 @@ def surviving(releases: Sequence[ReleasedTable], links: ReleaseLinks, *, matchin
     ]
     units = _Units.of(releases, links)
     differences = tuple(_differences(releases, links))
-    search = _Search(crowds, units, links, differences)
+    search = _SearchOfRows(crowds, units, links, differences)
     for begin, end in units.batches(crowds):
         search.look_at(begin, end)
     return search.outcome()
@@ -138,7 +139,7 @@ class _KindsOfRows:
     @classmethod
     def of(cls, release: ReleasedTable, signature: Integers, matching: bool) -> _KindsOfRows:
         graph, shown = release.graph, release.sensitive
-        columns = [graph.row_type, signature, *(each.codes for each in shown.values())]
+        columns: list[NDArray[Any]] = [graph.row_type, signature, *(each.codes for each in shown.values())]
         place, first = kernels.group_rows(np.ascontiguousarray(np.column_stack(columns), dtype=np.int32))
         order = np.argsort(graph.row_type[first], kind="stable")
         rank = np.empty_like(order)
@@ -216,7 +217,7 @@ class _Units:
 
 
 @dataclass(eq=False)
-class _Search:
+class _SearchOfRows:
     """Adds up what is found in each batch."""
 
     crowds: list[_KindsOfRows]
@@ -365,7 +366,7 @@ class _Search:
             return least
         unit = np.concatenate([each for each, _ in self.linked])
         group, _ = kernels.group_rows(np.concatenate([boxes for _, boxes in self.linked]))
-        people = np.ones(self.units.count)
+        people: NDArray[Any] = np.ones(self.units.count)
         if not self.units.persons:
             people = np.bincount(self.units.unit_of_identity, self.links.records.max(axis=0))
         persons = np.bincount(group, people[unit]).astype(np.int64)

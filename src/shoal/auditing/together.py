@@ -20,18 +20,25 @@ from shoal.base.wording import plural
 from shoal.errors import InputError, PromiseError, Reason, listing
 from shoal.kernels import ROUNDING
 from shoal.models import (
+    KK,
     Concealment,
     CoverageModel,
-    Dissimilarity,
+    Freeform,
+    KAnonymity,
     KOne,
     Model,
     OneK,
+    Patterned,
+    SetAnonymity,
     SetDiversity,
     require_model,
 )
 from shoal.models.diversity import RequiredDiversity
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
+
+CHECKED = (KAnonymity, Freeform, Patterned, Concealment, KK, OneK, KOne, SetAnonymity, SetDiversity)
+"""The models whose whole guarantee can be checked on several releases."""
 
 Earlier = tuple[Any, Any] | tuple[Any, Any, Sequence[int] | NDArray[np.int64] | None]
 """An earlier original, its release, and perhaps its key."""
@@ -235,19 +242,24 @@ def joint_audit(
     schema = Schema.of(schema)
     if model is not None:
         require_model(model)
-    if isinstance(model, Dissimilarity):
-        raise InputError(
-            "distances of sensitive values are not checked across releases; check k alone (KAnonymity)",
-            reason=Reason.PARAMETER,
-            parameter="model",
-        )
+        require_joint(model)
     if not earlier:
         raise InputError(
             "an audit of several releases needs an earlier one", reason=Reason.PARAMETER, parameter="earlier"
         )
-    given = [(original, released, key), *((*each, None)[:3] for each in earlier)]
-    releases = [_beside(*each, schema) for each in given]
+    given: list[tuple[Any, ...]] = [(original, released, key), *((*each, None)[:3] for each in earlier)]
+    releases = [_beside(table, release, records, schema) for table, release, records in given]
     return audit_together(releases, model, on=on)
+
+
+def require_joint(model: Model) -> None:
+    """Refuse a model whose guarantee is about more than crowds and the variety of sensitive values."""
+    if type(model) not in CHECKED:
+        raise InputError(
+            f"the guarantee of {model.name} is not checked across releases; check k alone (KAnonymity)",
+            reason=Reason.PARAMETER,
+            parameter="model",
+        )
 
 
 def audit_together(

@@ -88,7 +88,7 @@ def audit(
         together = joint_audit(frame, shown, described, promised, earlier=others, key=records)
     differences = [] if claims is None else [*_differences(claims, described, promised, found)]
     if as_json:
-        more = {} if claims is None else {"disagreements": differences}
+        more: dict[str, Any] = {} if claims is None else {"disagreements": differences}
         more |= {} if together is None else {"together": together.as_dict()}
         show_json({**found.as_dict(), **more})
     elif not quiet:

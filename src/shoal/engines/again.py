@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shoal.auditing import audit_table
 from shoal.auditing.linking import recognized
 from shoal.auditing.released import ReleasedTable
-from shoal.auditing.together import Earlier, JointAudit, joint_audit
+from shoal.auditing.together import Earlier, JointAudit, joint_audit, require_joint
 from shoal.base import fresh_columns
 from shoal.base.statements import checked_about
 from shoal.base.wording import plural
@@ -28,7 +28,7 @@ from shoal.kinds.encoding import to_polars
 from shoal.kinds.hierarchy import MISSING
 from shoal.measures import measure
 from shoal.methods import Progress, silent
-from shoal.models import Dissimilarity, Model, require_model
+from shoal.models import Model, require_model
 from shoal.recoding import Recoding
 from shoal.release import Release
 from shoal.schema import Schema, as_frame
@@ -308,7 +308,7 @@ def _broken(table: Table, plan: _KeptRows, model: Model) -> PromiseError:
 
 def _recoded(table: Table, shown: Any, order: Integers) -> Recoding:
     """Return the recoding that a frame shows: one box for each different row."""
-    frame = as_frame(shown)
+    frame: Any = as_frame(shown)
     names = [attribute.column.name for attribute in table.attributes]
     cells = pl.DataFrame([to_polars(frame[name]).cast(pl.String).fill_null(MISSING) for name in names])
     boxes = cells.unique(maintain_order=True).with_row_index("box number")
@@ -382,9 +382,10 @@ def _whole(earlier: Earlier) -> tuple[Any, Any, Any]:
 
 def _require_stable(schema: Schema, model: Model, after: Sequence[Earlier]) -> None:
     """Refuse what a release with kept rows does not support."""
+    require_joint(model)
     problem = None
-    if isinstance(model, Dissimilarity) or model.may_leave_out:
-        problem = f"{model.name} cannot be checked across releases"
+    if model.may_leave_out:
+        problem = f"{model.name} with records that are left out cannot be checked across releases"
     elif any(column.kind.several for column in schema.quasi):
         problem = "sets of items are not supported"
     elif any(_whole(each)[2] is None for each in after):
