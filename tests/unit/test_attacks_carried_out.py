@@ -174,3 +174,5 @@ def test_rows_that_cover_no_record_are_noted() -> None:
     found = shoal.attack(MEMBERS, MEMBERS.with_columns(zip=pl.lit("00000")), SCHEMA, CONTROL, targets=20)
     assert "500 of 500 released rows cover no record" in found.notes[0]
     assert shoal.attack(MEMBERS, coarse(), SCHEMA, CONTROL, targets=20).notes == ()
+    (note,) = shoal.attack(MEMBERS, coarse()[:450], SCHEMA, CONTROL, targets=20).notes
+    assert "50 rows fewer" in note

@@ -63,8 +63,8 @@ def anonymize(
         Share of the records, such as 0.05, to keep out of the release as a control group, drawn at random.
         The release is then attacked, and the certificate has the success rates (see `attack`).
     about
-        What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient`` and
-        ``decided_by``, as texts.
+        What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient``,
+        ``decided_by``, ``risk_threshold`` and ``review_by``, as texts.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
     **options
