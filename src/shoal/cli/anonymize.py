@@ -55,6 +55,7 @@ def anonymize(
     seed: options.Seed = None,
     most_per_person: options.MostPerPerson = None,
     hold_out: options.HoldOut = None,
+    leave_out: options.LeaveOut = 0.0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -66,8 +67,11 @@ def anonymize(
     require_target(target, target_table)
     if hold_out is not None:
         choices["hold_out"] = checked_share(options.share(hold_out, "--hold-out"))
-    whole = keep_key or safe_for_spreadsheets or file_format in COPIES or hold_out is not None
-    who = loading.engine_for(engine, load, whole=whole)
+    in_memory = keep_key or safe_for_spreadsheets or file_format in COPIES
+    in_memory = in_memory or hold_out is not None or leave_out > 0
+    who = loading.engine_for(engine, load, whole=in_memory)
+    if who == "memory":
+        choices["leave_out"] = leave_out
     release: Release | BlockedRelease
     types: Mapping[str, Any] = {}
     with progress(quiet or as_json) as report, promised.explained():
@@ -182,6 +186,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             *_items(loss),
             *_left_out("left out", made.left_out, " with missing values"),
             *_left_out("over the limit", made.over_limit, " of persons"),
+            *_left_out("not hidden", made.stranded, " that cannot be hidden within the limits, left out"),
             *_left_out("withheld", made.withheld),
             ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),

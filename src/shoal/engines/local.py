@@ -25,6 +25,7 @@ from shoal.methods import (
     require_options,
     silent,
 )
+from shoal.methods.limits import require_share, within_limits
 from shoal.models import Model, require_model
 from shoal.release import Release, column_warnings, publish
 from shoal.schema import Schema, as_frame, flavour_of
@@ -40,6 +41,7 @@ def anonymize(
     seed: int | None = None,
     most_per_person: int | None = None,
     hold_out: float | None = None,
+    leave_out: float = 0.0,
     about: Mapping[str, str] | None = None,
     progress: Progress = silent,
     **options: Any,
@@ -62,6 +64,9 @@ def anonymize(
     hold_out
         Share of the records, such as 0.05, to keep out of the release as a control group, drawn at random.
         The release is then attacked, and the certificate has the success rates (see `attack`).
+    leave_out
+        The largest share of the records that may be left out because they cannot be hidden within the limits
+        of the columns (see `Column`).
     about
         What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient``,
         ``decided_by``, ``risk_threshold`` and ``review_by``, as texts.
@@ -115,7 +120,9 @@ def anonymize(
         table, control = _split(collected, schema, hold_out, seed)
     if most_per_person is not None:
         table = table.with_fewer_records(most_per_person, Randomness(seed))
-    release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)
+    release = anonymize_table(
+        table, model, method=method, seed=seed, leave_out=leave_out, progress=progress, **options
+    )
     cautions = [
         *release.circumstances.get("warnings", ()),
         *column_warnings(table.schema, release.audit, collected),
@@ -156,20 +163,26 @@ def anonymize_table(
     *,
     method: str | None = None,
     seed: int | None = None,
+    leave_out: float = 0.0,
     progress: Progress = silent,
     typed: bool | None = None,
     **options: Any,
 ) -> Release:
     """Make a release of a table that is already encoded; see `anonymize` and, on `typed`, `publish`."""
     name, function = method_for(model, method)
+    require_share(leave_out, table)
     if table.owners is not None:
         require_counting_persons(model, name, function)
     randomness = Randomness(seed)
     circumstances = Circumstances(randomness, progress)
-    recoding = function(table, model, circumstances, **options)
+    if table.limited:
+        recoding = within_limits(function, table, model, circumstances, leave_out, options)
+    else:
+        recoding = function(table, model, circumstances, **options)
     progress("auditing", 0.0)
     notes = {"notes": circumstances.notes} if circumstances.notes else {}
     made = {"method": name, "options": options, "seeded": seed is not None, **notes}
-    release = publish(recoding, model, randomness, made, typed=typed)
+    made |= {"leave_out": leave_out} if leave_out else {}
+    release = publish(recoding, model, randomness, made, typed=typed, whole=table, leave_out=leave_out)
     progress("auditing", 1.0)
     return release

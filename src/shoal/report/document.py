@@ -53,7 +53,7 @@ VERDICTS = {
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a release is worth, on one page.
+    """A release on one page: guarantee, risks, and information loss.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Report:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """All that those who decide on the release should know, as sentences, the gravest first."""
+        """All that those who decide on the release should know, as sentences, the most serious first."""
         return tuple(self.certificate["warnings"])
 
     @property
