@@ -116,6 +116,9 @@ def _data(material: Material) -> Chapter:
         counted.append(Fact("left out over the limit of a person", f"{made['over_limit']:,}", "over_limit"))
     if made["withheld"]:
         counted.append(Fact("withheld at random", plural(made["withheld"], "record"), "withheld"))
+    if made.get("leave_out"):
+        beyond = material.audit.records - made["rows"] - made["withheld"]
+        counted.append(Fact("left out beyond limits of columns", f"{beyond:,}", "audit.records, rows"))
     if made.get("held_out"):
         counted.append(Fact("held out as a control group", plural(made["held_out"], "record"), "held_out"))
     if persons is not None and persons.several:
@@ -314,7 +317,12 @@ def _attacks(material: Material) -> Chapter:
                 [attack_cells(each) for each in found["results"]],
             ),
         ),
-        points=(*(f"{each['title']}: {each['about']}" for each in found["results"]), *found["notes"]),
+        points=(
+            *(f"{each['title']}: {each['about']}" for each in found["results"]),
+            "A predicate with a narrowed cell holds for one record, but does not tell which row is that "
+            "record's. No guarantee of this release is about such predicates.",
+            *found["notes"],
+        ),
     )
 
 
