@@ -73,7 +73,7 @@ def chapters_of(material: Material) -> tuple[Chapter, ...]:
         _data(material),
         _attackers(material),
         _guarantee(material),
-        _risk(material),
+        risk_chapter(material),
         _attacks(material),
         _loss(material),
         _limits(material),
@@ -212,7 +212,8 @@ def _diversity(found: dict[str, Any]) -> Iterator[Fact]:
         )
 
 
-def _risk(material: Material) -> Chapter:
+def risk_chapter(material: Material) -> Chapter:
+    """Return the chapter on the maximum and the average risk, beside thresholds in use."""
     found, made = material.audit, material.certificate
     risks = made["audit"]["risks"]
     highest, mean = found.highest_risk, risks["prosecutor"]["mean"]
