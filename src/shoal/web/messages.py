@@ -29,6 +29,7 @@ BUTTONS = (
     "write_tables",
     "end_session",
     "restore_run",
+    "show_rows",
 )
 TICKS = (
     "keep_key",
@@ -41,6 +42,7 @@ ENTRIES = (
     *("key", "last_key"),
     *("folder_file", "delimiter", "encoding", "model", "method", "seed", "form", "shown_run"),
     *("question", "by", "mean", "table_form", "project_run"),
+    *("rows_text", "rows_column", "rows_sort", "rows_page", "rows_record"),
     *(name for name, declared in PARAMETERS.items() if declared.widget in ("number", "choice")),
     *sorted(OPTIONS),
 )

@@ -14,6 +14,7 @@ from shoal.report.panel import percent
 from shoal.schema import Column
 from shoal.web import export, parts
 from shoal.web.columns import ROLES, fields_of
+from shoal.web.rows import rows_part
 from shoal.web.state import Desk, Run, needed
 from shoal.web.summary import reminder
 from shoal.web.tasks import as_on_page
@@ -49,6 +50,7 @@ def result_step() -> Tag:
         ui.output_ui("verdict_shown"),
         parts.output("comparison_shown"),
         parts.output("result_shown"),
+        rows_part(),
     )
 
 

@@ -26,6 +26,7 @@ from shoal.release import Format
 from shoal.schema import Schema
 from shoal.schema.suggesting import suspects
 from shoal.table import Table
+from shoal.web.looking import rows
 
 DRAWN, DRAWS = "drawn", 5
 """The form of drawn tables, and how many of them are written."""
@@ -223,7 +224,7 @@ def as_on_page(text: str) -> str:
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {
-    task.__name__: task for task in (look, weigh, frontier, make, ask, write_tables)
+    task.__name__: task for task in (look, weigh, frontier, make, rows, ask, write_tables)
 }
 """The tasks by name."""
 
