@@ -15,7 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from exact_reader import covers, fits, fraction, levels
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import (
@@ -170,7 +171,7 @@ number = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(number, st.one_of(number, st.just(""))), min_size=3, max_size=9), st.integers(2, 3))
 def test_the_certificate_has_the_levels_of_an_exact_reader(cells: list[tuple[str, str]], k: int) -> None:
     frame = pl.DataFrame(cells, schema=["x", "y"], orient="row")
@@ -191,7 +192,7 @@ def test_the_certificate_has_the_levels_of_an_exact_reader(cells: list[tuple[str
         assert again.consistency.rows_per_record == found["rows_per_record"]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(number, min_size=1, max_size=6), st.lists(st.tuples(number, number), min_size=1, max_size=6))
 def test_the_audit_of_any_release_has_the_levels_of_an_exact_reader(
     cells: list[str], ends: list[tuple[str, str]]

@@ -127,7 +127,7 @@ def test_categories_that_should_be_something_else_are_warned_of() -> None:
     assert "all its values but one are numbers" in said[0]
     assert "look like dates" in said[1]
     assert "60 different values in 60 records" in said[3]
-    assert "decimal comma" in said[2]
+    assert "read the file with decimal ',' and thousands '.'" in said[2]
     frame = frame.select("amount")
     marked = shoal.Schema.infer(frame, quasi=["amount"], missing_marks=["unknown"])
     assert shoal.anonymize(frame, marked, shoal.KAnonymity(k=5)).warnings == ()

@@ -298,6 +298,7 @@ def test_the_bundle_has_everything_but_the_key(clinic: Path, tmp_path: Path) -> 
             "codebook.json",
             "report.html",
             "report.json",
+            "evidence.html",
             "schema.toml",
             "repeat.sh",
             "repeat.py",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import engines
+from shoal.attacking import checked_share
 from shoal.base.distribution import install_command
 from shoal.base.wording import plural
 from shoal.cli import defaults, loading, options
@@ -53,6 +54,8 @@ def anonymize(
     strict: options.Strict = False,
     seed: options.Seed = None,
     most_per_person: options.MostPerPerson = None,
+    hold_out: options.HoldOut = None,
+    leave_out: options.LeaveOut = 0.0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -62,7 +65,13 @@ def anonymize(
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}
     require_target(target, target_table)
-    who = loading.engine_for(engine, load, whole=keep_key or safe_for_spreadsheets or file_format in COPIES)
+    if hold_out is not None:
+        choices["hold_out"] = checked_share(options.share(hold_out, "--hold-out"))
+    in_memory = keep_key or safe_for_spreadsheets or file_format in COPIES
+    in_memory = in_memory or hold_out is not None or leave_out > 0
+    who = loading.engine_for(engine, load, whole=in_memory)
+    if who == "memory":
+        choices["leave_out"] = leave_out
     release: Release | BlockedRelease
     types: Mapping[str, Any] = {}
     with progress(quiet or as_json) as report, promised.explained():
@@ -177,6 +186,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             *_items(loss),
             *_left_out("left out", made.left_out, " with missing values"),
             *_left_out("over the limit", made.over_limit, " of persons"),
+            *_left_out("not hidden", made.stranded, " that cannot be hidden within the limits, left out"),
             *_left_out("withheld", made.withheld),
             ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),

@@ -203,7 +203,7 @@ def described_column(place: int, name: str, entry: Entries) -> Column:
     """Return the column that the fields with a number describe; an unreadable field is an `InputError`."""
     weight = fields.number(entry(f"weight_{place}"))
     kind = Kind(fields.chosen(entry(f"kind_{place}"), KINDS))
-    marks, order = _listed(entry(f"marks_{place}")), _listed(entry(f"order_{place}"))
+    marks, order = _listed(entry(f"marks_{place}")), fields.read_list(entry(f"order_{place}"))
     entered: dict[str, Any] = {
         "hierarchy": _hierarchy(place, entry),
         "date_format": fields.text(entry(f"dates_{place}")).strip() or None,
@@ -339,7 +339,8 @@ def _more(place: int, column: dict[str, Any], files: Mapping[str, tuple[str, Pat
         parts.text(
             f"order_{place}",
             "Order",
-            "Kind ordinal: all values, lowest first, separated by commas.",
+            'Kind ordinal: all values, lowest first, separated by commas; "a, b" in quotes is one value.',
+            column.get("order", ""),
         ),
         parts.text(
             f"dates_{place}",

@@ -34,6 +34,16 @@ ENCODINGS = {
     "latin-1": "Latin-1",
     "utf-16": "UTF-16",
 }
+NUMBERS = {
+    "": "1234.5",
+    ",": "1234,5",
+    ",.": "1.234,5",
+    ", ": "1 234,5",
+    ".,": "1,234.5",
+    ".'": "1'234.5",
+}
+"""Decimal mark and thousands separator, and a number that is written so."""
+SKIPPED = {str(rows): str(rows) for rows in range(11)}
 _MOST_FILES = 200
 _PAUSE = 2.0  # seconds between two looks into the folder
 
@@ -69,16 +79,27 @@ def serve_data(desk: Desk) -> None:
     _take_tables(desk)
 
     @reactive.effect
-    @reactive.event(desk.input.delimiter, desk.input.encoding, ignore_init=True)
+    @reactive.event(
+        desk.input.delimiter, desk.input.encoding, desk.input.numbers, desk.input.skipped, ignore_init=True
+    )
     def _() -> None:
         source = needed(desk.source())
         try:
             delimiter = chosen(desk.input.delimiter(), DELIMITERS)
             encoding = chosen(desk.input.encoding(), ENCODINGS)
+            numbers = chosen(desk.input.numbers(), NUMBERS)
+            skipped = chosen(desk.input.skipped(), SKIPPED)
         except ShoalError as error:
             desk.tell({"data": str(error)})
             return
-        changed = replace(source, delimiter=delimiter or None, encoding=encoding or None)
+        changed = replace(
+            source,
+            delimiter=delimiter or None,
+            encoding=encoding or None,
+            skip_rows=int(skipped),
+            decimal=numbers[:1] or None,
+            thousands=numbers[1:] or None,
+        )
         if changed != source:
             _look(desk, changed)
 
@@ -212,6 +233,16 @@ def _reading(source: Source, seen: dict[str, Any] | None) -> Tag:
                 ENCODINGS,
                 source.encoding or "",
                 _found(ENCODINGS, found.get("encoding")),
+            ),
+            parts.choice(
+                "numbers",
+                "Numbers",
+                NUMBERS,
+                (source.decimal or "") + (source.thousands or ""),
+                "How numbers are written in the file.",
+            ),
+            parts.choice(
+                "skipped", "Rows above the header", SKIPPED, str(source.skip_rows), "Such as a title."
             ),
             class_="fields",
         )

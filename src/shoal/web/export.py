@@ -46,8 +46,7 @@ def command(plan: Plan) -> str:
         parameters = {**parameters, "l": 1}  # otherwise the command line requires l = 2
     asked = {
         "schema": SCHEMA,
-        "delimiter": plan.source.delimiter,
-        "encoding": plan.source.encoding,
+        **plan.source.reading,
         "model": plan.model.name,
         **parameters,
         **plan.choices,
@@ -63,14 +62,13 @@ def script(plan: Plan) -> str:
 
     It contains the seed, if there is one, like `command`.
     """
-    reading = {"delimiter": plan.source.delimiter, "encoding": plan.source.encoding}
     model = f"shoal.{type(plan.model).__name__}({_keywords(given_parameters(plan.model))})"
     saving = {"format": plan.form if plan.form != "csv" else None, "keep_key": plan.keep_key or None}
     return "\n".join(
         [
             "import shoal",
             "",
-            f"table = shoal.read_table({_arguments(repr(_path(plan)), _keywords(reading))})",
+            f"table = shoal.read_table({_arguments(repr(_path(plan)), _keywords(plan.source.reading))})",
             f"schema = shoal.Schema.read({SCHEMA!r})",
             f"release = shoal.anonymize({_arguments('table', 'schema', model, _keywords(plan.choices))})",
             "print(release.audit.verdict)",

@@ -40,7 +40,18 @@ LISTS = tuple(name for name, declared in PARAMETERS.items() if declared.widget =
 FILES = ("upload", "project")
 ENTRIES = (
     *("key", "last_key"),
-    *("folder_file", "delimiter", "encoding", "model", "method", "seed", "form", "shown_run"),
+    *(
+        "folder_file",
+        "delimiter",
+        "encoding",
+        "numbers",
+        "skipped",
+        "model",
+        "method",
+        "seed",
+        "form",
+        "shown_run",
+    ),
     *("question", "by", "mean", "table_form", "project_run"),
     *("rows_text", "rows_column", "rows_sort", "rows_page", "rows_record"),
     *(name for name, declared in PARAMETERS.items() if declared.widget in ("number", "choice")),

@@ -26,6 +26,7 @@ from shoal.release import Format
 from shoal.schema import Schema
 from shoal.schema.suggesting import suspects
 from shoal.table import Table
+from shoal.web.fields import written_list
 from shoal.web.looking import rows
 
 DRAWN, DRAWS = "drawn", 5
@@ -53,7 +54,7 @@ class Source:
         The file, under a name that the server chose.
     name
         The name that the user gave it, only for display.
-    delimiter, encoding
+    delimiter, encoding, skip_rows, decimal, thousands
         As for `read_table`.
     most_bytes
         Maximum size after decompression.
@@ -67,12 +68,19 @@ class Source:
     encoding: str | None = None
     most_bytes: int | None = None
     made_up: bool = False
+    skip_rows: int = 0
+    decimal: str | None = None
+    thousands: str | None = None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the user says that it is written, as arguments of `read_table`."""
+        names = ("delimiter", "encoding", "skip_rows", "decimal", "thousands")
+        return {name: value for name in names if (value := getattr(self, name))}
 
     def read(self) -> pl.DataFrame:
         """Return the table."""
-        return read_table(
-            self.path, delimiter=self.delimiter, encoding=self.encoding, most_bytes=self.most_bytes
-        )
+        return read_table(self.path, most_bytes=self.most_bytes, **self.reading)
 
     @property
     def is_text(self) -> bool:
@@ -94,7 +102,14 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
     found = scan(frame)
     dialect = None
     if source.is_text:
-        dialect = asdict(sniff(source.path, delimiter=source.delimiter, encoding=source.encoding))
+        dialect = asdict(
+            sniff(
+                source.path,
+                delimiter=source.delimiter,
+                encoding=source.encoding,
+                skip_rows=source.skip_rows,
+            )
+        )
     return {
         "rows": found.records,
         "dialect": dialect,
@@ -104,6 +119,7 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
                 "role": each.role.value,
                 "kind": each.kind.value,
                 "dates": each.date_format or "",
+                "order": written_list(each.domain or ()),
                 "reason": as_on_page(each.reason),
                 "distinct": each.distinct,
                 "missing": each.missing,
