@@ -75,7 +75,7 @@ class Table:
     def without_identifiers(self) -> Table:
         """Return the same table without the columns that are never released, to be kept after the audit."""
         kept = [c.name for c in self.schema if c.role.released and c.name in self.frame.columns]
-        return replace(self, frame=self.frame.select(kept), owners=None)
+        return replace(self, frame=self.frame[kept], owners=None)
 
     def with_fewer_records(self, most: int, randomness: Randomness) -> Table:
         """Return the table with at most this number of records of each person, drawn at random.

@@ -1,4 +1,4 @@
-"""The campaign "worlds": random tables, models, methods and engines; an oracle and the audit judge releases."""
+"""The campaign "worlds": random tables, models, methods and engines, judged by an oracle and the audit."""
 
 from __future__ import annotations
 

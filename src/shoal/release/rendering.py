@@ -65,7 +65,7 @@ def for_file(frame: Any, *, nested: bool) -> pl.DataFrame:
     if nested:
         return table
     return table.with_columns(
-        pl.col(name).cast(pl.List(pl.String)).list.join(" ")
+        table[name].cast(pl.List(pl.String)).list.join(" ")
         for name, dtype in table.schema.items()
         if isinstance(dtype, pl.List)
     )
