@@ -16,7 +16,8 @@ from shoal import Column, Hierarchy, Intervals, Kind, Missing, Prefixes, Role, S
 Draw = random.Random
 
 NASTY = (
-    "a b", "a|b", "|", "\\", "\\\\", "*", "**", "\\*", ".", "..", "a..b", "1..2", "[1, 2)", "{a, b}", "a,b", 'say "a"',
+    "a b", "a|b", "|", "\\", "\\\\", "*", "**", "\\*", ".", "..", "a..b", "1..2", "[1, 2)", "{a, b}",
+    "a,b", 'say "a"',
     "'", "a\nb", "a\r\nb", "a\tb", " a", "a ", " ", "é", "e\u0301", "日本", "😀", "\u200b", "\ufeffa",
     "=1+1", "-", "nan",
     "None", "null", "NULL", "true", "0", "00", "1e5", "a;b", "#", "<b>", "A", "a", "B", "ß", "\u017f",

@@ -165,6 +165,9 @@ SPECIAL: dict[str, Any] = {
 
 def refusable(world: World, error: InputError) -> bool:
     """Return whether the call itself is wrong in the way that an error says."""
+    names = [name for column in world.sheet.columns for name in (column.name, *column.released_as[1:])]
+    if len(set(names)) < len(names):  # a column of items becomes three
+        return "rename" in str(error)
     match error.reason.value:
         case "missing-value":
             return world.sheet.refused
