@@ -322,7 +322,8 @@ def _recoded(table: Table, shown: Any, order: Integers) -> Recoding:
 
 def _text_frame(released: Any) -> pl.DataFrame:
     """Return a release as a frame of Polars."""
-    return pl.DataFrame([to_polars(column) for column in as_frame(released).iter_columns()])
+    columns = nw.from_native(released, eager_only=True).iter_columns()
+    return pl.DataFrame([to_polars(column) for column in columns])
 
 
 def _joined(parts: Sequence[pl.DataFrame], table: Table) -> Any:
