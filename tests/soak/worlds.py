@@ -33,16 +33,10 @@ from shoal import InfeasibleError, InputError, Schema, anonymize, anonymize_file
 from shoal.engines import blocks
 from shoal.files.writing import write_csv
 from shoal.methods.method import COUNTING_PERSONS, METHODS, options_of
-from shoal.models import LikenessModel, Model, PopulationModel, declarations
+from shoal.models import Model, declarations
 from shoal.report.chart import Chart
 
-EVERY = [
-    (model, method)
-    for model, methods in METHODS.items()
-    for method in methods
-    if not issubclass(model, LikenessModel | PopulationModel)
-]
-"""The oracle does not know the others; `test_every_model.py` and `test_population_models.py` do."""
+EVERY = [(model, method) for model, methods in METHODS.items() for method in methods]
 SECONDS = 5.0
 """The time limit of methods that have one."""
 
