@@ -11,6 +11,7 @@ from shoal.auditing.chance import Chance
 from shoal.auditing.classes import NEARLY_CERTAIN, Classes, Diversity
 from shoal.auditing.consistency import Consistency
 from shoal.auditing.contribution import Contribution
+from shoal.auditing.knowledge import PartialKnowledge
 from shoal.auditing.persons import Persons
 from shoal.auditing.posterior import Posterior
 from shoal.auditing.principles import Principles
@@ -94,6 +95,8 @@ class Audit:
     >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
     >>> release.audit.k >= 5
     True
+    partial
+        What attackers find who know only some quasi-identifiers; None if not requested.
     """
 
     records: int
@@ -120,6 +123,7 @@ class Audit:
     persons: Persons | None = None
     chance: Chance | None = None
     not_checked: tuple[str, ...] | None = None
+    partial: PartialKnowledge | None = None
 
     @classmethod
     def merge(cls, audits: Sequence[Audit]) -> Audit:
@@ -210,6 +214,8 @@ class Audit:
             letter = "k" if "k" in self.promise.parameters else "l"
             count = f"{self.persons.count:,}"
             promise += f"; {letter} = {self.promise.crowd} counts persons, of whom there are {count}"
+        if self.partial is not None:
+            promise += f", for attackers who know at most {self.partial.knows} of the quasi-identifiers"
         if not self.warnings:
             return f"The guarantee holds: {promise}."
         said = worded(self.warnings)
@@ -237,6 +243,20 @@ class Audit:
         ]
         if self.chance is not None:
             facts.append(("least chance", self.chance.in_words))
+        if self.partial is not None:
+            some = self.partial
+            facts.append(
+                (
+                    f"with {some.knows} known columns",
+                    f"each record is covered by at least {_rows(some.rows_per_record)} "
+                    f"({some.combinations:,} combinations)",
+                )
+            )
+            facts += [
+                (f"known: {', '.join(each.columns)}", f"fewer than k rows for {each.records_below:,} records")
+                for each in some.worst
+                if each.records_below
+            ]
         if self.persons is not None:
             facts += self.persons.facts()
         if self.consistency.strayed is not None:
@@ -317,6 +337,7 @@ class Audit:
             **({} if self.chance is None else {"chance": self.chance.as_dict()}),
             **({} if self.persons is None else {"persons": self.persons.as_dict()}),
             **({} if self.not_checked is None else {"not_checked": list(self.not_checked)}),
+            **({} if self.partial is None else {"partial": self.partial.as_dict()}),
         }
 
 

@@ -267,6 +267,16 @@ MayLeaveOut = Annotated[
     bool,
     _in(MODEL, "--may-leave-out", help="The release may have fewer rows than the original has records."),
 ]
+Knows = Annotated[
+    int | None,
+    _in(
+        MODEL,
+        "--knows",
+        metavar="M",
+        min=1,
+        help="Check only against attackers who know at most this number of quasi-identifiers, whichever.",
+    ),
+]
 Posterior = Annotated[
     float | None,
     _in(
