@@ -79,7 +79,7 @@ class Table:
     def without_identifiers(self) -> Table:
         """Return the same table without the columns that are never released, to be kept after the audit."""
         kept = [c.name for c in self.schema if c.role.released and c.name in self.frame.columns]
-        return replace(self, frame=self.frame.select(kept), owners=None)
+        return replace(self, frame=self.frame[kept], owners=None)
 
     def only(self, records: NDArray[np.int64]) -> Table:
         """Return the table with some of its records, in this order; domains stay those of the whole."""
@@ -135,6 +135,29 @@ class Table:
     def decode(self) -> Any:
         """Return the quasi-identifiers as a frame of the original library."""
         return encoding.same_flavour([a.decode() for a in self.attributes], self.frame).to_native()
+
+    @classmethod
+    def of_population(cls, population: IntoDataFrame, schema: Schema) -> Table:
+        """Return a population as a table of quasi-identifiers, and persons if it says whose its records are.
+
+        No record is left out for a missing value, except those that have no person.
+
+        Parameters
+        ----------
+        population
+            Any frame that narwhals supports; it needs the quasi-identifiers only.
+        schema
+            What the columns of the table are.
+
+        Raises
+        ------
+        InputError
+            If it does not match the schema.
+        """
+        quasi = (replace(column, missing=Missing.CATEGORY) for column in schema.having(Role.QUASI))
+        known = as_frame(population).columns
+        who = (replace(c, missing=Missing.SUPPRESS) for c in schema.having(Role.PERSON) if c.name in known)
+        return cls.encode(population, Schema((*quasi, *who)), times=True)
 
     @classmethod
     def encode(

@@ -22,11 +22,12 @@ from shoal.auditing.proximity import proximity_of_classes, proximity_of_records
 from shoal.auditing.released import ReleasedTable
 from shoal.auditing.risks import consistency_with_population, risks_of
 from shoal.auditing.rules import few_persons, rule_for
+from shoal.auditing.samples import sample_risks
 from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds.notation import SUPPRESSED
 from shoal.measures.distances import has_distance
-from shoal.models import Dissimilarity, Model, Patterned, require_model
+from shoal.models import Dissimilarity, LikenessModel, Model, Patterned, require_model
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
@@ -48,6 +49,8 @@ def audit(
     delta: float | None = None,
     distance: str | Callable[[Any, Any], float] | None = None,
     population: Any = None,
+    sampling_fraction: float | None = None,
+    survey_weight: str | None = None,
     suppressed_marks: Collection[str] = (),
 ) -> Audit:
     """Audit a release of any tool; `Audit.holds` says whether the guarantee of the model holds.
@@ -73,12 +76,16 @@ def audit(
         Check the guarantee of `Freeform` only against attackers who know at most this number of the
         quasi-identifiers, whichever they are; without a model, report what they find.
     posterior
-        Seconds to estimate how likely the attacker's best guesses are; None leaves that out.
+        Number of seconds to estimate how likely the attacker's best guesses are; None omits this.
     epsilon, delta, distance
         Measure how much of each crowd has sensitive values within `epsilon` of each other; at most a share of
         1 - `delta` should. `distance` (see `Dissimilarity`) takes all sensitive columns as one value.
     population
         Table of everyone who could be in the original, for an attacker who does not know who is.
+    sampling_fraction
+        Estimate who is unique in the population of which the original is this share, drawn at random.
+    survey_weight
+        Compute the individual risk by the survey weights in this column of the original.
     suppressed_marks
         Texts for suppressed cells of quasi-identifiers in the release, besides ``*``.
 
@@ -98,7 +105,7 @@ def audit(
         require_model(model)
     table = Table.encode(original, schema, times=True)
     if suppressed_marks:
-        released = _with_marks(released, schema, suppressed_marks)
+        released = with_marks(released, schema, suppressed_marks)
     require_knows(knows, len(table.attributes), model)
     records = None if key is None else _records(key, table, len(as_frame(released)))
     release = ReleasedTable(released, table, records)
@@ -112,7 +119,8 @@ def audit(
         thorough=True,
         posterior_seconds=posterior,
     )
-    found = replace(found, **near)
+    sample = sample_risks(release, sampling_fraction, survey_weight, found.risks.threshold)
+    found = replace(found, **near, sample=sample)
     return found if population is None else _with_population(found, release, population)
 
 
@@ -188,6 +196,7 @@ def _audited(
         diversity_overall=release.diversity_overall,
         proximity=() if near is None else (near,),
         suppressions=release.suppressions if isinstance(model, Patterned) else (),
+        principles=release.principles(None) if isinstance(model, LikenessModel) else (),
         carried=carried,
         warnings=tuple(each.warning for each in carried),
         persons=release.persons,
@@ -226,7 +235,7 @@ def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
 
 
 def _posterior(release: ReleasedTable, model: Model | None, seconds: float) -> Posterior:
-    """Return how likely the best guesses of an attacker who knows every record are."""
+    """Return the probabilities of the best guesses of an attacker who knows every record."""
     promised = None if model is None else model.crowd
     labels = labels_of(release.table, release.sensitive)
     owners = release.table.owners
@@ -273,14 +282,12 @@ def _proximity(
     }
 
 
-def _with_marks(released: IntoDataFrame, schema: Schema, marks: Collection[str]) -> Any:
+def with_marks(released: IntoDataFrame, schema: Schema, marks: Collection[str]) -> Any:
     """Return a release in which suppressed cells are written as Shoal writes them."""
     frame = as_frame(released)
     names = [c.name for c in schema.quasi if c.name in frame.columns and frame[c.name].dtype == nw.String]
-    cells = [
-        nw.when(nw.col(name).is_in(list(marks))).then(nw.lit(SUPPRESSED)).otherwise(nw.col(name)).alias(name)
-        for name in names
-    ]
+    everything = nw.new_series("", [SUPPRESSED] * len(frame), nw.String, backend=frame.implementation)
+    cells = [frame[name].zip_with(~frame[name].is_in(list(marks)), everything) for name in names]
     return frame.with_columns(*cells).to_native()
 
 

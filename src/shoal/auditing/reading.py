@@ -134,8 +134,8 @@ def _as_text(series: pl.Series, attribute: Attribute) -> pl.Series:
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Return whether cells of a type are single numbers, texts or dates."""
-    plain = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Null)
+    """Return whether cells of a type are single numbers, texts, dates or times."""
+    plain = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
     return dtype.is_numeric() or dtype in plain or isinstance(dtype, pl.Categorical | pl.Enum)
 
 
@@ -178,7 +178,7 @@ def _interval_texts(series: pl.Series, attribute: Attribute) -> pl.Series:
 
 
 def _written_intervals(series: pl.Series, attribute: Attribute) -> pl.Series:
-    """Return structs of low and high as text; only one without both says nothing."""
+    """Return structs of low and high as text; a struct without both shows nothing."""
     fields = series.struct.unnest()
     if not {"low", "high"}.issubset(fields.columns):
         raise _unreadable(

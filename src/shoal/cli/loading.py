@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.base.commands import option, words
-from shoal.cli import options
+from shoal.cli import limit_options, options
 from shoal.cli.declared import Bundle
 from shoal.cli.output import warn
 from shoal.engines.on_disk import exceeds_memory
@@ -34,7 +34,10 @@ from shoal.schema.suggesting import warnings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-READING_OPTIONS = ("delimiter", "encoding", "sheet", "skip_rows", "missing_codes")
+READING_OPTIONS = (
+    *("delimiter", "encoding", "sheet", "skip_rows", "missing_codes"),
+    *("decimal", "thousands"),
+)
 ENGINES = ("auto", "memory", "blocks", "spark")
 
 
@@ -50,9 +53,9 @@ def load(
     separator: options.Separators = None,
     long: options.Long = None,
     weight: options.Weights = None,
-    limit: options.Limits = None,
-    bands: options.ForBands = None,
-    strata: options.Strata = None,
+    limit: limit_options.Limits = None,
+    bands: limit_options.ForBands = None,
+    strata: limit_options.Strata = None,
     missing: options.Missings = None,
     missing_mark: options.MissingMarks = None,
     delimiter: options.Delimiter = None,
@@ -60,6 +63,8 @@ def load(
     sheet: options.Sheet = None,
     skip_rows: options.SkipRows = 0,
     missing_codes: options.MissingCodes = False,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     relation: options.DatabaseTable = None,
     query: options.Query = None,
     ask_password: options.AskPassword = False,
@@ -72,7 +77,9 @@ def load(
         If table or schema cannot be read, or do not fit each other.
     """
     del ask_password  # it was asked for when the options were read
-    reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
+    reading = Reading(
+        delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query, decimal, thousands
+    )
     frame = read(table, reading, long)
     return frame, _described(
         frame,
@@ -149,6 +156,12 @@ def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema
         raise InputError(
             "Spark reads files; release a table of a database in memory or in blocks", reason=Reason.PARAMETER
         )
+    if reading.skip_rows or reading.decimal or reading.thousands:
+        raise InputError(
+            "Spark reads numbers with a decimal point, and files that begin with their header; use the "
+            "engine memory or blocks",
+            reason=Reason.PARAMETER,
+        )
     table = read_files(session, given["table"], delimiter=reading.delimiter, encoding=reading.encoding)
     marks = tuple(given["missing_mark"] or ())
     kinds = None if given["schema"] is not None else kinds_in(table, marks)
@@ -211,7 +224,10 @@ def _described(
     described = _with_file(found, Schema.read(schema), named, marks) if schema is not None else found
     described = with_labels(described, table)
     for name, change in changes.items():
-        if schema is None and change.get("kind", described[name].kind) != described[name].kind:
+        before = described[name].kind
+        if schema is None and "hierarchy" in change and before.needs_domain:
+            change = {"kind": Kind.CATEGORICAL, **change}  # instead of the order of its type
+        if schema is None and change.get("kind", before) != before:
             change = {"domain": None, "date_format": None, **change}  # those of the kind that was inferred
         described = described.changed(name, **change)
     return described.completed(frame.columns)
@@ -249,8 +265,8 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
     whole = whole or load.keywords["long"] is not None
     if engine in ("blocks", "spark") and whole:
         raise InputError(
-            "--keep-key, --long, --leave-out, --safe-for-spreadsheets and --format xlsx, sav or dta need the "
-            "whole table in memory; use --engine memory",
+            "--keep-key, --hold-out, --leave-out, --long, --safe-for-spreadsheets and --format xlsx, sav or "
+            "dta need the whole table in memory; use --engine memory",
             reason=Reason.PARAMETER,
         )
     if engine != "auto":
@@ -265,7 +281,7 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
 
 
 def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
-    """Warn of columns that would be released unchanged but may identify records."""
+    """Warn about columns that would be released unchanged but may identify records."""
     lines = warnings(frame, schema)
     for line in lines:
         warn(line)

@@ -16,7 +16,7 @@ from shoal.models import in_order
 from shoal.release import Format
 
 
-def _in(panel: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of typer
+def in_panel(panel: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of typer
     """Declare an option that ``--help`` shows in a panel of its own subject."""
     return typer.Option(*flags, help=help, rich_help_panel=panel, **more)
 
@@ -61,7 +61,7 @@ Person = Annotated[
 _ForColumns = list[str] | None
 Hierarchies = Annotated[
     _ForColumns,
-    _in(
+    in_panel(
         COLUMNS,
         "--hierarchy",
         metavar="COLUMN=FILE",
@@ -70,20 +70,20 @@ Hierarchies = Annotated[
 ]
 Kinds = Annotated[
     _ForColumns,
-    _in(
+    in_panel(
         COLUMNS,
         "--kind",
         metavar="COLUMN=KIND",
-        help="Kind of a column, if it is inferred wrongly: numeric, date, ordinal, categorical or items.",
+        help="Kind of a column, if it is inferred wrongly: numeric, date, time, ordinal, categorical, items.",
     ),
 ]
 Separators = Annotated[
     _ForColumns,
-    _in(COLUMNS, "--separator", metavar="COLUMN=TEXT", help="Text between the items of a cell."),
+    in_panel(COLUMNS, "--separator", metavar="COLUMN=TEXT", help="Text between the items of a cell."),
 ]
 Long = Annotated[
     str | None,
-    _in(
+    in_panel(
         COLUMNS,
         "--long",
         metavar="RECORD,ITEM",
@@ -92,63 +92,16 @@ Long = Annotated[
 ]
 Weights = Annotated[
     _ForColumns,
-    _in(
+    in_panel(
         COLUMNS,
         "--weight",
         metavar="COLUMN=NUMBER",
         help="Weight of a column in the information loss; 1 if omitted.",
     ),
 ]
-Limits = Annotated[
-    _ForColumns,
-    _in(
-        COLUMNS,
-        "--limit",
-        metavar="COLUMN=LIMIT",
-        help="Widest released cell of a column: a number, a duration such as '6 months', a level of a "
-        "hierarchy such as 'level 1', exact, or shown (never suppressed).",
-    ),
-]
-ForBands = Annotated[
-    _ForColumns,
-    _in(
-        COLUMNS,
-        "--bands",
-        metavar="COLUMN=BANDS",
-        help="Where intervals of a column may end: 'every 5', 'every month', or cuts such as 0,18,65,120.",
-    ),
-]
-Strata = Annotated[
-    list[str] | None,
-    _in(
-        COLUMNS,
-        "--strata",
-        help="Quasi-identifiers whose values are never mixed, comma-separated: the same as a limit of exact.",
-    ),
-]
-LeaveOut = Annotated[
-    float,
-    _in(
-        METHOD,
-        "--leave-out",
-        metavar="SHARE",
-        help="Largest share of the records that may be left out because they cannot be hidden within the "
-        "limits of columns.",
-    ),
-]
-AuditLeaveOut = Annotated[
-    float | None,
-    _in(
-        MODEL,
-        "--leave-out",
-        metavar="SHARE",
-        help="Largest share of the records that may be left out because of limits of columns; by default the "
-        "one in the certificate.",
-    ),
-]
 Missings = Annotated[
     _ForColumns,
-    _in(
+    in_panel(
         COLUMNS,
         "--missing",
         metavar="COLUMN=POLICY",
@@ -157,36 +110,58 @@ Missings = Annotated[
 ]
 MissingMarks = Annotated[
     list[str] | None,
-    _in(COLUMNS, "--missing-mark", help="Text that stands for a missing value, such as ?."),
+    in_panel(COLUMNS, "--missing-mark", help="Text that stands for a missing value, such as ?."),
 ]
 Delimiter = Annotated[
     str | None,
-    _in(FILES, "--delimiter", help="Delimiter of the CSV file; detected automatically if omitted."),
+    in_panel(FILES, "--delimiter", help="Delimiter of the CSV file; detected automatically if omitted."),
 ]
 Encoding = Annotated[
     str | None,
-    _in(FILES, "--encoding", help="Encoding of the CSV file; detected automatically if omitted."),
+    in_panel(FILES, "--encoding", help="Encoding of the CSV file; detected automatically if omitted."),
 ]
-Sheet = Annotated[str | None, _in(FILES, "--sheet", help="Sheet of the workbook; the first if omitted.")]
+Sheet = Annotated[str | None, in_panel(FILES, "--sheet", help="Sheet of the workbook; the first if omitted.")]
 SkipRows = Annotated[
-    int, _in(FILES, "--skip-rows", min=0, help="Number of rows above the header of the sheet.")
+    int,
+    in_panel(
+        FILES, "--skip-rows", min=0, help="Number of rows above the header of the CSV file or the sheet."
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    in_panel(
+        FILES,
+        "--decimal",
+        metavar="MARK",
+        help="Decimal mark of numbers in the CSV file; a point if omitted.",
+    ),
+]
+Thousands = Annotated[
+    str | None,
+    in_panel(
+        FILES,
+        "--thousands",
+        metavar="MARK",
+        help="Mark between groups of three digits in the CSV file; none if omitted.",
+    ),
 ]
 MissingCodes = Annotated[
     bool,
-    _in(
+    in_panel(
         FILES,
         "--missing-codes",
         help="Keep the codes of SPSS, Stata or SAS for missing values apart, as values of their own.",
     ),
 ]
 DatabaseTable = Annotated[
-    str | None, _in(FILES, "--table", metavar="NAME", help="Table of the database, such as public.visits.")
+    str | None,
+    in_panel(FILES, "--table", metavar="NAME", help="Table of the database, such as public.visits."),
 ]
 Query = Annotated[
-    str | None, _in(FILES, "--query", metavar="SQL", help="Query to the database, instead of --table.")
+    str | None, in_panel(FILES, "--query", metavar="SQL", help="Query to the database, instead of --table.")
 ]
 AskPassword = Annotated[
-    bool, _in(FILES, "--ask-password", callback=_ask, help="Ask for the password of the database.")
+    bool, in_panel(FILES, "--ask-password", callback=_ask, help="Ask for the password of the database.")
 ]
 ModelName = Annotated[
     str | None,
@@ -196,29 +171,41 @@ ModelNames = Annotated[str | None, typer.Option("--model", help="Privacy models,
 CrowdSizes = Annotated[str, typer.Option("--k", help="Minimum crowd sizes, comma-separated.")]
 Method = Annotated[
     str | None,
-    _in(METHOD, "--method", help=f"Algorithm to use instead of the model's default. {baselines()}"),
+    in_panel(METHOD, "--method", help=f"Algorithm to use instead of the model's default. {baselines()}"),
 ]
 Methods = Annotated[
-    str | None, _in(METHOD, "--method", help=f"Methods, comma-separated; all if omitted. {baselines()}")
+    str | None, in_panel(METHOD, "--method", help=f"Methods, comma-separated; all if omitted. {baselines()}")
 ]
 Seed = Annotated[
     int | None,
-    _in(METHOD, "--seed", help="Make the release repeatable: for experiments only, never for publication."),
+    in_panel(
+        METHOD, "--seed", help="Make the release repeatable: for experiments only, never for publication."
+    ),
 ]
 MostPerPerson = Annotated[
     int | None,
-    _in(
+    in_panel(
         METHOD,
         "--most-per-person",
         min=1,
         help="Maximum number of records kept of each person, drawn at random; needs --person.",
     ),
 ]
-RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
+HoldOut = Annotated[
+    str | None,
+    in_panel(
+        METHOD,
+        "--hold-out",
+        metavar="SHARE",
+        help="Keep this share of the records, such as 5%, out of the release as a control group, and attack "
+        "the release.",
+    ),
+]
+RunsSeed = Annotated[int | None, in_panel(METHOD, "--seed", help="Make runs repeatable.")]
 ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")]
 FileFormat = Annotated[
     Format | None,
-    _in(
+    in_panel(
         FILES,
         "--format",
         help="csv (text) or parquet (typed); csv if omitted, with Spark parquet. xlsx, sav and dta: csv, "
@@ -227,7 +214,7 @@ FileFormat = Annotated[
 ]
 Target = Annotated[
     str | None,
-    _in(
+    in_panel(
         FILES,
         "--to",
         metavar="ADDRESS",
@@ -235,60 +222,77 @@ Target = Annotated[
     ),
 ]
 TargetTable = Annotated[
-    str | None, _in(FILES, "--to-table", metavar="NAME", help="Table to create in the database of --to.")
+    str | None, in_panel(FILES, "--to-table", metavar="NAME", help="Table to create in the database of --to.")
 ]
 SafeForSpreadsheets = Annotated[
     bool,
-    _in(
+    in_panel(
         FILES,
         "--safe-for-spreadsheets",
         help="Also write a CSV copy with an apostrophe before texts that a spreadsheet could take for "
         "formulas.",
     ),
 ]
-KeepKey = Annotated[bool, _in(FILES, "--keep-key", help="Also write key.csv, which re-identifies every row.")]
+KeepKey = Annotated[
+    bool, in_panel(FILES, "--keep-key", help="Also write key.csv, which re-identifies every row.")
+]
 ResultsPage = Annotated[Path, typer.Option("--output", "-o", help="File for the page with all results.")]
 Choose = Annotated[
     int | None,
-    _in(
+    in_panel(
         FILES,
         "--choose",
         metavar="K",
         help="The k whose best run is highlighted; the largest if omitted.",
     ),
 ]
-Limit = Annotated[float | None, _in(ENGINE, "--limit", metavar="SECONDS", help="Time limit of a run.")]
+Limit = Annotated[float | None, in_panel(ENGINE, "--limit", metavar="SECONDS", help="Time limit of a run.")]
 ParallelRuns = Annotated[
     int | None,
-    _in(ENGINE, "--jobs", min=1, help="Number of runs at a time; one for each core if omitted."),
+    in_panel(ENGINE, "--jobs", min=1, help="Number of runs at a time; one for each core if omitted."),
 ]
-Key = Annotated[Path | None, _in(FILES, "--key", help="key.csv: also check each row against its own record.")]
+Key = Annotated[
+    Path | None, in_panel(FILES, "--key", help="key.csv: also check each row against its own record.")
+]
 MayLeaveOut = Annotated[
     bool,
-    _in(MODEL, "--may-leave-out", help="The release may have fewer rows than the original has records."),
-]
-Knows = Annotated[
-    int | None,
-    _in(
-        MODEL,
-        "--knows",
-        metavar="M",
-        min=1,
-        help="Check only against attackers who know at most this number of quasi-identifiers, whichever.",
-    ),
+    in_panel(MODEL, "--may-leave-out", help="The release may have fewer rows than the original has records."),
 ]
 Posterior = Annotated[
     float | None,
-    _in(
+    in_panel(
         MODEL,
         "--posterior",
         metavar="SECONDS",
         help="Also estimate, for this long, how likely the strongest attacker guesses right.",
     ),
 ]
+Control = Annotated[
+    Path | None,
+    in_panel(FILES, "--control", help="Table of records that were held out before the release was made."),
+]
+AttackKey = Annotated[
+    Path | None,
+    in_panel(FILES, "--key", help="key.csv: records of TABLE that it does not name are the control group."),
+]
+Targets = Annotated[
+    int,
+    in_panel(
+        METHOD, "--targets", min=1, help="Maximum number of records to attack, in and out of the release."
+    ),
+]
+Halves = Annotated[
+    str | None,
+    in_panel(
+        METHOD,
+        "--halves",
+        metavar="COLUMNS:COLUMNS",
+        help="Two lists of quasi-identifiers, such as age,sex:zip,job, for linkability.",
+    ),
+]
 SuppressedMarks = Annotated[
     list[str] | None,
-    _in(
+    in_panel(
         FILES,
         "--suppressed-mark",
         metavar="TEXT",
@@ -297,29 +301,115 @@ SuppressedMarks = Annotated[
 ]
 Population = Annotated[
     Path | None,
-    _in(
+    in_panel(
         FILES,
         "--population",
         help="Table of everyone who could be in the original, for the risk from an attacker who does not "
         "know who is.",
     ),
 ]
-AsJson = Annotated[bool, _in(FILES, "--json", help="Print JSON for programs.")]
-Quiet = Annotated[bool, _in(FILES, "--quiet", "-q", help="Show neither progress nor a summary.")]
+With = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES,
+        "--with",
+        metavar="RELEASE",
+        help="An earlier release of the same people, or its folder: also audit all of them together.",
+    ),
+]
+WithTables = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES,
+        "--with-table",
+        metavar="TABLE",
+        help="The original of each --with, in the same order; TABLE if omitted.",
+    ),
+]
+WithKeys = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES,
+        "--with-key",
+        metavar="FILE",
+        help="key.csv of each --with, in the same order: only records that were released count.",
+    ),
+]
+After = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES,
+        "--after",
+        metavar="RELEASE",
+        help="Folder of an earlier release, the newest first: release only persons who are in none of them. "
+        "Needs --after-table and --person.",
+    ),
+]
+AfterTables = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES, "--after-table", metavar="TABLE", help="The original of each --after, in the same order."
+    ),
+]
+AfterKeys = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES,
+        "--key",
+        metavar="FILE",
+        help="key.csv of each --after, in the same order; the one in its folder if omitted.",
+    ),
+]
+Stable = Annotated[
+    bool,
+    in_panel(
+        FILES,
+        "--stable",
+        help="With --after: release the whole table again, and keep the rows of unchanged records.",
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    in_panel(
+        FILES,
+        "--ledger",
+        metavar="FILE",
+        help="Private file of what was published before, by keyed hash: created, checked and extended. Needs "
+        "--person.",
+    ),
+]
+SamplingFraction = Annotated[
+    float | None,
+    in_panel(
+        FILES,
+        "--sampling-fraction",
+        help="Share of the population that the original is, drawn at random: estimates who is unique there.",
+    ),
+]
+SurveyWeight = Annotated[
+    str | None,
+    in_panel(
+        COLUMNS,
+        "--survey-weight",
+        help="Column of survey weights of the original, for the individual risk in the population.",
+    ),
+]
+AsJson = Annotated[bool, in_panel(FILES, "--json", help="Print JSON for programs.")]
+Quiet = Annotated[bool, in_panel(FILES, "--quiet", "-q", help="Show neither progress nor a summary.")]
 Engine = Annotated[
     str,
-    _in(
+    in_panel(
         ENGINE,
         "--engine",
         help="memory (the whole table at once), blocks (larger than memory), spark (a cluster) or auto.",
     ),
 ]
 BlockRows = Annotated[
-    int, _in(ENGINE, "--block-rows", help="blocks, spark: approximate number of records in a block.")
+    int, in_panel(ENGINE, "--block-rows", help="blocks, spark: approximate number of records in a block.")
 ]
 Jobs = Annotated[
     int | None,
-    _in(
+    in_panel(
         ENGINE,
         "--jobs",
         min=1,
@@ -328,7 +418,7 @@ Jobs = Annotated[
 ]
 Work = Annotated[
     Path | None,
-    _in(
+    in_panel(
         ENGINE,
         "--work",
         help="blocks, spark: folder for temporary files, removed at the end; beside the output if omitted.",
@@ -336,27 +426,46 @@ Work = Annotated[
 ]
 Master = Annotated[
     str | None,
-    _in(
+    in_panel(
         ENGINE,
         "--master",
         help="spark: address of the cluster, such as spark://host:7077 or local[2].",
     ),
 ]
-Fresh = Annotated[bool, _in(ENGINE, "--fresh", help="blocks: discard an interrupted run and start over.")]
+Fresh = Annotated[
+    bool, in_panel(ENGINE, "--fresh", help="blocks: discard an interrupted run and start over.")
+]
 Strict = Annotated[
     bool,
-    _in(
+    in_panel(
         MODEL,
         "--strict",
         help="Also fail (exit code 1) if the guarantee holds, but there are warnings.",
     ),
 ]
-Overwrite = Annotated[bool, _in(FILES, "--overwrite", help="Replace existing files.")]
+Overwrite = Annotated[bool, in_panel(FILES, "--overwrite", help="Replace existing files.")]
 
 
 def words(given: str | None) -> list[str]:
     """Return the words of a comma-separated list."""
     return [word.strip() for word in (given or "").split(",") if word.strip()]
+
+
+def share(given: str, option: str) -> float:
+    """Return a share that is written as 5% or 0.05.
+
+    Raises
+    ------
+    InputError
+        If it is not a number.
+    """
+    text = given.strip()
+    try:
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise InputError(
+            f"{option} {given!r} must be a share, such as 5% or 0.05", reason=Reason.PARAMETER
+        ) from None
 
 
 def crowd_sizes(given: str) -> list[int]:

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from narwhals.stable.v2.typing import IntoDataFrameT
 
+from shoal.attacking import attack, held_out
 from shoal.auditing.rules import rule_for
-from shoal.base.randomness import Randomness, checked_seed
+from shoal.base.randomness import SEED_BITS, Randomness, checked_seed
 from shoal.base.statements import checked_about
 from shoal.errors import ShoalWarning
 from shoal.methods import (
@@ -38,6 +40,7 @@ def anonymize(
     method: str | None = None,
     seed: int | None = None,
     most_per_person: int | None = None,
+    hold_out: float | None = None,
     leave_out: float = 0.0,
     about: Mapping[str, str] | None = None,
     progress: Progress = silent,
@@ -58,12 +61,15 @@ def anonymize(
     most_per_person
         Keep at most this number of records of each person, drawn at random; the others are left out. Needs a
         person column.
+    hold_out
+        Share of the records, such as 0.05, to keep out of the release as a control group, drawn at random.
+        The release is then attacked, and the certificate has the success rates (see `attack`).
     leave_out
         The largest share of the records that may be left out because they cannot be hidden within the limits
         of the columns (see `Column`).
     about
-        What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient`` and
-        ``decided_by``, as texts.
+        What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient``,
+        ``decided_by``, ``risk_threshold`` and ``review_by``, as texts.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
     **options
@@ -107,7 +113,11 @@ def anonymize(
     progress("reading values", 0.0)
     flavour = flavour_of(frame)
     collected: Any = frame if flavour is None else as_frame(frame).to_native()
-    table = Table.encode(collected, schema)
+    control = None
+    if hold_out is None:
+        table = Table.encode(collected, schema)
+    else:
+        table, control = _split(collected, schema, hold_out, seed)
     if most_per_person is not None:
         table = table.with_fewer_records(most_per_person, Randomness(seed))
     release = anonymize_table(
@@ -119,11 +129,32 @@ def anonymize(
     ]
     seconds = round(time.perf_counter() - started, 3)
     made = {**release.circumstances, "warnings": cautions, "seconds": seconds}
+    if control is not None:
+        made |= _attacked(release, collected, table.schema, control, seed, progress)
     made |= {"about": stated} if stated else {}
     release = replace(release, circumstances=made, flavour=flavour)
     for text in release.warnings:
         warnings.warn(text, ShoalWarning, stacklevel=2)
     return release
+
+
+def _split(frame: Any, schema: Schema, share: float, seed: int | None) -> tuple[Table, Any]:
+    """Return the table of the records to release, and the control group."""
+    data = as_frame(frame)
+    out = held_out(data, schema, share, Randomness(seed))
+    kept = np.flatnonzero(~out)
+    table = Table.encode(data[kept], schema)
+    return replace(table, rows=kept[table.rows]), data[np.flatnonzero(out)]
+
+
+def _attacked(
+    release: Release, frame: Any, schema: Schema, control: Any, seed: int | None, progress: Progress
+) -> dict[str, Any]:
+    """Return what a certificate says about the control group and attacks."""
+    members = as_frame(frame)[np.sort(release.key)]
+    other = None if seed is None else (seed + 1) % 2**SEED_BITS  # not the choices of the release again
+    found = attack(members, release.shown, schema, control, seed=other, progress=progress)
+    return {"held_out": len(control), "attacks": found.as_dict()}
 
 
 def anonymize_table(

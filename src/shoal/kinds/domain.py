@@ -293,7 +293,7 @@ class Domain(ABC):
     def diversity(
         self, codes: Codes, starts: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return how varied the values in each group are, 0 to 1: the share of the values that occur.
+        """Return how diverse the values in each group are, 0 to 1: the share of the values that occur.
 
         Parameters
         ----------

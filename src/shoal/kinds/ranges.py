@@ -441,7 +441,7 @@ def positions_between(values: pl.Series, *ends: Any) -> NDArray[np.float64]:
     low, high = fitting
     places: NDArray[Any] = values.to_numpy()
     if values.dtype.is_integer():
-        # Integers near each other but far from zero differ by less than a float can tell: subtract first.
+        # Integers near each other but far from zero differ by less than a float can express: subtract first.
         first = int(places[0])
         places = (places.astype(np.int64) - first).view(np.uint64).astype(np.float64)
         low, high = low - first, high - first

@@ -24,8 +24,7 @@ class Costs:
     attributes
         The cost of each attribute's generalized values.
     counts
-        For each attribute, how many records have each code, where these have to be costed by entropy; else
-        empty.
+        For each attribute, how many records have each code, if cost is measured by entropy; otherwise empty.
     """
 
     attributes: list[Geometry]

@@ -88,7 +88,7 @@ class Certificate:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """All that those who decide on the release should know, as sentences, the gravest first."""
+        """All that those who decide on the release should know, as sentences, the most serious first."""
         return all_warnings(self.model, self.circumstances, self.audit)
 
     def require_no_warnings(self) -> None:
@@ -142,7 +142,7 @@ class Certificate:
         detail
             Details that only a release in memory has; panels that need them are omitted without it.
         """
-        from shoal.report import Material, Report  # late: few callers ask for one
+        from shoal.report import Material, Report  # imported late: few callers ask for one
 
         return Report(Material(self.model, self.loss, self.audit, self.as_dict(), detail))
 

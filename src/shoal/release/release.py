@@ -131,11 +131,12 @@ class Release(Generic[FrameT]):
 
     @cached_property
     def table(self) -> FrameT:
-        """The table to publish, a frame of the flavour that went in.
+        """The table to publish, a frame of the same type as the input.
 
-        Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values. All columns
-        are built anew from the released values: categories are those that occur, in ascending order (in
-        Polars an `Enum` of them), and no index, metadata or attribute of the input is copied.
+        Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values. Items that
+        were given as lists or sets are lists. All columns are built anew from the released values: categories
+        are those that occur, in ascending order (in Polars an `Enum` of them), and no index, metadata or
+        attribute of the input is copied.
         """
         frame = self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
         # A copy: what is saved is what was audited, whatever becomes of this frame.
@@ -168,7 +169,7 @@ class Release(Generic[FrameT]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """All that those who decide on the release should know, as sentences, the gravest first."""
+        """All that those who decide on the release should know, as sentences, the most serious first."""
         return self.certified.warnings
 
     @property
@@ -225,7 +226,13 @@ class Release(Generic[FrameT]):
     def written(self, form: Format) -> pl.DataFrame:
         """Return the table to publish as a file of this format contains it."""
         typed = form == "parquet"
-        return for_file(self._frame(typed=typed), nested=typed)
+        items = [
+            name
+            for column in self.recoding.table.schema.quasi
+            if column.kind.several
+            for name in column.kind.released_columns(column.name)
+        ]
+        return for_file(self._frame(typed=typed), nested=typed, items=items)
 
     @property
     def key(self) -> NDArray[np.int64]:

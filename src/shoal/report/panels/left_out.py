@@ -44,8 +44,8 @@ def left_out(material: Material) -> Content | None:
     return Content(
         paragraphs=(
             f"{plural(count, 'record')} ({percent(count / len(whole))}) cannot be hidden within the limits "
-            "of the columns and were left out. Who that is depends on the quasi-identifiers, the limits and k. "
-            "Those are rare people: every analysis of the release lacks them. Groups from which no record "
+            "of the columns and were left out. Who that is depends on the quasi-identifiers, the limits and "
+            "k. Those are rare people: every analysis of the release lacks them. Groups from which no record "
             f"was left out are not listed; shares that are about fewer than {least} records are not told.",
         ),
         grids=(Grid("Share of each group that was left out", ("column", "group", "left out"), rows),),

@@ -1,0 +1,66 @@
+"""Options of the command line about limits of columns, and about attackers who know few columns."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from shoal.cli.declared import COLUMNS, METHOD, MODEL
+from shoal.cli.options import in_panel
+
+Limits = Annotated[
+    list[str] | None,
+    in_panel(
+        COLUMNS,
+        "--limit",
+        metavar="COLUMN=LIMIT",
+        help="Widest released cell of a column: a number, a duration such as '6 months', a level of a "
+        "hierarchy such as 'level 1', exact, or shown (never suppressed).",
+    ),
+]
+ForBands = Annotated[
+    list[str] | None,
+    in_panel(
+        COLUMNS,
+        "--bands",
+        metavar="COLUMN=BANDS",
+        help="Where intervals of a column may end: 'every 5', 'every month', or cuts such as 0,18,65,120.",
+    ),
+]
+Strata = Annotated[
+    list[str] | None,
+    in_panel(
+        COLUMNS,
+        "--strata",
+        help="Quasi-identifiers whose values are never mixed, comma-separated: the same as a limit of exact.",
+    ),
+]
+LeaveOut = Annotated[
+    float,
+    in_panel(
+        METHOD,
+        "--leave-out",
+        metavar="SHARE",
+        help="Largest share of the records that may be left out because they cannot be hidden within the "
+        "limits of columns.",
+    ),
+]
+AuditLeaveOut = Annotated[
+    float | None,
+    in_panel(
+        MODEL,
+        "--leave-out",
+        metavar="SHARE",
+        help="Largest share of the records that may be left out because of limits of columns; by default the "
+        "one in the certificate.",
+    ),
+]
+Knows = Annotated[
+    int | None,
+    in_panel(
+        MODEL,
+        "--knows",
+        metavar="M",
+        min=1,
+        help="Check only against attackers who know at most this number of quasi-identifiers, whichever.",
+    ),
+]
