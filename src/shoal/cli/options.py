@@ -16,7 +16,7 @@ from shoal.models import in_order
 from shoal.release import Format
 
 
-def in_panel(panel: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of typer
+def _in(panel: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of typer
     """Declare an option that ``--help`` shows in a panel of its own subject."""
     return typer.Option(*flags, help=help, rich_help_panel=panel, **more)
 
@@ -61,7 +61,7 @@ Person = Annotated[
 _ForColumns = list[str] | None
 Hierarchies = Annotated[
     _ForColumns,
-    in_panel(
+    _in(
         COLUMNS,
         "--hierarchy",
         metavar="COLUMN=FILE",
@@ -70,7 +70,7 @@ Hierarchies = Annotated[
 ]
 Kinds = Annotated[
     _ForColumns,
-    in_panel(
+    _in(
         COLUMNS,
         "--kind",
         metavar="COLUMN=KIND",
@@ -79,11 +79,11 @@ Kinds = Annotated[
 ]
 Separators = Annotated[
     _ForColumns,
-    in_panel(COLUMNS, "--separator", metavar="COLUMN=TEXT", help="Text between the items of a cell."),
+    _in(COLUMNS, "--separator", metavar="COLUMN=TEXT", help="Text between the items of a cell."),
 ]
 Long = Annotated[
     str | None,
-    in_panel(
+    _in(
         COLUMNS,
         "--long",
         metavar="RECORD,ITEM",
@@ -92,7 +92,7 @@ Long = Annotated[
 ]
 Weights = Annotated[
     _ForColumns,
-    in_panel(
+    _in(
         COLUMNS,
         "--weight",
         metavar="COLUMN=NUMBER",
@@ -101,7 +101,7 @@ Weights = Annotated[
 ]
 Missings = Annotated[
     _ForColumns,
-    in_panel(
+    _in(
         COLUMNS,
         "--missing",
         metavar="COLUMN=POLICY",
@@ -110,26 +110,24 @@ Missings = Annotated[
 ]
 MissingMarks = Annotated[
     list[str] | None,
-    in_panel(COLUMNS, "--missing-mark", help="Text that stands for a missing value, such as ?."),
+    _in(COLUMNS, "--missing-mark", help="Text that stands for a missing value, such as ?."),
 ]
 Delimiter = Annotated[
     str | None,
-    in_panel(FILES, "--delimiter", help="Delimiter of the CSV file; detected automatically if omitted."),
+    _in(FILES, "--delimiter", help="Delimiter of the CSV file; detected automatically if omitted."),
 ]
 Encoding = Annotated[
     str | None,
-    in_panel(FILES, "--encoding", help="Encoding of the CSV file; detected automatically if omitted."),
+    _in(FILES, "--encoding", help="Encoding of the CSV file; detected automatically if omitted."),
 ]
-Sheet = Annotated[str | None, in_panel(FILES, "--sheet", help="Sheet of the workbook; the first if omitted.")]
+Sheet = Annotated[str | None, _in(FILES, "--sheet", help="Sheet of the workbook; the first if omitted.")]
 SkipRows = Annotated[
     int,
-    in_panel(
-        FILES, "--skip-rows", min=0, help="Number of rows above the header of the CSV file or the sheet."
-    ),
+    _in(FILES, "--skip-rows", min=0, help="Number of rows above the header of the CSV file or the sheet."),
 ]
 Decimal = Annotated[
     str | None,
-    in_panel(
+    _in(
         FILES,
         "--decimal",
         metavar="MARK",
@@ -138,7 +136,7 @@ Decimal = Annotated[
 ]
 Thousands = Annotated[
     str | None,
-    in_panel(
+    _in(
         FILES,
         "--thousands",
         metavar="MARK",
@@ -147,21 +145,20 @@ Thousands = Annotated[
 ]
 MissingCodes = Annotated[
     bool,
-    in_panel(
+    _in(
         FILES,
         "--missing-codes",
         help="Keep the codes of SPSS, Stata or SAS for missing values apart, as values of their own.",
     ),
 ]
 DatabaseTable = Annotated[
-    str | None,
-    in_panel(FILES, "--table", metavar="NAME", help="Table of the database, such as public.visits."),
+    str | None, _in(FILES, "--table", metavar="NAME", help="Table of the database, such as public.visits.")
 ]
 Query = Annotated[
-    str | None, in_panel(FILES, "--query", metavar="SQL", help="Query to the database, instead of --table.")
+    str | None, _in(FILES, "--query", metavar="SQL", help="Query to the database, instead of --table.")
 ]
 AskPassword = Annotated[
-    bool, in_panel(FILES, "--ask-password", callback=_ask, help="Ask for the password of the database.")
+    bool, _in(FILES, "--ask-password", callback=_ask, help="Ask for the password of the database.")
 ]
 ModelName = Annotated[
     str | None,
@@ -171,20 +168,18 @@ ModelNames = Annotated[str | None, typer.Option("--model", help="Privacy models,
 CrowdSizes = Annotated[str, typer.Option("--k", help="Minimum crowd sizes, comma-separated.")]
 Method = Annotated[
     str | None,
-    in_panel(METHOD, "--method", help=f"Algorithm to use instead of the model's default. {baselines()}"),
+    _in(METHOD, "--method", help=f"Algorithm to use instead of the model's default. {baselines()}"),
 ]
 Methods = Annotated[
-    str | None, in_panel(METHOD, "--method", help=f"Methods, comma-separated; all if omitted. {baselines()}")
+    str | None, _in(METHOD, "--method", help=f"Methods, comma-separated; all if omitted. {baselines()}")
 ]
 Seed = Annotated[
     int | None,
-    in_panel(
-        METHOD, "--seed", help="Make the release repeatable: for experiments only, never for publication."
-    ),
+    _in(METHOD, "--seed", help="Make the release repeatable: for experiments only, never for publication."),
 ]
 MostPerPerson = Annotated[
     int | None,
-    in_panel(
+    _in(
         METHOD,
         "--most-per-person",
         min=1,
@@ -193,7 +188,7 @@ MostPerPerson = Annotated[
 ]
 HoldOut = Annotated[
     str | None,
-    in_panel(
+    _in(
         METHOD,
         "--hold-out",
         metavar="SHARE",
@@ -201,11 +196,11 @@ HoldOut = Annotated[
         "the release.",
     ),
 ]
-RunsSeed = Annotated[int | None, in_panel(METHOD, "--seed", help="Make runs repeatable.")]
+RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
 ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")]
 FileFormat = Annotated[
     Format | None,
-    in_panel(
+    _in(
         FILES,
         "--format",
         help="csv (text) or parquet (typed); csv if omitted, with Spark parquet. xlsx, sav and dta: csv, "
@@ -214,7 +209,7 @@ FileFormat = Annotated[
 ]
 Target = Annotated[
     str | None,
-    in_panel(
+    _in(
         FILES,
         "--to",
         metavar="ADDRESS",
@@ -222,45 +217,41 @@ Target = Annotated[
     ),
 ]
 TargetTable = Annotated[
-    str | None, in_panel(FILES, "--to-table", metavar="NAME", help="Table to create in the database of --to.")
+    str | None, _in(FILES, "--to-table", metavar="NAME", help="Table to create in the database of --to.")
 ]
 SafeForSpreadsheets = Annotated[
     bool,
-    in_panel(
+    _in(
         FILES,
         "--safe-for-spreadsheets",
         help="Also write a CSV copy with an apostrophe before texts that a spreadsheet could take for "
         "formulas.",
     ),
 ]
-KeepKey = Annotated[
-    bool, in_panel(FILES, "--keep-key", help="Also write key.csv, which re-identifies every row.")
-]
+KeepKey = Annotated[bool, _in(FILES, "--keep-key", help="Also write key.csv, which re-identifies every row.")]
 ResultsPage = Annotated[Path, typer.Option("--output", "-o", help="File for the page with all results.")]
 Choose = Annotated[
     int | None,
-    in_panel(
+    _in(
         FILES,
         "--choose",
         metavar="K",
         help="The k whose best run is highlighted; the largest if omitted.",
     ),
 ]
-Limit = Annotated[float | None, in_panel(ENGINE, "--limit", metavar="SECONDS", help="Time limit of a run.")]
+Limit = Annotated[float | None, _in(ENGINE, "--limit", metavar="SECONDS", help="Time limit of a run.")]
 ParallelRuns = Annotated[
     int | None,
-    in_panel(ENGINE, "--jobs", min=1, help="Number of runs at a time; one for each core if omitted."),
+    _in(ENGINE, "--jobs", min=1, help="Number of runs at a time; one for each core if omitted."),
 ]
-Key = Annotated[
-    Path | None, in_panel(FILES, "--key", help="key.csv: also check each row against its own record.")
-]
+Key = Annotated[Path | None, _in(FILES, "--key", help="key.csv: also check each row against its own record.")]
 MayLeaveOut = Annotated[
     bool,
-    in_panel(MODEL, "--may-leave-out", help="The release may have fewer rows than the original has records."),
+    _in(MODEL, "--may-leave-out", help="The release may have fewer rows than the original has records."),
 ]
 Posterior = Annotated[
     float | None,
-    in_panel(
+    _in(
         MODEL,
         "--posterior",
         metavar="SECONDS",
@@ -269,21 +260,19 @@ Posterior = Annotated[
 ]
 Control = Annotated[
     Path | None,
-    in_panel(FILES, "--control", help="Table of records that were held out before the release was made."),
+    _in(FILES, "--control", help="Table of records that were held out before the release was made."),
 ]
 AttackKey = Annotated[
     Path | None,
-    in_panel(FILES, "--key", help="key.csv: records of TABLE that it does not name are the control group."),
+    _in(FILES, "--key", help="key.csv: records of TABLE that it does not name are the control group."),
 ]
 Targets = Annotated[
     int,
-    in_panel(
-        METHOD, "--targets", min=1, help="Maximum number of records to attack, in and out of the release."
-    ),
+    _in(METHOD, "--targets", min=1, help="Maximum number of records to attack, in and out of the release."),
 ]
 Halves = Annotated[
     str | None,
-    in_panel(
+    _in(
         METHOD,
         "--halves",
         metavar="COLUMNS:COLUMNS",
@@ -292,7 +281,7 @@ Halves = Annotated[
 ]
 SuppressedMarks = Annotated[
     list[str] | None,
-    in_panel(
+    _in(
         FILES,
         "--suppressed-mark",
         metavar="TEXT",
@@ -301,7 +290,7 @@ SuppressedMarks = Annotated[
 ]
 Population = Annotated[
     Path | None,
-    in_panel(
+    _in(
         FILES,
         "--population",
         help="Table of everyone who could be in the original, for the risk from an attacker who does not "
@@ -310,7 +299,7 @@ Population = Annotated[
 ]
 With = Annotated[
     list[Path] | None,
-    in_panel(
+    _in(
         FILES,
         "--with",
         metavar="RELEASE",
@@ -319,7 +308,7 @@ With = Annotated[
 ]
 WithTables = Annotated[
     list[Path] | None,
-    in_panel(
+    _in(
         FILES,
         "--with-table",
         metavar="TABLE",
@@ -328,7 +317,7 @@ WithTables = Annotated[
 ]
 WithKeys = Annotated[
     list[Path] | None,
-    in_panel(
+    _in(
         FILES,
         "--with-key",
         metavar="FILE",
@@ -337,7 +326,7 @@ WithKeys = Annotated[
 ]
 After = Annotated[
     list[Path] | None,
-    in_panel(
+    _in(
         FILES,
         "--after",
         metavar="RELEASE",
@@ -347,13 +336,11 @@ After = Annotated[
 ]
 AfterTables = Annotated[
     list[Path] | None,
-    in_panel(
-        FILES, "--after-table", metavar="TABLE", help="The original of each --after, in the same order."
-    ),
+    _in(FILES, "--after-table", metavar="TABLE", help="The original of each --after, in the same order."),
 ]
 AfterKeys = Annotated[
     list[Path] | None,
-    in_panel(
+    _in(
         FILES,
         "--key",
         metavar="FILE",
@@ -362,7 +349,7 @@ AfterKeys = Annotated[
 ]
 Stable = Annotated[
     bool,
-    in_panel(
+    _in(
         FILES,
         "--stable",
         help="With --after: release the whole table again, and keep the rows of unchanged records.",
@@ -370,7 +357,7 @@ Stable = Annotated[
 ]
 LedgerFile = Annotated[
     Path | None,
-    in_panel(
+    _in(
         FILES,
         "--ledger",
         metavar="FILE",
@@ -380,7 +367,7 @@ LedgerFile = Annotated[
 ]
 SamplingFraction = Annotated[
     float | None,
-    in_panel(
+    _in(
         FILES,
         "--sampling-fraction",
         help="Share of the population that the original is, drawn at random: estimates who is unique there.",
@@ -388,28 +375,28 @@ SamplingFraction = Annotated[
 ]
 SurveyWeight = Annotated[
     str | None,
-    in_panel(
+    _in(
         COLUMNS,
         "--survey-weight",
         help="Column of survey weights of the original, for the individual risk in the population.",
     ),
 ]
-AsJson = Annotated[bool, in_panel(FILES, "--json", help="Print JSON for programs.")]
-Quiet = Annotated[bool, in_panel(FILES, "--quiet", "-q", help="Show neither progress nor a summary.")]
+AsJson = Annotated[bool, _in(FILES, "--json", help="Print JSON for programs.")]
+Quiet = Annotated[bool, _in(FILES, "--quiet", "-q", help="Show neither progress nor a summary.")]
 Engine = Annotated[
     str,
-    in_panel(
+    _in(
         ENGINE,
         "--engine",
         help="memory (the whole table at once), blocks (larger than memory), spark (a cluster) or auto.",
     ),
 ]
 BlockRows = Annotated[
-    int, in_panel(ENGINE, "--block-rows", help="blocks, spark: approximate number of records in a block.")
+    int, _in(ENGINE, "--block-rows", help="blocks, spark: approximate number of records in a block.")
 ]
 Jobs = Annotated[
     int | None,
-    in_panel(
+    _in(
         ENGINE,
         "--jobs",
         min=1,
@@ -418,7 +405,7 @@ Jobs = Annotated[
 ]
 Work = Annotated[
     Path | None,
-    in_panel(
+    _in(
         ENGINE,
         "--work",
         help="blocks, spark: folder for temporary files, removed at the end; beside the output if omitted.",
@@ -426,24 +413,22 @@ Work = Annotated[
 ]
 Master = Annotated[
     str | None,
-    in_panel(
+    _in(
         ENGINE,
         "--master",
         help="spark: address of the cluster, such as spark://host:7077 or local[2].",
     ),
 ]
-Fresh = Annotated[
-    bool, in_panel(ENGINE, "--fresh", help="blocks: discard an interrupted run and start over.")
-]
+Fresh = Annotated[bool, _in(ENGINE, "--fresh", help="blocks: discard an interrupted run and start over.")]
 Strict = Annotated[
     bool,
-    in_panel(
+    _in(
         MODEL,
         "--strict",
         help="Also fail (exit code 1) if the guarantee holds, but there are warnings.",
     ),
 ]
-Overwrite = Annotated[bool, in_panel(FILES, "--overwrite", help="Replace existing files.")]
+Overwrite = Annotated[bool, _in(FILES, "--overwrite", help="Replace existing files.")]
 
 
 def words(given: str | None) -> list[str]:
