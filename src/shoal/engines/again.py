@@ -323,7 +323,8 @@ def _recoded(table: Table, shown: Any, order: Integers) -> Recoding:
 
 def _text_frame(released: Any) -> pl.DataFrame:
     """Return a release as a frame of Polars."""
-    return pl.DataFrame([to_polars(column) for column in as_frame(released).iter_columns()])
+    frame: Any = as_frame(released)
+    return pl.DataFrame([to_polars(column) for column in frame.iter_columns()])
 
 
 def _joined(parts: Sequence[pl.DataFrame], table: Table) -> Any:
