@@ -1,4 +1,4 @@
-"""The campaign "worlds": random tables, models, methods and engines; an oracle and the audit judge releases."""
+"""The campaign "worlds": random tables, models, methods and engines, judged by an oracle and the audit."""
 
 from __future__ import annotations
 
@@ -165,6 +165,9 @@ SPECIAL: dict[str, Any] = {
 
 def refusable(world: World, error: InputError) -> bool:
     """Return whether the call itself is wrong in the way that an error says."""
+    names = [name for column in world.sheet.columns for name in (column.name, *column.released_as[1:])]
+    if len(set(names)) < len(names):  # a column of items becomes three
+        return "rename" in str(error)
     match error.reason.value:
         case "missing-value":
             return world.sheet.refused

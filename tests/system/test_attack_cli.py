@@ -133,3 +133,15 @@ def test_records_of_the_release_are_those_that_were_not_held_out() -> None:
     assert len(set(release.key)) == 270
     assert shoal.audit(kept, release.table, schema, shoal.KAnonymity(k=3)).holds
     assert "attacks" in release.report.as_dict()["certificate"]
+
+
+def test_records_left_out_because_of_limits_are_neither_attacked_nor_in_the_control_group() -> None:
+    patients = hospital(500).select("age", "sex", "diagnosis")
+    schema = shoal.Schema.infer(patients, quasi=["age", "sex"], sensitive=["diagnosis"])
+    schema = schema.changed("age", widest=3)
+    release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=8), hold_out=0.1, leave_out=0.5, seed=3)
+    found = release.certificate["attacks"]
+    assert release.certificate["held_out"] == found["control"] == 50
+    assert found["records"] == found["rows"] == len(release.key) < 450
+    assert found["notes"] == []
+    assert "left out beyond limits of columns" in release.report.evidence()

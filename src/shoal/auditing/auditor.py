@@ -274,10 +274,8 @@ def with_marks(released: IntoDataFrame, schema: Schema, marks: Collection[str]) 
     """Return a release in which suppressed cells are written as Shoal writes them."""
     frame = as_frame(released)
     names = [c.name for c in schema.quasi if c.name in frame.columns and frame[c.name].dtype == nw.String]
-    cells = [
-        nw.when(nw.col(name).is_in(list(marks))).then(nw.lit(SUPPRESSED)).otherwise(nw.col(name)).alias(name)
-        for name in names
-    ]
+    everything = nw.new_series("", [SUPPRESSED] * len(frame), nw.String, backend=frame.implementation)
+    cells = [frame[name].zip_with(~frame[name].is_in(list(marks)), everything) for name in names]
     return frame.with_columns(*cells).to_native()
 
 

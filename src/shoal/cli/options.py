@@ -74,7 +74,7 @@ Kinds = Annotated[
         COLUMNS,
         "--kind",
         metavar="COLUMN=KIND",
-        help="Kind of a column, if it is inferred wrongly: numeric, date, ordinal, categorical or items.",
+        help="Kind of a column, if it is inferred wrongly: numeric, date, time, ordinal, categorical, items.",
     ),
 ]
 Separators = Annotated[
