@@ -22,14 +22,18 @@ METHODS = {
     "chain": (KAnonymity, "chain"),
     "mondrian": (KAnonymity, "mondrian"),
 }
-ABOUT = f"""# Limits of columns
-
-Adult, 30,162 complete training records, eight quasi-identifiers, k = {K}; at most {LEAVE_OUT:.0%} of the records may be left
-out. Loss is GCP, measured on what is published: with bands of five years, an age costs at least four years. Seconds are
-processor seconds from the table to the audited release, and *time* is their ratio to the same method without limits."""
-OTHERS = """ARX expresses such requirements by hierarchies and a suppression limit, and generalizes a whole column to one level
-(*global*) or each record (*local*). On the same task without limits, at k = 5, it loses 0.2740 globally with at most 5% of the
-records suppressed, and 0.0553 locally ([other tools](rivals.md)). No figures of other tools with these limits were measured."""
+ABOUT = (
+    f"Adult, 30,162 complete training records, eight quasi-identifiers, k = {K}; at most {LEAVE_OUT:.0%} of "
+    "the records may be left out. Loss is GCP, measured on what is published: with bands of five years, an "
+    "age costs at least four years. Seconds are processor seconds from the table to the audited release, and "
+    "*time* is their ratio to the same method without limits."
+)
+OTHERS = (
+    "ARX expresses such requirements by hierarchies and a suppression limit, and generalizes a whole column "
+    "to one level (*global*) or each record (*local*). On the same task without limits, at k = 5, it loses "
+    "0.2740 globally with at most 5% of the records suppressed, and 0.0553 locally ([other "
+    "tools](rivals.md)). No figures of other tools with these limits were measured."
+)
 
 
 def work(limits: str, method: str) -> dict[str, Any]:
@@ -69,7 +73,7 @@ def main() -> None:
                 )
             )
     table = markdown_table(("method", "limits", "GCP", "GCP of age", "left out", "seconds", "time"), rows)
-    write_page("limits", f"{ABOUT}\n\n{table}\n\n{OTHERS}", {})
+    write_page("limits", f"# Limits of columns\n\n{ABOUT}\n\n{table}\n\n{OTHERS}", {})
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ CELLS: dict[str, tuple[pl.DataType, list[Any], str | None]] = {
         [dt.datetime(2024, 1, 1, 10, tzinfo=UTC), dt.datetime(2024, 3, 1, tzinfo=UTC)],
         "date",
     ),
-    "time": (pl.Time(), [dt.time(10, 30), dt.time(11)], None),
+    "time": (pl.Time(), [dt.time(10, 30), dt.time(11)], "time"),
     "duration": (pl.Duration("us"), [dt.timedelta(hours=1), dt.timedelta(hours=2)], None),
     "list": (pl.List(pl.String()), [["a"], ["a", "b"]], "items"),
 }

@@ -74,7 +74,7 @@ Kinds = Annotated[
         COLUMNS,
         "--kind",
         metavar="COLUMN=KIND",
-        help="Kind of a column, if it is inferred wrongly: numeric, date, ordinal, categorical or items.",
+        help="Kind of a column, if it is inferred wrongly: numeric, date, time, ordinal, categorical, items.",
     ),
 ]
 Separators = Annotated[
@@ -369,6 +369,47 @@ WithKeys = Annotated[
         "--with-key",
         metavar="FILE",
         help="key.csv of each --with, in the same order: only records that were released count.",
+    ),
+]
+After = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--after",
+        metavar="RELEASE",
+        help="Folder of an earlier release, the newest first: release only persons who are in none of them. "
+        "Needs --after-table and --person.",
+    ),
+]
+AfterTables = Annotated[
+    list[Path] | None,
+    _in(FILES, "--after-table", metavar="TABLE", help="The original of each --after, in the same order."),
+]
+AfterKeys = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--key",
+        metavar="FILE",
+        help="key.csv of each --after, in the same order; the one in its folder if omitted.",
+    ),
+]
+Stable = Annotated[
+    bool,
+    _in(
+        FILES,
+        "--stable",
+        help="With --after: release the whole table again, and keep the rows of unchanged records.",
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    _in(
+        FILES,
+        "--ledger",
+        metavar="FILE",
+        help="Private file of what was published before, by keyed hash: created, checked and extended. Needs "
+        "--person.",
     ),
 ]
 SamplingFraction = Annotated[

@@ -146,7 +146,7 @@ class Column:
                 raise self._error(f"separator {self.separator!r} must be a text such as ;")
             if "separator" not in self.kind.settings:
                 raise self._error(f"only a column of kind items has a separator, not a {self.kind.value} one")
-        if isinstance(self.bands, list):
+        if self.bands is not None and not isinstance(self.bands, str):
             object.__setattr__(self, "bands", tuple(self.bands))
         try:
             object.__setattr__(self, "domain", self.kind.checked_domain(self))
