@@ -1,4 +1,5 @@
 # make demo | test | check | setup | quick | campaign [SEED=n] | bench [NAME=x] | docs | sanitize | portable | wheel | sbom
+#      soak [NAME=x] [MINUTES=n] [SEED=n] [CASE=n]
 #      docs-version VERSION=n
 # Everything runs in .venv, which the first command creates; a Python >= 3.11 and a C++20 compiler are enough.
 
@@ -11,9 +12,11 @@ TOOLS  := cmake nanobind ninja scikit-build-core setuptools-scm
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NAME   ?=
 SEED   ?=
+MINUTES ?=
+CASE   ?=
 PYTHONS ?=
 
-.PHONY: demo test quick campaign check setup bench docs docs-version sanitize portable sbom wheel clean
+.PHONY: demo test quick campaign soak check setup bench docs docs-version sanitize portable sbom wheel clean
 
 demo: $(VENV)/core
 	$(BIN)/shoal demo
@@ -26,6 +29,10 @@ quick: setup
 
 campaign: setup
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow" --hypothesis-profile=campaign $(SEED:%=--hypothesis-seed=%)
+
+# Campaigns with an own oracle, for some minutes: a finding prints the number that repeats it (CASE) and where to go on (SEED).
+soak: setup
+	$(BIN)/python tests/soak/run.py $(NAME) $(MINUTES:%=--minutes %) $(SEED:%=--seed %) $(CASE:%=--case %)
 
 check: setup
 	$(BIN)/ruff check .

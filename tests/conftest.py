@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
-import io
-import json
 import os
 import secrets
 import sys
-import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NoReturn
-from unittest import mock
+from typing import NoReturn
 
 import numpy as np
 import pytest
+from examples import ORDINARY
 from hypothesis import settings
+from in_process import workers_in_this_process
 from numpy.typing import NDArray
 
 CI = os.environ.get("CI") == "true"
 NATIVE = os.environ.get("SHOAL_NATIVE")
-_ONE_AT_A_TIME = threading.Lock()
 
 # The same examples in every run, so that no test fails by chance; a campaign draws others, and twice as many.
-settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=True, max_examples=50)
+settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=True, max_examples=ORDINARY)
 settings.register_profile("few", settings.get_profile("shoal"), max_examples=12)
 settings.register_profile("campaign", deadline=None, print_blob=True, derandomize=False, max_examples=100)
 settings.load_profile("shoal")
@@ -111,36 +107,17 @@ def repeatable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture(autouse=True)
-def workers_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def workers_here(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let blocks and compared runs work in this process, one after the other: most time is to start others.
 
     They have processes of their own in tests marked ``processes``, in campaigns, if a run has a time limit,
     and in every command that a test runs as a process.
     """
     if not settings().derandomize or request.node.get_closest_marker("processes"):
+        yield
         return
-    from shoal.engines import workers
-    from shoal.engines.workers import Crew
-
-    in_a_process = Crew.ask
-
-    def ask(self: Crew, code: str, task: bytes) -> dict[str, Any]:
-        if self._limit is not None or self._stopped:
-            return in_a_process(self, code, task)
-        asked, told = io.BytesIO(), io.BytesIO()
-        workers._send(asked, task)
-        asked.seek(0)
-        with (
-            _ONE_AT_A_TIME,
-            mock.patch.object(sys, "stdin", SimpleNamespace(buffer=asked)),
-            mock.patch.object(sys, "stdout", SimpleNamespace(buffer=told)),
-        ):
-            exec(code, {})
-        told.seek(0)
-        answer: dict[str, Any] = json.loads(workers._received(told) or b"")
-        return answer
-
-    monkeypatch.setattr(Crew, "ask", ask)
+    with workers_in_this_process():
+        yield
 
 
 @pytest.fixture(scope="session")

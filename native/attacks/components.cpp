@@ -9,8 +9,6 @@
 namespace shoal {
 namespace {
 
-constexpr std::uint64_t kThere = 1;  // the mark of what has not been seen
-
 // For each number from 0 to count - 1, the ends of the edges that begin there.
 class Edges {
  public:

@@ -12,7 +12,7 @@
 
 namespace shoal {
 
-namespace {
+namespace label_counting {
 
 constexpr std::int32_t kShared = 2048;  // smaller nodes are finished by the thread that has them
 
@@ -76,7 +76,10 @@ struct Task {
   Tally::Held held{};               // what was in it, for another worker
 };
 
-}  // namespace
+}  // namespace label_counting
+
+using label_counting::Tally;
+using label_counting::Task;
 
 // Counts for one thread.
 class ConsistencyGraph::LabelCounter {
@@ -105,7 +108,7 @@ class ConsistencyGraph::LabelCounter {
       Task right{node.left + 1, std::move(task.boxes), tally_.now()};
       for (Task* child : {&left, &right}) {
         const LiveTree::Node& below = graph_.records_->node(child->node);
-        if (below.end - below.begin >= kShared) {
+        if (below.end - below.begin >= label_counting::kShared) {
           child->held = tally_.held();
           stack_.push(std::move(*child));
         } else {
@@ -166,7 +169,7 @@ LabelCounts ConsistencyGraph::count_labels(std::span<const std::int32_t> labels,
   std::iota(all.boxes.begin(), all.boxes.end(), 0);
   WorkStack<Task> stack(std::move(all));
   stack.run([&] { return LabelCounter(*this, labels, size, stack, counts); },
-            static_cast<std::int64_t>(records) / kShared + 1);
+            static_cast<std::int64_t>(records) / label_counting::kShared + 1);
   return counts;
 }
 

@@ -9,8 +9,6 @@
 namespace shoal {
 namespace {
 
-constexpr std::uint64_t kThere = 1;  // the mark of what has not been seen
-
 // Copies of records matched with copies of boxes, and what is left of both.
 class Flow {
  public:

@@ -13,15 +13,15 @@
 namespace shoal {
 namespace {
 
-constexpr double kPatience = 2.0;  // another class may grow by this multiple of what is saved
+constexpr double kAcceptedGrowth = 2.0;  // another class may grow by this multiple of what is saved
 constexpr double kNever = kUnlimited;
 constexpr std::size_t kWider = 6;  // factor by which more classes are tried, if the first few were not enough
-constexpr std::size_t kWidest = 1024;  // the maximum number tried in this way
-constexpr std::size_t kLarge = 4096;   // a table with more classes is large
-constexpr std::int64_t kStretch = 64;  // classes tried on each side
-constexpr std::int64_t kFarther = 4;   // factor by which stretches are farther apart each time
-constexpr std::size_t kWays = 3;       // in which a cycle of three goes on from the second class
-constexpr std::size_t kBatch = 64;     // one in this many classes has a record that searches at the same time
+constexpr std::size_t kWidest = 1024;          // the maximum number tried in this way
+constexpr std::size_t kLarge = 4096;           // a table with more classes is large
+constexpr std::int64_t kTriedOnEachSide = 64;  // classes tried on each side
+constexpr std::int64_t kFarther = 4;           // factor by which stretches are farther apart each time
+constexpr std::size_t kWays = 3;               // in which a cycle of three goes on from the second class
+constexpr std::size_t kBatch = 64;  // one in this many classes has a record that searches at the same time
 constexpr std::int64_t kInVain =
     256;  // failed searches of all classes in a row; where Lemma 2 holds, none fails
 
@@ -177,7 +177,7 @@ Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope s
   if (goal == Goal::loss) {
     const double saved = -classes_.growth(from, codes, nullptr);
     best.cost = -kWorthwhile;
-    limit = kPatience * saved;
+    limit = kAcceptedGrowth * saved;
     if (saved <= kWorthwhile) return best;
   }
   // In a large table very many classes are equally near. Where the first few brought nothing, the search ends
@@ -202,8 +202,8 @@ Coloring::Change Coloring::best_exchange(std::int32_t record, Goal goal, Scope s
   }
   // Where all near classes are full, trying all of them takes long. Some classes in ever wider stretches on
   // both sides are enough.
-  for (std::int64_t stride = kFarther; !best.found() && stride * kStretch < count; stride *= kFarther)
-    for (std::int64_t step = -kStretch; step <= kStretch; ++step)
+  for (std::int64_t stride = kFarther; !best.found() && stride * kTriedOnEachSide < count; stride *= kFarther)
+    for (std::int64_t step = -kTriedOnEachSide; step <= kTriedOnEachSide; ++step)
       if (step != 0)
         try_pairs(record, static_cast<std::int32_t>((from + step * stride + count) % count), goal, best);
   if (everywhere && !best.found())

@@ -18,7 +18,7 @@ constexpr std::int64_t kShared = 4096;
 // After this many cuts in a row only even ones are considered, in a tree between the children of the common
 // ancestor. The cheapest cut may split off a handful of records each time, for instance one value after the
 // other below a flat root: n / k cuts, each of which examines up to n records.
-constexpr std::int32_t kPatience = 64;
+constexpr std::int32_t kUnhurriedDepth = 64;
 
 struct Node {
   std::int64_t begin, end;  // of Problem::order
@@ -297,7 +297,7 @@ class Worker {
   void propose(Node node, std::size_t a, std::vector<Cut>& cuts) {
     const auto& [codes, left_count, left_cost, right_cost, natural] = in_order_[a];
     const std::int64_t n = node.count(), half = n / 2;
-    const bool hurried = node.depth >= kPatience;
+    const bool hurried = node.depth >= kUnhurriedDepth;
     find_allowed(node, a);
     std::size_t cheapest = 0, evenest = 0, halfway = 0;
     double least = 0.0;

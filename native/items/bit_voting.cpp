@@ -7,7 +7,7 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t kStretch = 256;  // rows that one thread takes at a time
+constexpr std::size_t kRowsAtATime = 256;  // rows that one thread takes at a time
 
 // The outcome of some rows that follow each other.
 struct VotedRows {
@@ -23,12 +23,13 @@ Voted vote(const ItemSets& sets, std::span<const std::int64_t> row_starts,
   voted.base_starts.assign(rows + 1, 0);
   voted.uncertain_starts.assign(rows + 1, 0);
   voted.distances.resize(records.size());
-  std::vector<VotedRows> stretches((rows + kStretch - 1) / kStretch);
+  std::vector<VotedRows> stretches((rows + kRowsAtATime - 1) / kRowsAtATime);
   share(stretches.size(), 1, [&] {
     return [&, votes = std::vector<std::int32_t>(static_cast<std::size_t>(sets.width), 0),
             seen = std::vector<std::int32_t>()](std::size_t number) mutable {
       VotedRows& stretch = stretches[number];
-      for (std::size_t row = number * kStretch; row < std::min(rows, (number + 1) * kStretch); ++row) {
+      for (std::size_t row = number * kRowsAtATime; row < std::min(rows, (number + 1) * kRowsAtATime);
+           ++row) {
         const auto begin = static_cast<std::size_t>(row_starts[row]),
                    end = static_cast<std::size_t>(row_starts[row + 1]);
         seen.clear();

@@ -14,7 +14,6 @@
 namespace shoal {
 namespace {
 
-constexpr double kFree = kUnlimited;
 constexpr std::size_t kAtOnce = 8;  // further records that a box learns of at a time
 
 // The records that each box knows of.
@@ -99,7 +98,7 @@ Matching stable(BoxTree& tree, const std::vector<std::vector<NearRecord>>& known
       tree.set_record_limit(offer.record, offer.cost);
     }
   }
-  tree.set_record_limits(std::vector<double>(known.size(), kFree));
+  tree.set_record_limits(std::vector<double>(known.size(), kUnlimited));
   for (std::int32_t record = 0; record < tree.rows(); ++record)
     if (pairing.box_of(record) < 0) pairing.exchange(record, pairing.boxes(), Partner::cheapest);
   return std::move(pairing).finish();

@@ -10,8 +10,6 @@
 namespace shoal {
 namespace {
 
-constexpr double kFree = kUnlimited;
-
 struct Proposal {
   double cost;
   std::int32_t record, box;
@@ -41,7 +39,7 @@ Matching match_cheapest_first(BoxTree& tree, std::vector<std::int32_t> records,
   std::vector<double> limits(at(tree.rows()), -1.0);
   const auto limit = [&](std::int32_t box) -> double& { return limits[at(box)]; };
   for (const auto& pair : settled) boxes.push_back(pair.second);
-  for (const std::int32_t box : boxes) limit(box) = kFree;
+  for (const std::int32_t box : boxes) limit(box) = kUnlimited;
   Pairing pairing(tree, std::move(boxes));
   for (const auto& [record, box] : settled) {
     if (tree.has_member(box, record)) {  // an exchange in an earlier round brought it there

@@ -11,8 +11,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t at_once = 48;  // patterns that are examined before any of them takes its rows
-constexpr double shrunken = 0.8;     // rows are numbered anew when this share of them is left
+constexpr std::size_t examined_at_once = 48;  // patterns that are examined before any of them takes its rows
+constexpr double shrunken = 0.8;              // rows are numbered anew when this share of them is left
 
 // Leaves of each group only a part that is varied enough.
 void keep_varied(const VariedRows& varied, std::span<const std::int32_t> numbers, std::int64_t k,
@@ -47,13 +47,13 @@ Cover cover(std::span<const std::int32_t> codes, std::size_t rows, std::span<con
   std::iota(left.begin(), left.end(), 0);
   std::optional<Projections> projections;
   std::optional<Sieve> sieve;
-  std::vector<std::vector<std::int32_t>> candidates(at_once);
-  std::vector<std::int64_t> counted(at_once);
+  std::vector<std::vector<std::int32_t>> candidates(examined_at_once);
+  std::vector<std::int64_t> counted(examined_at_once);
   std::vector<std::int32_t> groups;
   const auto taken = [&](std::int32_t row) { return result.pattern_of[at(row)] >= 0; };
   std::size_t waiting = rows;
   for (std::size_t begin = 0; begin < kept.size() && static_cast<std::int64_t>(waiting) >= (shared ? 1 : k);
-       begin += at_once) {
+       begin += examined_at_once) {
     const bool shrunk = static_cast<double>(waiting) < shrunken * static_cast<double>(left.size());
     if (!projections || (shrunk && !shared)) {
       std::erase_if(left, taken);
@@ -61,7 +61,7 @@ Cover cover(std::span<const std::int32_t> codes, std::size_t rows, std::span<con
       sieve.emplace(*projections, k, kept.size() - begin);
     }
     // Groups only shrink, so a group that is too small now can be skipped when its turn comes.
-    const std::size_t count = std::min(at_once, kept.size() - begin);
+    const std::size_t count = std::min(examined_at_once, kept.size() - begin);
     share(count, 1, [&] {
       return [&, counter = Counter()](std::size_t i) mutable {
         candidates[i] = sieve->rows(kept[begin + i]);

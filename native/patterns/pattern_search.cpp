@@ -11,7 +11,7 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t at_once = 48;  // patterns whose targets are found before any of them is tried
+constexpr std::size_t tried_at_once = 48;  // patterns whose targets are found before any of them is tried
 std::vector<std::int32_t> all(std::size_t rows) {
   std::vector<std::int32_t> numbers(rows);
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -118,9 +118,9 @@ void PatternSearch::move(Move step) {
 
 std::int64_t PatternSearch::sweep(std::size_t begin, std::size_t end) {
   std::int64_t saved = 0;
-  std::vector<std::vector<Target>> found(at_once);
-  for (; begin < end; begin += at_once) {
-    const std::size_t count = std::min(at_once, end - begin);
+  std::vector<std::vector<Target>> found(tried_at_once);
+  for (; begin < end; begin += tried_at_once) {
+    const std::size_t count = std::min(tried_at_once, end - begin);
     share(count, 1, [&] {
       return [&, counter = Counter()](std::size_t i) mutable {
         found[i] = targets(static_cast<std::int32_t>(begin + i), counter);

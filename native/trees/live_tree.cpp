@@ -10,8 +10,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::int32_t kLeaf = 8;    // a leaf has at most this many boxes
-constexpr std::size_t kSample = 64;  // boxes that decide where to cut; the tree need not be optimal
+constexpr std::int32_t kLiveLeaf = 8;  // a leaf has at most this many boxes
+constexpr std::size_t kSample = 64;    // boxes that decide where to cut; the tree need not be optimal
 
 // Sorts boxes by one column: intervals by where they begin or end, sets by their rarest bins.
 struct Key {
@@ -149,7 +149,7 @@ void LiveTree::build(std::span<const Cell> extents, const std::vector<SearchProf
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node node = nodes_[i];
     const auto count = at(node.end - node.begin);
-    if (node.end - node.begin <= kLeaf) {
+    if (node.end - node.begin <= kLiveLeaf) {
       std::fill_n(leaf_of_.begin() + node.begin, count, static_cast<std::int32_t>(i));
       continue;
     }

@@ -30,6 +30,9 @@ struct SearchProfile {
   float share_meeting(Cell extent) const;
 };
 
+constexpr std::uint64_t kThere =
+    1;  // the one mark of a search that knows only what is there and what is removed
+
 class LiveTree {
  public:
   using Node = TreeNode;

@@ -15,7 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from exact_reader import covers, fits, fraction, levels
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import (
@@ -26,7 +27,9 @@ from shoal import (
     KAnonymity,
     Schema,
     anonymize,
+    anonymize_file,
     audit,
+    read_table,
 )
 from shoal.engines.blocks import release_schema
 from shoal.engines.joining import Check
@@ -170,7 +173,7 @@ number = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(number, st.one_of(number, st.just(""))), min_size=3, max_size=9), st.integers(2, 3))
 def test_the_certificate_has_the_levels_of_an_exact_reader(cells: list[tuple[str, str]], k: int) -> None:
     frame = pl.DataFrame(cells, schema=["x", "y"], orient="row")
@@ -191,7 +194,7 @@ def test_the_certificate_has_the_levels_of_an_exact_reader(cells: list[tuple[str
         assert again.consistency.rows_per_record == found["rows_per_record"]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(number, min_size=1, max_size=6), st.lists(st.tuples(number, number), min_size=1, max_size=6))
 def test_the_audit_of_any_release_has_the_levels_of_an_exact_reader(
     cells: list[str], ends: list[tuple[str, str]]
@@ -345,3 +348,30 @@ def test_long_whole_numbers_in_object_columns_are_numbers() -> None:
     assert schema["x"].kind == "numeric"
     release = anonymize(frame, schema, KAnonymity(k=2))
     assert sorted(set(release.table["x"])) == sorted({"5..6", f"{2**80}..{2**80 + 1}"})
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "cells",
+    [["0.2", "0.3", "0.1000000000000000055511151231257827"], ["1E30", "2E30", "12345678901234567890.5"]],
+)
+def test_a_block_of_short_numbers_is_exact_beside_one_of_long_numbers(
+    cells: list[str], form: Format, tmp_path: Path
+) -> None:
+    frame = pl.DataFrame({"x": [cell for cell in cells for _ in range(150)]})
+    frame.write_csv(tmp_path / "x.csv")
+    anonymize_file(
+        tmp_path / "x.csv", numeric("x"), KAnonymity(k=2), tmp_path / "out", format=form, block_rows=1, jobs=1
+    )
+    if form == "csv":
+        rows = list(read_table(tmp_path / "out" / "release.csv")["x"])
+        assert sorted(map(fraction, rows)) == sorted(map(fraction, frame["x"]))
+    assert audit(frame, read_table(tmp_path / "out" / f"release.{form}"), numeric("x"), KAnonymity(k=2)).holds
+
+
+@pytest.mark.parametrize("cell", ["1E30", "-1e30", "0.1000000000000000055511151231257827", "1e-300"])
+def test_a_joined_release_of_one_long_number_is_within_its_bounds(cell: str, tmp_path: Path) -> None:
+    pl.DataFrame({"x": [cell] * 6}).write_csv(tmp_path / "x.csv")
+    anonymize_file(tmp_path / "x.csv", numeric("x"), KAnonymity(k=2), tmp_path / "out", jobs=1)
+    rows = read_table(tmp_path / "out" / "release.csv")["x"].unique().to_list()
+    assert [fraction(row) for row in rows] == [fraction(cell)]

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -240,7 +241,7 @@ def bytes_of(release: Release) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @given(pair=pairs())
-@settings(max_examples=12, deadline=None)
+@examples(12)
 def test_a_release_is_a_function_of_the_released_values(flavour: str, pair: tuple[Input, Input]) -> None:
     one, two = (bytes_of(release_of(FLAVOURS[flavour](each))) for each in pair)
     assert one.keys() == two.keys()
@@ -250,7 +251,7 @@ def test_a_release_is_a_function_of_the_released_values(flavour: str, pair: tupl
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @given(pair=pairs())
-@settings(max_examples=5, deadline=None)
+@examples(5)
 def test_the_released_values_are_those_of_the_records(flavour: str, pair: tuple[Input, Input]) -> None:
     frame = FLAVOURS[flavour](pair[0])
     released = release_of(frame).written("parquet")

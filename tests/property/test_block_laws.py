@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 from blockwise import agreed, blocks_of, released
-from hypothesis import assume, given, settings
+from examples import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import tables
 
@@ -44,7 +45,7 @@ frames = tables(flavours=("polars",), sensitive=True, min_rows=6, max_rows=26, m
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-@settings(max_examples=40)
+@examples(12)
 @given(data=st.data())
 def test_the_whole_keeps_what_each_block_promises(model: Model, data: st.DataObject) -> None:
     frame, schema = data.draw(frames)
@@ -62,7 +63,7 @@ def test_the_whole_keeps_what_each_block_promises(model: Model, data: st.DataObj
     assert min(each.audit.concealment for each in facts) <= found.concealment
 
 
-@settings(max_examples=60)
+@examples(20)
 @given(frame_and_schema=frames, block_rows=st.integers(2, 8), typed=st.booleans())
 def test_the_loss_of_the_whole_is_the_mean_of_the_blocks(
     frame_and_schema: tuple[pl.DataFrame, Schema], block_rows: int, typed: bool
@@ -105,7 +106,7 @@ def test_parts_agree_on_what_the_whole_table_has(
         assert in_parts.domains[name].cardinality == domain.cardinality
 
 
-@settings(max_examples=60)
+@examples(20)
 @given(frame_and_schema=frames, typed=st.booleans())
 def test_the_check_of_the_whole_passes_what_blocks_release_and_nothing_less(
     frame_and_schema: tuple[pl.DataFrame, Schema], typed: bool
@@ -136,7 +137,7 @@ def test_the_check_of_the_whole_passes_what_blocks_release_and_nothing_less(
 
 
 @pytest.mark.parametrize("model", [SetAnonymity(k=2), SetDiversity(l=2)], ids=repr)
-@settings(max_examples=30)
+@examples(15)
 @given(
     baskets=st.lists(st.sets(st.integers(0, 9), max_size=5), min_size=8, max_size=24),
     block_rows=st.integers(3, 8),

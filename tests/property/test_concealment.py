@@ -10,7 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import tables
 
@@ -115,7 +116,7 @@ def closed(table: Table, members: list[int]) -> Recoding:
 
 @pytest.mark.parametrize("measure", sorted(LOSSES))
 @given(drawn=tables(min_rows=2, max_rows=6, max_columns=3, flavours=["polars"]), data=st.data())
-@settings(max_examples=40)
+@examples(20)
 def test_subsets_are_optimal_and_expansion_is_near(
     measure: str, drawn: tuple[Any, Schema], data: st.DataObject
 ) -> None:
@@ -142,7 +143,7 @@ def test_subsets_are_optimal_and_expansion_is_near(
 
 
 @given(tables(min_rows=3, max_rows=7, flavours=["polars"]), st.randoms(use_true_random=False))
-@settings(max_examples=40)
+@examples(20)
 def test_the_optimum_knows_no_order_of_rows_and_doubles_with_the_table(
     drawn: tuple[pl.DataFrame, Schema], random: Any
 ) -> None:

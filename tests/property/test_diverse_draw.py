@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -97,7 +98,7 @@ def test_valid_assignments_are_drawn_equally_often(n: int, k: int, labels: list[
 
 
 @given(st.integers(4, 12), st.integers(2, 4), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_it_counts_as_the_twin_does(n: int, k: int, data: st.DataObject) -> None:
     graph = ring(n, k)
     labels = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 import twins
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import tables
 
@@ -115,7 +116,7 @@ def test_nothing_is_below_it(drawn: tuple[Any, Schema], data: st.DataObject) -> 
     assert release.loss.gcp <= min(other.loss.gcp for other in others) + TOLERANCE
 
 
-@settings(max_examples=50)
+@examples(25)
 @given(tables(min_rows=2, max_rows=10, flavours=["polars"]), st.data())
 def test_the_order_of_the_records_does_not_matter(
     drawn: tuple[pl.DataFrame, Schema], data: st.DataObject

@@ -9,7 +9,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import tables
 
@@ -131,7 +132,7 @@ def test_a_category_with_a_hundred_thousand_values(method: str, effort: str) -> 
 @METHODS
 @EFFORT
 @given(drawn=tables(min_rows=2, max_rows=12), data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_seeded_releases_repeat(
     method: str, effort: str, drawn: tuple[Any, Schema], data: st.DataObject
 ) -> None:
@@ -151,7 +152,7 @@ def test_seeded_releases_repeat(
 @METHODS
 @EFFORT
 @given(drawn=tables(min_rows=2, max_rows=12, flavours=["polars"], sensitive=True), data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_the_order_of_the_records_does_not_matter_to_the_promise(
     method: str, effort: str, drawn: tuple[pl.DataFrame, Schema], data: st.DataObject
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from examples import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 from itemset_strategies import packed, unpacked, vote
@@ -66,6 +67,7 @@ def fits(row: dict[str, Any], record: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("method", sorted(METHODS[SetAnonymity]))
+@examples(15)
 @given(drawn=tables(), k=st.integers(2, 5), seed=st.integers(0, 9))
 def test_k_rows_cover_each_record_and_each_row_covers_k_records(
     method: str, drawn: tuple[pl.DataFrame, Schema], k: int, seed: int
@@ -85,6 +87,7 @@ def test_k_rows_cover_each_record_and_each_row_covers_k_records(
 
 
 @pytest.mark.parametrize("method", sorted(METHODS[SetDiversity]))
+@examples(15)
 @given(drawn=tables(), size=st.integers(2, 4), seed=st.integers(0, 9))
 def test_rows_with_l_labels_cover_each_record_as_published(
     method: str, drawn: tuple[pl.DataFrame, Schema], size: int, seed: int

@@ -16,7 +16,8 @@ import mondrian_twin
 import numpy as np
 import pytest
 import twins
-from hypothesis import event, given, settings
+from examples import examples
+from hypothesis import event, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -151,7 +152,7 @@ def native_mondrian(
     return kernels.mondrian(rows, attributes, columns, **demands).tolist()
 
 
-@settings(max_examples=2 * settings().max_examples)
+@examples(100)
 @given(problems())
 def test_mondrian(problem: tuple[Any, ...]) -> None:
     rows, attributes, sensitive, demands = problem
@@ -160,7 +161,7 @@ def test_mondrian(problem: tuple[Any, ...]) -> None:
     assert classes == mondrian_twin.mondrian(rows, attributes, sensitive, **demands)
 
 
-@settings(max_examples=2 * settings().max_examples)
+@examples(100)
 @given(st.data())
 def test_mondrian_with_demands_that_refuse_cuts(data: st.DataObject) -> None:
     """Dividing the records of one value depends on their order, which a refused cut must leave alone."""
@@ -288,7 +289,7 @@ def generalized_values(draw: st.DrawFn, size: int, pool: list[int]) -> CodeInter
     return Subsets(starts.astype(np.int64), np.array(members, np.int32), size)
 
 
-@settings(max_examples=2 * settings().max_examples)
+@examples(100)
 @given(st.data())
 def test_count_consistent(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(SIZES, max_size=3))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
@@ -85,7 +86,7 @@ def test_rows_cover_the_records_drawn_for_them(graph: Graph, seed: int) -> None:
     assert covered(graph)[np.arange(len(drawn)), drawn].all()
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(interval_graphs())
 def test_no_row_carries_a_record_more_often_than_the_least_chance(graph: Graph) -> None:
     matches, randomness = graph.matches(), Randomness(1)

@@ -6,7 +6,8 @@ from itertools import permutations
 
 import numpy as np
 import twins
-from hypothesis import event, example, given, settings
+from examples import examples
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -179,7 +180,7 @@ def sides(graph: Graph) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
     return [(graph.record_type, graph.records), (graph.row_type, graph.boxes)]
 
 
-@settings(max_examples=2 * settings().max_examples)
+@examples(100)
 @given(graphs(most=40))
 def test_matches(graph: Graph) -> None:
     found = graph.matches()

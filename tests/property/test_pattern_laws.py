@@ -8,7 +8,8 @@ import numpy as np
 import patterns as twins
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -47,7 +48,7 @@ def solved(codes: NDArray[np.int32], patterns: Patterns, k: int) -> NDArray[np.i
     return solution.pattern_of
 
 
-@settings(max_examples=40)
+@examples(12)
 @given(problems(most_rows=7, most_patterns=4))
 def test_the_program_finds_the_optimum(problem: Problem) -> None:
     codes, patterns, k = problem
@@ -57,7 +58,7 @@ def test_the_program_finds_the_optimum(problem: Problem) -> None:
     assert min(twins.sizes(rows, patterns.suppressed, best.tolist()).values()) >= k
 
 
-@settings(max_examples=15)
+@examples(10)
 @given(problems(most_rows=8, most_patterns=2, most_columns=2))
 def test_the_fixed_parameter_algorithm_agrees(problem: Problem) -> None:
     codes, patterns, k = problem
@@ -68,7 +69,7 @@ def test_the_fixed_parameter_algorithm_agrees(problem: Problem) -> None:
     assert cost(patterns, solved(codes, patterns, k)) == least
 
 
-@settings(max_examples=40)
+@examples(20)
 @given(problems(most_rows=20, most_patterns=12))
 def test_heuristics_lie_between_the_optimum_and_their_guarantee(problem: Problem) -> None:
     codes, patterns, k = problem
@@ -82,7 +83,7 @@ def test_heuristics_lie_between_the_optimum_and_their_guarantee(problem: Problem
         assert greedy <= codes.shape[1] * best
 
 
-@settings(max_examples=40)
+@examples(20)
 @given(problems(most_rows=20, most_patterns=12))
 def test_prices_never_ask_for_more_than_the_optimum(problem: Problem) -> None:
     codes, patterns, k = problem
@@ -102,7 +103,7 @@ def test_prices_never_ask_for_more_than_the_optimum(problem: Problem) -> None:
     assert all(s >= k for s in twins.sizes(rows, patterns.suppressed, found[found >= 0].tolist()).values())
 
 
-@settings(max_examples=40)
+@examples(20)
 @given(problems(most_rows=20, most_patterns=12), st.booleans())
 def test_the_best_effort_proves_what_it_can(problem: Problem, small: bool) -> None:
     """With the integer program, the optimum; without, a cost and a bound with the optimum in between."""
@@ -175,7 +176,7 @@ MODELS = [
 
 @pytest.mark.parametrize("effort", ["fast", "balanced", "best"])
 @given(tables(), st.sampled_from(MODELS), st.integers(2, 4))
-@settings(max_examples=25)
+@examples(25)
 def test_releases_pass_the_audit(
     effort: str, table: tuple[pl.DataFrame, Schema], parameters: dict[str, object], k: int
 ) -> None:
@@ -198,7 +199,7 @@ def test_releases_pass_the_audit(
 
 
 @given(tables(), st.permutations(range(4)), st.integers(2, 4))
-@settings(max_examples=25)
+@examples(25)
 def test_the_order_of_records_does_not_matter(
     table: tuple[pl.DataFrame, Schema], order: list[int], k: int
 ) -> None:

@@ -19,7 +19,7 @@ from shoal.methods.method import COUNTING_PERSONS, NOT_COUNTING
 from shoal.models import Model
 
 QUASI = ["age", "sex", "town"]
-TABLES = int(os.environ.get("SHOAL_TABLES", "2000"))
+TABLES = int(os.environ.get("SHOAL_TABLES", "600"))
 """The number of tables in all; a campaign sets it higher."""
 LAWS = ("one each", "one to three", "geometric", "few with many", "as many as possible")
 ABLE = [

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from test_persons import LAWS, dealt
 
@@ -55,7 +56,7 @@ def hidden(frame: pl.DataFrame, release: shoal.Release, k: int) -> None:
 @given(
     st.sampled_from(METHODS), st.sampled_from(LAWS), st.integers(6, 40), st.integers(2, 4), st.integers(0, 99)
 )
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_classes_of_sets_have_records_of_different_persons(
     method: tuple[Any, str], law: str, records: int, k: int, seed: int
 ) -> None:

@@ -13,6 +13,7 @@ import plain_reader
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from examples import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 from plain_reader import Quasi, UnreadableError
@@ -281,6 +282,7 @@ def compare(
     event(f"holds: {found.holds}")
 
 
+@examples(20)
 @given(originals(), st.data())
 def test_the_auditor_agrees_with_plain_code(drawn: tuple[dict[str, str], Cells], data: st.DataObject) -> None:
     kinds, cells = drawn

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from loose_releases import LooseRelease, loose_releases
@@ -47,6 +48,7 @@ def check(found: Proximity, expected: Iterable[float], delta: float) -> None:
     assert json.loads(json.dumps(found.as_dict()))["crowds"] == len(risks)
 
 
+@examples(20)
 @given(
     loose_releases(),
     st.sampled_from(DISTANCES),

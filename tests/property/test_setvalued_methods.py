@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import event, given, settings
+from examples import examples
+from hypothesis import event, given
 from hypothesis import strategies as st
 from itemset_strategies import check_regular, packed, records
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ def circumstances(seed: int = 1) -> Circumstances:
 
 
 @given(records(max_size=30), st.integers(1, 6), st.integers(0, 2**32))
-@settings(max_examples=50)
+@examples(50)
 def test_each_graph_errs_no_more_than_the_one_before(drawn: Any, k: int, seed: int) -> None:
     sets, arrays = drawn
     k = min(k, len(sets))
@@ -47,7 +48,7 @@ def test_each_graph_errs_no_more_than_the_one_before(drawn: Any, k: int, seed: i
 
 
 @given(records(max_size=30), st.integers(2, 5), st.integers(0, 2**32), st.data())
-@settings(max_examples=50)
+@examples(50)
 def test_published_labels_differ_around_everybody(
     drawn: Any,
     different: int,

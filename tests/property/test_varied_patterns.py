@@ -9,7 +9,8 @@ import numpy as np
 import patterns as twins
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -87,7 +88,7 @@ def test_the_search_keeps_classes_varied(problem: Problem) -> None:
         check(problem, search.pattern_of)
 
 
-@settings(max_examples=60)
+@examples(25)
 @given(problems(most_rows=7, most_patterns=4, sensitive=1))
 def test_the_program_and_the_best_effort_find_the_optimum(problem: Problem) -> None:
     codes, patterns, k, labels = problem
@@ -113,7 +114,7 @@ def test_the_program_and_the_best_effort_find_the_optimum(problem: Problem) -> N
     assert patterns.costs[best].sum() == least == pytest.approx(bound)
 
 
-@settings(max_examples=60)
+@examples(25)
 @given(problems(most_rows=40, most_patterns=8))
 def test_every_row_finds_a_class_if_all_rows_together_are_varied(problem: Problem) -> None:
     codes, patterns, k, labels = problem
@@ -132,7 +133,7 @@ def test_every_row_finds_a_class_if_all_rows_together_are_varied(problem: Proble
 @given(
     st.lists(st.tuples(*[st.integers(0, 3)] * 2, st.sampled_from("mf"), st.sampled_from("abc")), min_size=9)
 )
-@settings(max_examples=10)
+@examples(10)
 def test_releases_pass_the_audit_or_are_infeasible(
     effort: str, asked: dict[str, Any], rows: list[tuple[int, int, str, str]]
 ) -> None:

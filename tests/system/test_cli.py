@@ -1,4 +1,4 @@
-"""The commands as a user runs them, in a process of their own."""
+"""The commands as a user runs them. In a campaign, each runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -10,24 +10,17 @@ import shlex
 import signal
 import stat
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import polars as pl
 import pytest
+from calling import SHOAL
+from calling import called as run
 
 from shoal.samples import hospital
 
-SHOAL = [sys.executable, "-m", "shoal"]
 ROLES = ("--quasi", "age,sex,zip,admitted", "--sensitive", "diagnosis", "--drop", "patient,name")
-
-
-def run(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*SHOAL, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(folder, tmp_path_factory.mktemp("temporary"), "--limit", str(LIMIT)) as started:
+    options = ("--limit", str(LIMIT), "--keep", "0")
+    with running(folder, tmp_path_factory.mktemp("temporary"), *options) as started:
         yield started
 
 
@@ -213,12 +214,12 @@ def test_a_promise_that_cannot_be_kept_comes_with_advice(
     visitor.use_columns()
     possible = float(browser.run("return document.getElementById('l').max"))
     visitor.enter("l", 150)
-    visitor.press("go")
+    visitor.go()
     assert f"at most l = {possible:g}" in visitor.problem("l")
     assert browser.run("return document.getElementById('l').getAttribute('aria-invalid')") == "true"
     visitor.enter("l", "")
     visitor.enter("k", 201)
-    visitor.press("go")
+    visitor.go()
     assert "it can be 200 at most" in visitor.problem("k")
     assert visitor.text("#problem-l") == ""
     visitor.choose("dissimilarity")
@@ -234,7 +235,7 @@ def test_cancel_and_a_closed_tab_end_the_work(browser: Browser, server: Server, 
     visitor.use_columns()
     visitor.enter("effort", "best")
     visitor.enter("k", 100)
-    visitor.press("go")
+    visitor.go()
     until(lambda: len(server.workers()) == 1)
     first = browser.driver.current_window_handle
     browser.driver.switch_to.new_window("tab")
@@ -249,7 +250,7 @@ def test_cancel_and_a_closed_tab_end_the_work(browser: Browser, server: Server, 
     visitor.press("cancel")
     visitor.wait("document.getElementById('progress').hidden && !document.getElementById('go').disabled")
     until(lambda: server.workers() == [])
-    visitor.press("go")
+    visitor.go()
     until(lambda: len(server.workers()) == 1)
     browser.run("window.addEventListener('beforeunload', e => e.stopImmediatePropagation(), true)")
     browser.driver.get("about:blank")
@@ -458,7 +459,7 @@ def test_a_million_rows_and_a_page_that_answers(
         visitor.choose("k-anonymity")
         visitor.wait("document.querySelector('#method option[value=mondrian]')")
         visitor.enter("l", "")
-        visitor.press("go")
+        visitor.go()
         waits += _answers_while(visitor, "document.getElementById('verdict')")
         assert len(waits) > 5
         assert sorted(waits)[len(waits) // 2] < 1

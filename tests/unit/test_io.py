@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -278,7 +279,7 @@ def as_csv(header: list[str], rows: list[list[str]], delimiter: str, quoting: in
     return buffer.getvalue().encode()
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     table=tables(),
     delimiter=st.sampled_from(",;\t|"),
@@ -355,7 +356,7 @@ def test_stray_quotes_are_irregular(text: bytes) -> None:
     assert parsing._layout(text, ",", 2) is None
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(st.text('ab,"\n\r ', max_size=14))
 def test_fast_reader_never_disagrees_on_random_text(tail: str) -> None:
     text = ("x,y\n" + tail).encode()
@@ -365,7 +366,7 @@ def test_fast_reader_never_disagrees_on_random_text(tail: str) -> None:
         assert fast.rows() == [tuple(cell or None for cell in row) for row in rows]
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(content=st.binary(max_size=40), name=st.sampled_from(["a.csv", "a.csv.gz", "a.parquet", "a.arrow"]))
 def test_only_input_errors_escape(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str

@@ -1,4 +1,4 @@
-"""How likely the best guess is, to an attacker who knows every record and weighs every perfect matching."""
+"""The best guesses of an attacker who knows every record and weighs every perfect matching."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class PersonPosterior:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What an attacker believes to whom every perfect matching of records and rows is equally likely.
+    """The beliefs of an attacker who considers every perfect matching of records and rows equally likely.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Posterior:
 
     @property
     def status(self) -> str:
-        """``complete`` if nothing was refused, ``partial`` if some records were, else ``not mixed``."""
+        """``complete`` if nothing was refused, ``partial`` if some records were, otherwise ``not mixed``."""
         if self.refused == 0:
             return "complete"
         return "partial" if self.refused < self.records else "not mixed"

@@ -1,4 +1,4 @@
-"""`shoal advise`: which k and delta a table allows, before a release is tried."""
+"""`shoal advise`: which k and delta are achievable for a table, before a release is tried."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -53,6 +53,9 @@ def load(
     separator: options.Separators = None,
     long: options.Long = None,
     weight: options.Weights = None,
+    limit: options.Limits = None,
+    bands: options.ForBands = None,
+    strata: options.Strata = None,
     missing: options.Missings = None,
     missing_mark: options.MissingMarks = None,
     delimiter: options.Delimiter = None,
@@ -92,6 +95,9 @@ def load(
         weight,
         missing,
         missing_mark,
+        limit=limit,
+        bands=bands,
+        strata=strata,
     )
 
 
@@ -177,6 +183,10 @@ def _described(
     weight: list[str] | None,
     missing: list[str] | None,
     missing_mark: list[str] | None,
+    *,
+    limit: list[str] | None = None,
+    bands: list[str] | None = None,
+    strata: list[str] | None = None,
     inferred: Mapping[str, Inferred] | None = None,
 ) -> Schema:
     """Return the schema that file and options describe; kinds are those of the frame unless given."""
@@ -197,6 +207,9 @@ def _described(
         changes.setdefault(name, {}).update(kind=Kind.ITEMS, separator=text)
     for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
         changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
+    limits = _limits(limit, bands, _names(strata, frame.columns), frame.columns)
+    for name, change in limits.items():
+        changes.setdefault(name, {}).update(change)
     marks = tuple(missing_mark or ())
     found = Schema.infer(
         frame,
@@ -251,8 +264,8 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
     whole = whole or load.keywords["long"] is not None
     if engine in ("blocks", "spark") and whole:
         raise InputError(
-            "--keep-key, --long, --safe-for-spreadsheets and --format xlsx, sav or dta need the whole table "
-            "in memory; use --engine memory",
+            "--keep-key, --hold-out, --leave-out, --long, --safe-for-spreadsheets and --format xlsx, sav or "
+            "dta need the whole table in memory; use --engine memory",
             reason=Reason.PARAMETER,
         )
     if engine != "auto":
@@ -267,7 +280,7 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
 
 
 def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
-    """Warn of columns that would be released unchanged but may identify records."""
+    """Warn about columns that would be released unchanged but may identify records."""
     lines = warnings(frame, schema)
     for line in lines:
         warn(line)
@@ -279,11 +292,15 @@ Loading = partial[tuple[pl.DataFrame, Schema]]
 """The call that reads the table and its schema."""
 
 
-TABLE = Bundle(
-    tuple(inspect.signature(load, eval_str=True).parameters.values()),
-    lambda given: partial(load, **given),
-)
+_PARAMETERS = tuple(inspect.signature(load, eval_str=True).parameters.values())
+
+TABLE = Bundle(_PARAMETERS, lambda given: partial(load, **given))
 """The options that describe a table; a command gets them as a call that reads the table."""
+
+TABLE_AND_TIME = Bundle(
+    tuple(each for each in _PARAMETERS if each.name != "limit"), lambda given: partial(load, **given)
+)
+"""The same for a command whose option ``--limit`` is about time; a schema file has limits of columns."""
 
 
 def words_of(load: Loading) -> list[str]:
@@ -353,6 +370,34 @@ def _pairs(given: list[str] | None, option: str, columns: list[str]) -> list[tup
             raise unknown_column(ways[0][0], columns)
         pairs.append(known[0])
     return pairs
+
+
+def _limits(
+    limit: list[str] | None, bands: list[str] | None, strata: list[str], columns: list[str]
+) -> dict[str, dict[str, Any]]:
+    """Return what options say about the limits of columns, by name."""
+    changes: dict[str, dict[str, Any]] = {}
+    for name, text in _pairs(limit, "--limit", columns):
+        change = {"exact": {"exact": True}, "shown": {"suppressible": False}}.get(
+            text, {"widest": _plain(text)}
+        )
+        changes.setdefault(name, {}).update(change)
+    for name, text in _pairs(bands, "--bands", columns):
+        cuts = text if text.strip().startswith("every") else tuple(map(_plain, text.split(",")))
+        changes.setdefault(name, {})["bands"] = cuts
+    for name in strata:
+        if name not in columns:
+            raise unknown_column(name, columns)
+        changes.setdefault(name, {})["exact"] = True
+    return changes
+
+
+def _plain(text: str) -> int | float | str:
+    """Return a text as a number, if it is one."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text.strip()
 
 
 def _number(text: str, name: str) -> float:

@@ -177,7 +177,7 @@ def _read_text(session: SparkSession, addresses: Sequence[str], delimiter: str, 
         encoding="utf-8" if encoding == "utf-8-sig" else encoding,
         quote='"',
         escape='"',
-        multiLine=True,  # else a line feed inside quotes would end a record unnoticed
+        multiLine=True,  # otherwise a line feed inside quotes would end a record unnoticed
         mode="FAILFAST",
         enforceSchema=False,  # all headers must be the same
     )

@@ -1,4 +1,4 @@
-"""Reading tables, and the few other files that Shoal is told things by."""
+"""Reading tables, and the few other files that Shoal takes as input."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_table(
     decimal: str | None = None,
     thousands: str | None = None,
 ) -> pl.DataFrame:
-    """Read a table from a file of any format Shoal knows, told by the ending of its name, or a database.
+    """Read a table from a file of any supported format, recognized by the ending of its name, or a database.
 
     The cells of a text file are read as strings exactly as they are written, so that a ZIP code keeps its
     leading zero; an empty cell is null, blank lines are skipped, names of columns lose the space around them.
@@ -50,7 +50,8 @@ def read_table(
         Other formats can be added: see `shoal.files.formats`. Or the address of a database:
         ``postgresql://host/database``, ``sqlite:///file``, ``duckdb:///file``.
     delimiter, encoding
-        For text files, see `sniff`; the delimiter also for transactions whose items stand apart otherwise.
+        For text files, see `sniff`; the delimiter also for transactions whose items are separated in another
+        way.
     most_bytes
         How large the table may be, unpacked, for files of others; None for any size. No more than a part of
         what is above it is ever unpacked.
@@ -60,7 +61,7 @@ def read_table(
         Of a spreadsheet or a text file: how many rows there are above the header, such as a title. The line
         ``sep=;`` that Excel writes first is not counted.
     missing_codes
-        Of SPSS, Stata and SAS: whether codes that stand for missing values are values of their own.
+        For SPSS, Stata and SAS: whether codes that stand for missing values are values of their own.
     table, query
         Of a database: the name of the table, or a query instead of it.
     decimal, thousands
@@ -123,7 +124,7 @@ def read_rows(path: str | Path) -> list[list[str]]:
     Parameters
     ----------
     path
-        The file, whatever the ending of its name; delimiter and encoding are found out as in `sniff`.
+        The file, whatever the ending of its name; delimiter and encoding are detected as in `sniff`.
 
     Returns
     -------
@@ -158,7 +159,7 @@ def read_toml(
     Raises
     ------
     InputError
-        If it is not there or is not TOML.
+        If it does not exist or is not TOML.
     """
     path = Path(path)
     try:

@@ -17,7 +17,7 @@ from shoal.errors import InputError, Reason
 from shoal.kinds import moments
 from shoal.kinds.encoding import to_polars
 from shoal.kinds.kind import Kind
-from shoal.schema.column import Role
+from shoal.schema.column import Column, Role
 from shoal.schema.column_names import are_codes
 
 
@@ -52,6 +52,7 @@ def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
             raise InputError(
                 f"the name of column {name!r} is not a text; rename it", reason=Reason.SCHEMA, column=name
             )
+        Column(name)  # refuses a name that no column can have
     return readable(data)
 
 

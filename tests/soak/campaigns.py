@@ -1,0 +1,12 @@
+"""All campaigns by name, in the order in which ``make soak`` runs them."""
+
+from __future__ import annotations
+
+import draws
+import forged
+import worlds
+from soaking import Campaign
+
+CAMPAIGNS: dict[str, Campaign] = {
+    each.name: each for each in (worlds.CAMPAIGN, forged.CAMPAIGN, draws.CAMPAIGN)
+}

@@ -1,0 +1,39 @@
+"""A small fixed slice of every campaign; ``make soak`` runs the campaigns themselves."""
+
+from __future__ import annotations
+
+import pytest
+from campaigns import CAMPAIGNS
+from soaking import Campaign, Finding, soak, summary
+
+
+@pytest.mark.parametrize("name", list(CAMPAIGNS))
+def test_a_slice_of_a_campaign_has_no_findings(name: str) -> None:
+    outcome = soak(CAMPAIGNS[name], cases=CAMPAIGNS[name].slice)
+    assert outcome.findings == []
+    assert outcome.ended.total() == outcome.cases == CAMPAIGNS[name].slice
+
+
+def test_a_finding_is_kept_with_the_number_that_repeats_it() -> None:
+    def case(draw: object, folder: object) -> str:
+        if draw.random() < 0.5:  # type: ignore[attr-defined]
+            raise Finding("low")
+        assert not list(folder.iterdir())  # type: ignore[attr-defined]
+        return "high"
+
+    campaign = Campaign("numbers", case, slice=1)
+    outcome = soak(campaign, first=3, cases=10)
+    again = soak(campaign, first=3, cases=10)
+    assert outcome.ended == again.ended
+    assert set(outcome.ended) == {"finding", "high"}
+    assert [number for number, _ in outcome.findings] == [number for number, _ in again.findings]
+    assert "low" in outcome.findings[0][1]
+    number = outcome.findings[0][0]
+    assert f"  repeat a finding: make soak NAME=numbers CASE={number}" in list(summary(campaign, outcome))
+    assert list(summary(campaign, outcome))[-1] == "  continue: make soak NAME=numbers SEED=13"
+
+
+def test_a_campaign_ends_in_time() -> None:
+    campaign = Campaign("nothing", lambda *_: "done", slice=1)
+    outcome = soak(campaign, minutes=1 / 600)
+    assert outcome.ended.keys() == {"done"}
