@@ -392,7 +392,7 @@ def _infeasible(table: Table, k: int, stranded: int, allowed: int) -> Infeasible
     """Return the error that says which limit is the tightest, and what would do."""
     limits = [column for column in table.schema.quasi if is_limited(column)]
     said = "; ".join(f"{column.name!r} {in_words(column)}" for column in limits)
-    without = {c.name: _stranded(table, k, {c.name: _free(c)}) for c in limits}
+    without = {c.name: count_stranded(table, k, {c.name: _free(c)}) for c in limits}
     tightest = min(limits, key=lambda column: without[column.name], default=None)
     hint = ""
     if tightest is not None and len(limits) > 1:
@@ -413,7 +413,7 @@ def _what_would_do(
     """Yield changes, one at a time, with which a release is achievable."""
     if stranded < len(table):
         yield f"leave_out = {math.ceil(stranded / len(table) * 1e4) / 1e4:g}"
-    smaller = _largest(lambda each: _stranded(table, each) <= allowed, 2, k - 1)
+    smaller = _largest(lambda each: count_stranded(table, each) <= allowed, 2, k - 1)
     if smaller is not None:
         yield f"k = {smaller}"
     if tightest is None:
@@ -421,10 +421,10 @@ def _what_would_do(
     if isinstance(tightest.widest, int | float) and tightest.hierarchy is None:
         for factor in WIDER:
             wider = replace(tightest, widest=math.ceil(float(tightest.widest) * factor))
-            if _stranded(table, k, {tightest.name: wider}) <= allowed:
+            if count_stranded(table, k, {tightest.name: wider}) <= allowed:
                 yield f"a limit of {wider.widest} for {tightest.name!r}"
                 return
-    if _stranded(table, k, {tightest.name: _free(tightest)}) <= allowed:
+    if count_stranded(table, k, {tightest.name: _free(tightest)}) <= allowed:
         yield f"no limit for {tightest.name!r}"
 
 
@@ -432,7 +432,7 @@ def _free(column: Column) -> Column:
     return replace(column, exact=False, widest=None, suppressible=True)
 
 
-def _stranded(table: Table, k: int, instead: Mapping[str, Column] | None = None) -> int:
+def count_stranded(table: Table, k: int, instead: Mapping[str, Column] | None = None) -> int:
     """Return how many records cannot be hidden, with other limits for some columns."""
     others = instead or {}
     changed = tuple(replace(a, column=others.get(a.column.name, a.column)) for a in table.attributes)
