@@ -141,7 +141,7 @@ def _cost(table: Table, k: int, model: str) -> CrowdCost:
     try:
         release = anonymize_table(
             table,
-            kind(k=k),  # type: ignore[call-arg]
+            kind(k=k),
             method=method,
             leave_out=ALMOST_ALL if table.limited and table.owners is None else 0.0,
             effort="fast",
