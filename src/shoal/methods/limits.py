@@ -67,7 +67,7 @@ def within_limits(
         If the model has no methods that keep limits.
     """
     _require_support(table, model)
-    limited = Limited.of(table)
+    limited = LimitedTable.of(table)
     regions = limited.regions(model.crowd)
     kept = np.flatnonzero(regions != STRANDED)
     allowed = math.floor(leave_out * len(table) + 1e-9)
@@ -124,7 +124,7 @@ def _require_support(table: Table, model: Model) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Limited:
+class LimitedTable:
     """A table as methods are given it: bands instead of values, and limits.
 
     Parameters
@@ -142,7 +142,7 @@ class Limited:
     strata: NDArray[np.int32]
 
     @classmethod
-    def of(cls, table: Table) -> Limited:
+    def of(cls, table: Table) -> LimitedTable:
         """Return a table with its limits."""
         attributes = tuple(attribute.within_limits() for attribute in table.attributes)
         keys = [
@@ -296,7 +296,7 @@ def _let_join(
 
 def _recoded(
     method: Method,
-    limited: Limited,
+    limited: LimitedTable,
     records: NDArray[np.int64],
     regions: NDArray[np.int64],
     model: Model,
@@ -339,7 +339,7 @@ def _recoded(
 def _attempted(
     method: Method,
     part: Table,
-    limited: Limited,
+    limited: LimitedTable,
     model: Model,
     circumstances: Circumstances,
     options: Mapping[str, Any],
@@ -436,7 +436,7 @@ def count_stranded(table: Table, k: int, instead: Mapping[str, Column] | None = 
     """Return how many records cannot be hidden, with other limits for some columns."""
     others = instead or {}
     changed = tuple(replace(a, column=others.get(a.column.name, a.column)) for a in table.attributes)
-    return int((Limited.of(replace(table, attributes=changed)).regions(k) == STRANDED).sum())
+    return int((LimitedTable.of(replace(table, attributes=changed)).regions(k) == STRANDED).sum())
 
 
 def _largest(holds: Callable[[int], bool], low: int, high: int) -> int | None:
