@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -149,6 +149,12 @@ class Inferred:
             kind = Kind.CATEGORICAL
         found = {"kind": kind, "date_format": self.date_format}
         return {key: value for key, value in found.items() if value is not None}
+
+    def without_quantities(self, name: str, *, last: bool) -> Inferred:
+        """Return the same without numbers that are no codes in any case, of which there may be many."""
+        if self.numbers is None or are_codes(name, len(self.numbers), last=last):
+            return self
+        return replace(self, numbers=None)
 
     def united(self, other: Inferred) -> Inferred:
         """Return what two parts of a column suggest together."""
