@@ -197,6 +197,8 @@ def test_what_is_refused() -> None:
         shoal.anonymize_again(table, SCHEMA, Freeform(k=2), after=[steps[0][:2]])
     with pytest.raises(InputError, match="cannot be checked across releases"):
         shoal.anonymize_again(table, SCHEMA, KK(k=2, withhold=0.1), after=steps)
+    with pytest.raises(InputError, match="speed"):
+        shoal.anonymize_again(table, SCHEMA, Freeform(k=2), after=steps, speed=1)
     nobody = Schema.infer(table, quasi=["age", "sex"], sensitive=["d"], drop=["who"])
     with pytest.raises(InputError, match="whose record each is"):
         shoal.anonymize_again(table, nobody, Freeform(k=2), after=steps)

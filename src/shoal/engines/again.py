@@ -20,6 +20,7 @@ from shoal.auditing.linking import recognized
 from shoal.auditing.released import ReleasedTable
 from shoal.auditing.together import Earlier, JointAudit, joint_audit, require_joint
 from shoal.base import fresh_columns
+from shoal.base.randomness import checked_seed
 from shoal.base.statements import checked_about
 from shoal.base.wording import plural
 from shoal.engines.local import anonymize, anonymize_table
@@ -27,7 +28,7 @@ from shoal.errors import InfeasibleError, InputError, PromiseError, Reason, Shoa
 from shoal.kinds.encoding import to_polars
 from shoal.kinds.hierarchy import MISSING
 from shoal.measures import measure
-from shoal.methods import Progress, silent
+from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model, require_model
 from shoal.recoding import Recoding
 from shoal.release import Release
@@ -176,6 +177,8 @@ def anonymize_again(
     started = time.perf_counter()
     schema = Schema.of(schema)
     require_model(model)
+    require_options(*method_for(model, method), options)
+    seed = checked_seed(seed)
     _require_stable(schema, model, after)
     table = Table.encode(as_frame(frame).to_native(), schema)
     if table.owners is not None:
