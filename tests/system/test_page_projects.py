@@ -48,6 +48,14 @@ def test_settings_of_a_run_and_of_a_project_come_back(
     used = " ".join(visitor.text("#used").split())
     assert "days quasi-identifier: generalized; kind: numeric" in used
     assert "k-anonymity, k = 4, l = 2" in used
+    visitor.enter("rows_record", "3")
+    visitor.press("show_rows")
+    visitor.wait("document.getElementById('rows')?.textContent.includes('cover record 3: its crowd')")
+    assert browser.run("return document.querySelectorAll('#rows [aria-label^=Release] tbody tr').length") >= 4
+    assert visitor.text("#rows [aria-label^=Table] tbody th") == "3"
+    visitor.enter("rows_record", "none")
+    visitor.press("show_rows")
+    assert "is not a number" in visitor.problem("rows_record")
     project = visitor.download("get_project")
     told = json.loads(project)
     assert "987654321" not in project.decode()

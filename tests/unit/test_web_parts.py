@@ -26,7 +26,7 @@ from shoal.web.project import filled_in, read_project
 from shoal.web.result import promise_words
 from shoal.web.sessions import Sessions
 from shoal.web.state import Pace, Plan, Run
-from shoal.web.tasks import Source, as_on_page, explained, look
+from shoal.web.tasks import Source, as_on_page, explained, folded, look
 from shoal.web.work import Job
 
 NAMES = ["age", "sex", "zip", "diagnosis"]
@@ -197,6 +197,22 @@ def test_time_left_is_told_when_it_is_known() -> None:
     now = 100.0
     assert pace.at("sorting", 0.1).left() == "about 15 minutes left in this stage"
     assert pace.at("auditing", 0.5).left() == ""  # has just begun
+    assert pace.words() == "1 min 40 s so far"
+    now = 110.0
+    assert pace.words() == "1 min 50 s so far, about 10 s left in this stage"
+    now = 120.0  # nothing was heard meanwhile, so it takes longer than it seemed
+    assert pace.words() == "2 min 0 s so far, about 20 s left in this stage"
+
+
+def test_panels_of_a_result_fold() -> None:
+    panel = (
+        '<section id="{0}" aria-labelledby="title-{0}">\n<h3 id="title-{0}">T</h3>\n<p>{0}</p>\n</section>\n'
+    )
+    shown = folded("<p>before</p>" + "".join(map(panel.format, "abcde")))
+    assert shown.startswith("<p>before</p><section")
+    assert shown.count("<details") == shown.count("</details></section>") == 5
+    assert shown.count("<details open><summary><h3") == 3
+    assert [f"<p>{each}</p>" in shown for each in "abcde"] == [True] * 5
 
 
 @pytest.fixture(scope="module")

@@ -242,6 +242,8 @@ def _for_page(svg: str, chart: Chart) -> str:
     # Names inside a picture are names of the whole page.
     prefix = re.sub(r"\W", "-", chart.name)
     rest = re.sub(r'(id="|url\(#)', rf"\1{prefix}-", rest)
+    # One label describes the picture; its parts have no roles or labels of their own.
+    rest = re.sub(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")', "", rest)
     label = escape(f"{chart.title}. {chart.description}", quote=True)
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-label="{label}"{wide}>{rest}'
 

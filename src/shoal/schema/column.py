@@ -13,6 +13,11 @@ from shoal.kinds.kind import Kind
 from shoal.kinds.limits import check_limits
 
 
+def is_pattern(name: str) -> bool:
+    """Return whether Polars takes the name of a column for a pattern that stands for others."""
+    return name.startswith("^") and name.endswith("$")
+
+
 class Role(StrEnum):
     """The role of a column in a release.
 
@@ -130,6 +135,10 @@ class Column:
             raise self._error(f"weight {self.weight!r} must be a positive number")
         if not isinstance(self.name, str):
             raise self._error("the name must be a text")
+        if is_pattern(self.name):
+            raise self._error(
+                "a name must not begin with ^ and end with $, as patterns do; rename the column"
+            )
         for attribute in ("domain", "missing_marks"):
             given = getattr(self, attribute)
             if given is not None and not isinstance(given, list | tuple):

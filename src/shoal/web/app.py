@@ -17,6 +17,7 @@ from shoal.web.place import serve_place
 from shoal.web.project import project_part, serve_project
 from shoal.web.promise import promise_step, serve_promise
 from shoal.web.result import result_step, serve_result
+from shoal.web.rows import serve_rows
 from shoal.web.run import run_step, serve_run
 from shoal.web.sessions import Sessions
 from shoal.web.use import serve_use, use_step
@@ -52,7 +53,7 @@ def application(sessions: Sessions, most_bytes: int, shared: Path | None) -> App
 
         for serve in (
             *(serve_data, serve_columns, serve_promise),
-            *(serve_run, serve_result, serve_download, serve_use, serve_place, serve_project),
+            *(serve_run, serve_result, serve_download, serve_use, serve_place, serve_project, serve_rows),
         ):
             serve(desk)
 

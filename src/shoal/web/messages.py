@@ -29,6 +29,7 @@ BUTTONS = (
     "write_tables",
     "end_session",
     "restore_run",
+    "show_rows",
 )
 TICKS = (
     "keep_key",
@@ -52,6 +53,7 @@ ENTRIES = (
         "shown_run",
     ),
     *("question", "by", "mean", "table_form", "project_run"),
+    *("rows_text", "rows_column", "rows_sort", "rows_page", "rows_record"),
     *(name for name, declared in PARAMETERS.items() if declared.widget in ("number", "choice")),
     *sorted(OPTIONS),
 )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from htmltools import HTML, Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
-from shoal.measures import headlines
+from shoal.measures import MEASURES, headlines
 from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
 from shoal.schema import Column
 from shoal.web import export, parts
 from shoal.web.columns import ROLES, fields_of
+from shoal.web.rows import rows_part
 from shoal.web.state import Desk, Run, needed
 from shoal.web.summary import reminder
 from shoal.web.tasks import as_on_page
@@ -28,6 +30,15 @@ _COLUMN_WORDS = {
     "separator": "item separator",
 }
 """The fields of a column, as a result calls them."""
+TERMS = {
+    "crowd": "The rows among which a record hides: an attacker cannot tell which of them is its own.",
+    "match": "A row that could be the record's own, given that every record needs a row.",
+    "highest risk": "The highest probability with which an attacker picks the right row for a record.",
+    "prosecutor": "An attacker who knows that a certain person is in the table.",
+    "journalist": "An attacker who knows a larger population, of which the table has a part.",
+    "marketer": "An attacker who tries to link all records, and counts how many are right.",
+}
+"""The terms of a result besides its measures, with their meanings."""
 _DIFFERENT = "columns that differ from the first run"
 
 
@@ -36,8 +47,10 @@ def result_step() -> Tag:
     return parts.step(
         "result",
         "What an attacker can learn, and how much information was lost.",
+        ui.output_ui("verdict_shown"),
         parts.output("comparison_shown"),
         parts.output("result_shown"),
+        rows_part(),
     )
 
 
@@ -54,7 +67,9 @@ def serve_result(desk: Desk) -> None:
     @render.ui
     def verdict_shown() -> TagChild:
         run = desk.run_shown()
-        return None if run is None else _verdict(run, outdated=desk.outdated())
+        if run is None:
+            return None
+        return TagList(_verdict(run, outdated=desk.outdated()), reminder(run.plan.dangers, "result-dangers"))
 
     @render.ui
     def comparison_shown() -> TagChild:
@@ -106,19 +121,25 @@ def outdated_notice(run: Run) -> Tag:
 
 def _result(run: Run) -> Tag:
     result = run.result
+    # The reminder above has those about columns that are published unchanged.
+    known = tuple(f"Column {name!r} is released unchanged" for name in _suspects(run))
+    warnings = [text for text in result["certificate"]["warnings"] if not text.startswith(known)]
     return tags.div(
-        ui.output_ui("verdict_shown"),
-        reminder(run.plan.dangers, "result-dangers"),
-        [parts.notice(as_on_page(text), alert=True) for text in result["certificate"]["warnings"]],
+        [parts.notice(as_on_page(text), alert=True) for text in warnings],
         [parts.notice(note) for note in result["certificate"].get("notes", ())],
         _used(run),
         tags.ul(
             [tags.li(tags.b(figure), tags.span(words)) for figure, words in result["tiles"]],
             class_="tiles",
         ),
+        _glossary(),
         HTML(result["panels"]),  # made by the report, which escapes what it shows
         class_="report",
     )
+
+
+def _suspects(run: Run) -> Iterable[str]:
+    return run.snapshot.weighed["suspects"] if run.snapshot is not None else ()
 
 
 def _used(run: Run) -> Tag:
@@ -151,6 +172,17 @@ def _described(column: Column) -> str:
         if entries[name] and entries[name] != usual[name]
     ]
     return "; ".join([ROLES[column.role.value], f"kind: {column.kind.value}", *more])
+
+
+def _glossary() -> Tag:
+    """Return the terms of a result with their meanings."""
+    measures = {each.label: each.help for each in MEASURES.values() if each.label}
+    return tags.details(
+        tags.summary("What do the terms mean?"),
+        tags.dl([TagList(tags.dt(term), tags.dd(words)) for term, words in {**TERMS, **measures}.items()]),
+        class_="more",
+        id="terms",
+    )
 
 
 def _verdict(run: Run, *, outdated: bool) -> Tag:

@@ -116,6 +116,10 @@ class Pace:
     stage: str = ""
     share: float = 0.0
     since: float = field(default=0.0)
+    begun: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.begun = self.clock()
 
     def at(self, stage: str, share: float) -> Pace:
         """Record the current stage and the share of it that is done."""
@@ -133,6 +137,13 @@ class Pace:
         if seconds < 90:
             return f"about {max(1, round(seconds))} s left in this stage"
         return f"about {round(seconds / 60)} minutes left in this stage"
+
+    def words(self) -> str:
+        """Return how long the task has been running, and the remaining time of the stage if it is known."""
+        minutes, seconds = divmod(round(self.clock() - self.begun), 60)
+        gone = f"{minutes} min {seconds} s so far" if minutes else f"{seconds} s so far"
+        left = self.left()
+        return f"{gone}, {left}" if left else gone
 
 
 class Desk:
@@ -350,17 +361,15 @@ class Desk:
         done: Callable[[dict[str, Any]], object],
         failed: Callable[[dict[str, Any]], Problems],
     ) -> None:
-        pace = Pace()
-        self._send("progress", {"busy": True, "stage": "starting", "share": 0.0, "left": ""})
+        pace = Pace().at("starting", 0.0)
+        ticking = asyncio.create_task(self._tick(job, pace))
         async for message in job.messages():
             if job is not self._job:
                 continue  # stopped; another task may be running already
             if "progress" in message:
-                now = pace.at(*message["progress"])
-                self._send(
-                    "progress", {"busy": True, "stage": now.stage, "share": now.share, "left": now.left()}
-                )
+                self._show(pace.at(*message["progress"]))
                 continue
+            ticking.cancel()
             self._job = None
             self._send("progress", {"busy": False})
             async with reactive.lock():
@@ -370,6 +379,16 @@ class Desk:
                     else:
                         done(message["result"])
                 await reactive.flush()
+
+    async def _tick(self, job: Job, pace: Pace) -> None:
+        """Show the time of a task every second, also while it reports nothing."""
+        while job is self._job:
+            self._show(pace)
+            await asyncio.sleep(1)
+
+    def _show(self, pace: Pace) -> None:
+        shown = {"busy": True, "stage": pace.stage, "share": pace.share, "left": pace.words()}
+        self._send("progress", shown)
 
     def _send(self, kind: str, message: dict[str, object]) -> None:
         """Send a message, also to the next page that shows this desk."""

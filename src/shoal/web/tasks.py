@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -26,6 +27,7 @@ from shoal.schema import Schema
 from shoal.schema.suggesting import suspects
 from shoal.table import Table
 from shoal.web.fields import written_list
+from shoal.web.looking import rows
 
 DRAWN, DRAWS = "drawn", 5
 """The form of drawn tables, and how many of them are written."""
@@ -33,6 +35,9 @@ TABLES_FILE = "tables.zip"
 """The archive of tables that were written to be used."""
 MOST_COLUMNS = 1_000
 """Maximum number of columns of a table; a browser needs long to show the fields of more."""
+OPEN_PANELS = 3
+"""Number of panels of a result that are shown unfolded: the first ones."""
+_PANEL = re.compile(r"(<section [^>]*>)\s*(<h3 [^>]*>.*?</h3>)(.*?)</section>", re.DOTALL)
 PREVIEWED = 6
 """Number of rows in the preview."""
 MOST_COMBINATIONS = 8
@@ -170,8 +175,20 @@ def make(
         "status": report.status,
         "verdict": report.verdict_text,
         "tiles": report.tiles,
-        "panels": report.sections(),
+        "panels": folded(report.sections()),
     }
+
+
+def folded(panels: str) -> str:
+    """Return the panels of a report with the content of each below a heading that folds it."""
+    parts = _PANEL.split(panels)
+    found = [parts[0]]
+    for place, (section, title, content, after) in enumerate(zip(*[iter(parts[1:])] * 4, strict=True)):
+        is_open = " open" if place < OPEN_PANELS else ""
+        found.append(
+            f"{section}<details{is_open}><summary>{title}</summary>{content}</details></section>{after}"
+        )
+    return "".join(found)
 
 
 def ask(
@@ -223,7 +240,7 @@ def as_on_page(text: str) -> str:
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {
-    task.__name__: task for task in (look, weigh, frontier, make, ask, write_tables)
+    task.__name__: task for task in (look, weigh, frontier, make, rows, ask, write_tables)
 }
 """The tasks by name."""
 
