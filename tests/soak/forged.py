@@ -152,7 +152,8 @@ def _exact(column: Plain, text: str) -> str | None:
         return text if re.fullmatch(r"0|-?[1-9]\d{0,8}", text) else None
     if column.kind == "date" and (column.form is not None or len(text) > 10):
         return None
-    return text if column.kind != "items" and text and not set(text) & set("|\\*.") else None
+    simple = not column.is_missing(text) and not set(text) & set("|\\*.")
+    return text if column.kind != "items" and simple else None
 
 
 def widen(draw: Draw, world: World, cells: Cells) -> None:

@@ -145,3 +145,20 @@ def test_records_left_out_because_of_limits_are_neither_attacked_nor_in_the_cont
     assert found["records"] == found["rows"] == len(release.key) < 450
     assert found["notes"] == []
     assert "left out beyond limits of columns" in release.report.evidence()
+
+
+def test_releases_of_blocks_and_spark_are_attacked(folder: Path) -> None:
+    called(
+        folder,
+        *("anonymize", "patients.csv", *COLUMNS, "--k", "3", "--format", "parquet", "-o", "spark"),
+        "--quiet",
+    )
+    whole = folder / "spark" / "release.parquet"
+    table = pl.read_parquet(whole)
+    by_file = called(folder, "attack", "patients.csv", "spark", "--seed", "1", "--targets", "50", "--json")
+    whole.unlink()
+    whole.mkdir()
+    for number, part in enumerate((table[:200], table[200:])):  # Spark writes a folder of files
+        part.write_parquet(whole / f"part-{number}.parquet")
+    by_parts = called(folder, "attack", "patients.csv", "spark", "--seed", "1", "--targets", "50", "--json")
+    assert json.loads(by_file.stdout) == json.loads(by_parts.stdout)

@@ -50,6 +50,8 @@ def test_a_stable_second_release(folder: Path) -> None:
     assert again["new"] == 100
     assert again["kept"] + again["removed"] == 300
     assert again["removed"] == again["gone"] + again["left_out"] > 5
+    assert certificate["together"]["holds"]
+    assert "Earlier releases" in (folder / "out2" / "report.html").read_text(encoding="utf-8")
     lines = (folder / "out1" / "release.csv").read_bytes().splitlines()
     kept = (folder / "out2" / "release.csv").read_bytes().splitlines()[: 1 + again["kept"]]
     assert set(kept) <= set(lines)

@@ -446,6 +446,9 @@ def _facts_of(linkage: Surviving) -> list[tuple[str, str]]:
         ("a random guess is right", f"{found['mean_best_guess']:.1%} of the time on average"),
         ("tuples of linked rows", f"{found['mean_tuples']:,.1f} for a record on average"),
     ]
+    if found["without_tuple"]:
+        told = f"{found['without_tuple']:,}: left out of a release, or not from these originals"
+        facts.append(("records without a tuple", told))
     if linkage.persons_of_tuple is not None and len(least := _some(linkage.persons_of_tuple)):
         facts.append(("a tuple could belong to", f"at least {plural(int(least.min()), 'person')}"))
     facts += [

@@ -10,7 +10,7 @@ from typing import Any
 from shoal.attacking import checked_share
 from shoal.base.distribution import install_command
 from shoal.base.wording import plural
-from shoal.cli import defaults, loading, options
+from shoal.cli import defaults, limit_options, loading, options
 from shoal.cli.databases import into_database, require_target
 from shoal.cli.declared import method_options, model_parameters, statements, takes
 from shoal.cli.earlier import EarlierFiles, PublishingAgain
@@ -60,7 +60,7 @@ def anonymize(
     seed: options.Seed = None,
     most_per_person: options.MostPerPerson = None,
     hold_out: options.HoldOut = None,
-    leave_out: options.LeaveOut = 0.0,
+    leave_out: limit_options.LeaveOut = 0.0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal import Audit, JointAudit, joint_audit
 from shoal import audit as auditor
-from shoal.cli import loading, options
+from shoal.cli import limit_options, loading, options
 from shoal.cli.declared import model_parameters, takes
 from shoal.cli.earlier import EarlierFiles, is_release_folder, release_at
 from shoal.cli.output import out, show_facts, show_json, verdict, warn
@@ -39,7 +39,8 @@ def audit(
     model: options.ModelName = None,
     key: options.Key = None,
     may_leave_out: options.MayLeaveOut = False,
-    leave_out: options.AuditLeaveOut = None,
+    leave_out: limit_options.AuditLeaveOut = None,
+    knows: limit_options.Knows = None,
     posterior: options.Posterior = None,
     suppressed_mark: options.SuppressedMarks = None,
     population: options.Population = None,
@@ -76,6 +77,7 @@ def audit(
         key=records,
         may_leave_out=may_leave_out,
         leave_out=leave_out or 0.0,
+        knows=knows,
         posterior=posterior,
         suppressed_marks=suppressed_mark or (),
         population=everyone,

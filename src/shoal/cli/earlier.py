@@ -90,10 +90,11 @@ class PublishingAgain:
         """Make the release; persons whom the ledger knows are left out, or their releases must be named."""
         known = None if self.ledger is None else Ledger.read(self.ledger)
         if not self.earlier.releases:
-            if known is None or not known.releases:
+            new = None if known is None else known.unpublished(frame, schema)
+            if known is None or new is None or not known.releases:
                 return engines.anonymize(frame, schema, model, **choices)
             _refuse(choices, "hold_out", "leave_out")
-            return released_alone(frame, schema, model, known.unpublished(frame, schema), choices)
+            return released_alone(frame, schema, model, new, choices)
         _refuse(choices, "hold_out", "leave_out")
         after = self.earlier.read()
         if known is not None:

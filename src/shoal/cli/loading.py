@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.base.commands import option, words
-from shoal.cli import options
+from shoal.cli import limit_options, options
 from shoal.cli.declared import Bundle
 from shoal.cli.output import warn
 from shoal.engines.on_disk import exceeds_memory
@@ -53,9 +53,9 @@ def load(
     separator: options.Separators = None,
     long: options.Long = None,
     weight: options.Weights = None,
-    limit: options.Limits = None,
-    bands: options.ForBands = None,
-    strata: options.Strata = None,
+    limit: limit_options.Limits = None,
+    bands: limit_options.ForBands = None,
+    strata: limit_options.Strata = None,
     missing: options.Missings = None,
     missing_mark: options.MissingMarks = None,
     delimiter: options.Delimiter = None,

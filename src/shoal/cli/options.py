@@ -99,53 +99,6 @@ Weights = Annotated[
         help="Weight of a column in the information loss; 1 if omitted.",
     ),
 ]
-Limits = Annotated[
-    _ForColumns,
-    _in(
-        COLUMNS,
-        "--limit",
-        metavar="COLUMN=LIMIT",
-        help="Widest released cell of a column: a number, a duration such as '6 months', a level of a "
-        "hierarchy such as 'level 1', exact, or shown (never suppressed).",
-    ),
-]
-ForBands = Annotated[
-    _ForColumns,
-    _in(
-        COLUMNS,
-        "--bands",
-        metavar="COLUMN=BANDS",
-        help="Where intervals of a column may end: 'every 5', 'every month', or cuts such as 0,18,65,120.",
-    ),
-]
-Strata = Annotated[
-    list[str] | None,
-    _in(
-        COLUMNS,
-        "--strata",
-        help="Quasi-identifiers whose values are never mixed, comma-separated: the same as a limit of exact.",
-    ),
-]
-LeaveOut = Annotated[
-    float,
-    _in(
-        METHOD,
-        "--leave-out",
-        metavar="SHARE",
-        help="Largest share of the records that may be left out because they cannot be hidden within the "
-        "limits of columns.",
-    ),
-]
-AuditLeaveOut = Annotated[
-    float | None,
-    _in(
-        MODEL,
-        "--leave-out",
-        metavar="SHARE",
-        help="Largest share of the records that may be left out because of limits of columns; by default the "
-        "one in the certificate.",
-    ),
-]
 Missings = Annotated[
     _ForColumns,
     _in(

@@ -284,9 +284,10 @@ def _composed(table: Table, plan: _KeptRows, model: Model, settings: Mapping[str
     order = np.searchsorted(some, chosen)
     recoding = _recoded(kept, shown, order)
     found = audit_table(kept, shown, model, key=order)
-    if not found.holds or not _together(table, plan, model, shown, chosen).holds:
+    together = _together(table, plan, model, shown, chosen)
+    if not found.holds or not together.holds:
         return None
-    made["again"] = dict(plan.counts)
+    made |= {"again": dict(plan.counts), "together": together.as_dict()}
     made["notes"] = [*made.get("notes", ()), *_notes(plan)]
     bare = replace(kept, rows=table.rows[some]).without_identifiers()
     loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
@@ -322,8 +323,8 @@ def _recoded(table: Table, shown: Any, order: Integers) -> Recoding:
 
 def _text_frame(released: Any) -> pl.DataFrame:
     """Return a release as a frame of Polars."""
-    columns = nw.from_native(released, eager_only=True).iter_columns()
-    return pl.DataFrame([to_polars(column) for column in columns])
+    frame: Any = as_frame(released)
+    return pl.DataFrame([to_polars(column) for column in frame.iter_columns()])
 
 
 def _joined(parts: Sequence[pl.DataFrame], table: Table) -> Any:

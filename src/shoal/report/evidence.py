@@ -174,8 +174,8 @@ def _against(material: Material) -> str:
     if material.model.not_to_publish:
         return "This model is for comparison only, and protects against no attacker."
     return (
-        f"The guarantee holds against an attacker who {material.model.attacker()}: the quasi-identifiers, "
-        "and nothing else."
+        f"The guarantee holds against an attacker who {material.model.attacker()}. Of a record, the attacker "
+        "knows the quasi-identifiers and nothing else."
     )
 
 
