@@ -108,6 +108,7 @@ def histogram(counts: Sequence[int]) -> Tag | None:
     return tags.svg(
         bars,
         viewBox=f"0 0 {width * len(counts)} {height}",
+        preserveAspectRatio="xMinYMid",
         class_="histogram",
         width=str(width * len(counts)),
         height=str(height),

@@ -129,7 +129,7 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
                 "missing": each.missing,
                 "missing_share": each.missing / max(1, found.records),
                 "unique_share": each.unique_share,
-                "histogram": _histogram(frame[each.name]),
+                "histogram": _histogram(frame[each.name], numeric=each.kind.numeric),
             }
             for each in found.suggestions
         ],
@@ -255,11 +255,11 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
 _LABELS = {"date_format": "date format", "missing_marks": "texts that mean missing"}
 
 
-def _histogram(cells: pl.Series) -> list[int]:
-    """Return how often values occur: in intervals of equal width, or those of the most frequent values."""
+def _histogram(cells: pl.Series, *, numeric: bool) -> list[int]:
+    """Return how often values occur: numbers in intervals of equal width, or the most frequent values."""
     present = cells.drop_nulls()
-    if present.dtype.is_numeric():
-        numbers = present.cast(pl.Float64)
+    if numeric and not present.dtype.is_nested():
+        numbers = present.cast(pl.Float64, strict=False).drop_nulls()
         numbers = numbers.filter(numbers.is_finite())
         if numbers.n_unique() > BARS:
             low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
