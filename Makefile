@@ -1,4 +1,4 @@
-# make demo | test | check | setup | quick | campaign [SEED=n] | bench [NAME=x] | docs | sanitize | portable | wheel | sbom
+# make demo | test | check | setup | quick | campaign [SEED=n] | bench [NAME=x] | docs | sanitize | portable | wheel | sbom | advisories
 #      soak [NAME=x] [MINUTES=n] [SEED=n] [CASE=n]
 #      docs-version VERSION=n
 # Everything runs in .venv, which the first command creates; a Python >= 3.11 and a C++20 compiler are enough.
@@ -16,7 +16,7 @@ MINUTES ?=
 CASE   ?=
 PYTHONS ?=
 
-.PHONY: demo test quick campaign soak check setup bench docs docs-version sanitize portable sbom wheel clean
+.PHONY: demo test quick campaign soak check setup bench docs docs-version sanitize portable sbom advisories wheel clean
 
 demo: $(VENV)/core
 	$(BIN)/shoal demo
@@ -49,6 +49,10 @@ bench: setup
 # The documentation of a version beside those of earlier ones, on the branch gh-pages: make docs-version VERSION=1.2
 docs-version: $(VENV)/release
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --update-aliases $(VERSION) latest
+
+# Known vulnerabilities of the tested versions; needs the network.
+advisories: $(VENV)/release
+	$(BIN)/pip-audit --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
 
 # What an installation with all extras consists of, as a CycloneDX document.
 sbom: $(VENV)/release
@@ -91,7 +95,7 @@ $(VENV)/core: $(VENV)/tools $(NATIVE)
 	touch $@
 
 $(VENV)/release: $(VENV)/dev
-	$(PIP) abi3audit build cyclonedx-bom mike
+	$(PIP) abi3audit build cyclonedx-bom mike pip-audit
 	touch $@
 
 # The developers' install contains the core, so `make demo` finds it there. With tools that stay, what was compiled

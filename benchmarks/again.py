@@ -9,19 +9,21 @@ from typing import Any
 import polars as pl
 
 from benchmarks.harness import in_fresh_process, markdown_table, write_page
-from shoal import Concealment, Freeform, KAnonymity, Schema, anonymize, joint_audit
+from shoal import Concealment, Freeform, KAnonymity, Schema, anonymize, anonymize_again, joint_audit
 from shoal.models import Model
 from shoal.samples import hospital
 
 QUASI = ["age", "sex", "zip", "admitted", "marital"]
 FEW = ["age", "sex", "zip", "marital"]
 CARRIED = ["diagnosis", "days", "occupation"]
-MODELS: dict[str, tuple[Model, tuple[str | None, str | None]]] = {
-    "freeform": (Freeform(k=10), (None, None)),
-    "classes": (KAnonymity(k=10), ("mondrian", "agglomerative")),  # Mondrian makes the same classes again
-    "concealment": (Concealment(k=10), (None, None)),
-    "rings": (Freeform(k=10), ("ring", "ring")),
-    "Mondrian": (KAnonymity(k=10), ("mondrian", "mondrian")),
+Made = tuple[Model, str | None]
+"""The model and the method of a release."""
+RELEASES: dict[str, tuple[Made, Made]] = {
+    "freeform": ((Freeform(k=10), None), (Freeform(k=10), None)),
+    "classes": ((KAnonymity(k=10), "mondrian"), (KAnonymity(k=10), "agglomerative")),
+    "concealment": ((Concealment(k=10), None), (Concealment(k=10), None)),
+    "rings": ((Freeform(k=10), "ring"), (Freeform(k=10), "ring")),
+    "Mondrian": ((KAnonymity(k=10), "mondrian"), (KAnonymity(k=15), "mondrian")),
 }
 PATIENTS, MANY = 5_000, 1_000_000
 
@@ -40,14 +42,15 @@ def work(rows: int, name: str, columns: list[list[str]]) -> dict[str, Any]:
     """Return what two releases tell together, for several choices of carried columns."""
     warnings.simplefilter("ignore")
     frame, schema = patients(rows)
-    model, methods = MODELS[name]
-    one, two = (
-        anonymize(frame, schema, model, method=method, seed=seed).table for seed, method in enumerate(methods)
-    )
+    made = [
+        anonymize(frame, schema, model, method=method, seed=seed).table
+        for seed, (model, method) in enumerate(RELEASES[name])
+    ]
+    model = RELEASES[name][0][0]
     found = []
     for on in columns:
         started = time.process_time()
-        outcome = joint_audit(frame, two, schema, model, earlier=[(frame, one)], on=on)
+        outcome = joint_audit(frame, made[1], schema, model, earlier=[(frame, made[0])], on=on)
         figures = outcome.as_dict()
         seconds = time.process_time() - started
         certain = outcome.certain("diagnosis")
@@ -58,7 +61,7 @@ def work(rows: int, name: str, columns: list[list[str]]) -> dict[str, Any]:
 
 def shrinking() -> list[tuple[str, ...]]:
     """Return a line for each model and number of carried columns."""
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for name in ("freeform", "classes", "concealment"):
         columns = [CARRIED[: n + 1] for n in range(len(CARRIED))]
         for on, each in zip(
@@ -84,7 +87,7 @@ def shrinking() -> list[tuple[str, ...]]:
 
 def times() -> list[tuple[str, ...]]:
     """Return a line for each kind of release of a million rows."""
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for name in ("Mondrian", "rings"):
         on = [["diagnosis"], CARRIED]
         measured = in_fresh_process("again", rows=MANY, name=name, columns=on)
@@ -93,6 +96,32 @@ def times() -> list[tuple[str, ...]]:
             line = (name, f"{MANY:,}", ", ".join(columns), f"{each['seconds']:.0f}", counted)
             lines.append((*line, f"{measured['peak_mib']:.0f}"))
             print(lines[-1], flush=True)
+    return lines
+
+
+def keeping() -> list[tuple[str, ...]]:
+    """Return a line for each share of deleted records of a table that is published again with kept rows."""
+    warnings.simplefilter("ignore")
+    frame = hospital(PATIENTS + PATIENTS // 20)
+    roles: dict[str, Any] = {"sensitive": ["diagnosis"], "drop": ["name"], "person": "patient"}
+    schema = Schema.infer(frame, quasi=QUASI, **roles)
+    model = KAnonymity(k=10)
+    before = frame[:PATIENTS]
+    first = anonymize(before, schema, model)
+    lines = []
+    for share in (0.0, 0.001, 0.01, 0.05):
+        gone = round(share * PATIENTS)
+        release = anonymize_again(frame[gone:], schema, model, after=[(before, first.table, first.key)])
+        counts, together = release.certificate["again"], release.certificate["together"]
+        line = (
+            f"{gone:,}",
+            f"{counts['kept']:,}",
+            f"{counts['left_out']:,}",
+            f"{counts['new']:,}",
+            f"{together['k']}",
+        )
+        print(line, flush=True)
+        lines.append(line)
     return lines
 
 
@@ -119,11 +148,18 @@ def main() -> None:
             "other; Mondrian alone makes the same classes again, which reveals nothing. [Publishing "
             "again](../how-to/publishing-again.md) explains the attack.",
             shrunk,
+            "## Keeping rows",
+            "The same patients, published in classes of Mondrian (k = 10), and again later with some of them "
+            "deleted and 250 new ones, with the rows of unchanged records kept. *Left out*: records that are "
+            "still in the table, but whose class was removed. *Rows*: the least number of rows that could be "
+            "a record's own, if both releases are audited together.",
+            markdown_table(("deleted", "rows kept", "left out", "new", "rows"), keeping()),
             "## A million rows",
             "Processor time of the joint audit of two releases of a million patients, which includes reading "
-            f"both; the quasi-identifiers are {', '.join(FEW)}. *Tuples*: whether the persons of each tuple "
-            "of linked rows were counted, which is left out if there are more than 16 million tuples. Peak "
-            "memory is that of the process that also made both releases.",
+            f"both; the quasi-identifiers are {', '.join(FEW)}. The two releases of Mondrian have k = 10 "
+            "and 15. *Tuples*: whether the persons of each tuple of linked rows were counted, which is left "
+            "out if there are more than 16 million tuples. Peak memory is that of the process that also made "
+            "both releases.",
             markdown_table(("release", "rows", "linked by", "seconds", "tuples", "peak MiB"), times()),
         )
     )

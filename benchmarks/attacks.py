@@ -104,12 +104,9 @@ def _page(measured: dict[str, dict[str, Any]]) -> str:
         "the attacks.",
     ]
     for number, title in enumerate(titles):
-        rows = [
-            (how, *attack_cells(each["found"]["results"][number])[1:], f"{each['seconds']:.0f}")
-            for how, each in attacked.items()
-        ]
+        rows = [(how, *attack_cells(each["found"]["results"][number])[1:]) for how, each in attacked.items()]
         sections += [f"## {title[0].upper()}{title[1:]}", some["results"][number]["about"]]
-        sections.append(markdown_table(("release", *HEAD[1:], "seconds, all attacks"), rows))
+        sections.append(markdown_table(("release", *HEAD[1:]), rows))
     sections += ["## What follows", *_remarks(attacked)]
     failed = [f"- {how}: {each['failed']}" for how, each in measured.items() if "failed" in each]
     if failed:
@@ -132,7 +129,14 @@ def _remarks(attacked: dict[str, dict[str, Any]]) -> list[str]:
     guarded = [how for how in of if how not in PLAIN]
     if guarded:
         most = max(of[how]["singling-out"]["members"]["rate"] for how in guarded)
-        remarks.append(f"Rows of releases with k = {K} single out {most:.1%} of the records at most.")
+        remarks.append(f"Rows of releases with k = {K} single out {most:.1%} of the records.")
+    fewer = [
+        f"{how} leaves out {1 - found['found']['rows'] / found['found']['records']:.0%} of the records, "
+        "which are among those attacked, and lower its rates."
+        for how, found in attacked.items()
+        if found["found"]["rows"] < found["found"]["records"]
+    ]
+    remarks += fewer
     if diverse is not None:
         guess = diverse["inference"]["members"]
         remarks.append(
@@ -140,7 +144,7 @@ def _remarks(attacked: dict[str, dict[str, Any]]) -> list[str]:
             f"The attacker guesses {guess['rate']:.0%} right ({guess['low']:.0%} to {guess['high']:.0%}): "
             f"{'within' if guess['low'] <= 0.5 else 'above'} the bound."
         )
-    tight = [how for how in guarded if of[how]["singling-out-narrowed"]["risk"]["low"] > 0.05]
+    tight = [how for how in guarded if of[how]["singling-out-narrowed"]["risk"]["low"] > 0]
     if tight:
         remarks.append(
             "k-anonymity does not rule out narrowed predicates: cells that are as small as their records "

@@ -1,4 +1,4 @@
-"""Workers of blocks and of compared runs in this process, one after the other: most time is to start others."""
+"""Workers of blocks and of compared runs in this process, one after the other, to save their start."""
 
 from __future__ import annotations
 

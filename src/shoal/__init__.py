@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from shoal.auditing import Audit, JointAudit, audit, joint_audit
     from shoal.engines.again import anonymize_again, anonymize_new
     from shoal.engines.comparison import ComparedRun, Comparison, compare
+    from shoal.engines.ledger import Ledger
     from shoal.engines.local import anonymize
     from shoal.engines.on_disk import anonymize_file
     from shoal.engines.repetition import Guesses, RepeatedAttack, repeated_attack
@@ -71,6 +72,7 @@ __all__ = [
     "KMap",
     "KOne",
     "Kind",
+    "Ledger",
     "Loss",
     "Missing",
     "OneK",
@@ -112,6 +114,7 @@ _LATE = {
     "auditing": ("Audit", "JointAudit", "audit", "joint_audit"),
     "engines.again": ("anonymize_again", "anonymize_new"),
     "engines.comparison": ("ComparedRun", "Comparison", "compare"),
+    "engines.ledger": ("Ledger",),
     "engines.local": ("anonymize",),
     "engines.on_disk": ("anonymize_file",),
     "engines.repetition": ("Guesses", "RepeatedAttack", "repeated_attack"),

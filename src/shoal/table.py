@@ -79,7 +79,7 @@ class Table:
     def without_identifiers(self) -> Table:
         """Return the same table without the columns that are never released, to be kept after the audit."""
         kept = [c.name for c in self.schema if c.role.released and c.name in self.frame.columns]
-        return replace(self, frame=self.frame.select(kept), owners=None)
+        return replace(self, frame=self.frame[kept], owners=None)
 
     def only(self, records: NDArray[np.int64]) -> Table:
         """Return the table with some of its records, in this order; domains stay those of the whole."""

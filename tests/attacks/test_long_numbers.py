@@ -27,7 +27,9 @@ from shoal import (
     KAnonymity,
     Schema,
     anonymize,
+    anonymize_file,
     audit,
+    read_table,
 )
 from shoal.engines.blocks import release_schema
 from shoal.engines.joining import Check
@@ -346,3 +348,30 @@ def test_long_whole_numbers_in_object_columns_are_numbers() -> None:
     assert schema["x"].kind == "numeric"
     release = anonymize(frame, schema, KAnonymity(k=2))
     assert sorted(set(release.table["x"])) == sorted({"5..6", f"{2**80}..{2**80 + 1}"})
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "cells",
+    [["0.2", "0.3", "0.1000000000000000055511151231257827"], ["1E30", "2E30", "12345678901234567890.5"]],
+)
+def test_a_block_of_short_numbers_is_exact_beside_one_of_long_numbers(
+    cells: list[str], form: Format, tmp_path: Path
+) -> None:
+    frame = pl.DataFrame({"x": [cell for cell in cells for _ in range(150)]})
+    frame.write_csv(tmp_path / "x.csv")
+    anonymize_file(
+        tmp_path / "x.csv", numeric("x"), KAnonymity(k=2), tmp_path / "out", format=form, block_rows=1, jobs=1
+    )
+    if form == "csv":
+        rows = list(read_table(tmp_path / "out" / "release.csv")["x"])
+        assert sorted(map(fraction, rows)) == sorted(map(fraction, frame["x"]))
+    assert audit(frame, read_table(tmp_path / "out" / f"release.{form}"), numeric("x"), KAnonymity(k=2)).holds
+
+
+@pytest.mark.parametrize("cell", ["1E30", "-1e30", "0.1000000000000000055511151231257827", "1e-300"])
+def test_a_joined_release_of_one_long_number_is_within_its_bounds(cell: str, tmp_path: Path) -> None:
+    pl.DataFrame({"x": [cell] * 6}).write_csv(tmp_path / "x.csv")
+    anonymize_file(tmp_path / "x.csv", numeric("x"), KAnonymity(k=2), tmp_path / "out", jobs=1)
+    rows = read_table(tmp_path / "out" / "release.csv")["x"].unique().to_list()
+    assert [fraction(row) for row in rows] == [fraction(cell)]

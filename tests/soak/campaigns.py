@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import draws
+import forged
 import worlds
 from soaking import Campaign
 
-CAMPAIGNS: dict[str, Campaign] = {each.name: each for each in (worlds.CAMPAIGN,)}
+CAMPAIGNS: dict[str, Campaign] = {
+    each.name: each for each in (worlds.CAMPAIGN, forged.CAMPAIGN, draws.CAMPAIGN)
+}

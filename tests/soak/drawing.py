@@ -1,4 +1,4 @@
-"""Random tables for campaigns: columns of every kind, in plain terms for the oracle and as Shoal takes them."""
+"""Random tables for campaigns: columns of every kind, in plain terms and as Shoal takes them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from shoal import Column, Hierarchy, Intervals, Kind, Missing, Prefixes, Role, S
 Draw = random.Random
 
 NASTY = (
-    "a b", "a|b", "|", "\\", "\\\\", "*", "**", "\\*", ".", "..", "a..b", "1..2", "[1, 2)", "{a, b}", "a,b", 'say "a"',
-    "'", "a\nb", "a\r\nb", "a\tb", " a", "a ", " ", "é", "e\u0301", "日本", "😀", "\u200b", "\ufeffa", "=1+1", "-", "nan",
-    "None", "null", "NULL", "true", "0", "00", "1e5", "a;b", "#", "<b>", "A", "a", "B", "ß", "ſ", "x" * 300, "\u202ea",
-    "../a", "%s", "{0}", "$a", "`", "a\u2028b", "a\x0bb", "\x1f", "\u00a0", "0x1F", "1,5", "NaN", "inf", "?", "N/A",
+    "a b", "a|b", "|", "\\", "\\\\", "*", "**", "\\*", ".", "..", "a..b", "1..2", "[1, 2)", "{a, b}",
+    "a,b", 'say "a"',
+    "'", "a\nb", "a\r\nb", "a\tb", " a", "a ", " ", "é", "e\u0301", "日本", "😀", "\u200b", "\ufeffa",
+    "=1+1", "-", "nan",
+    "None", "null", "NULL", "true", "0", "00", "1e5", "a;b", "#", "<b>", "A", "a", "B", "ß", "\u017f",
+    "x" * 300, "\u202ea",
+    "../a", "%s", "{0}", "$a", "`", "a\u2028b", "a\x0bb", "\x1f", "\u00a0", "0x1F", "1,5", "NaN",
+    "inf", "?", "N/A",
 )  # fmt: skip
 """Labels that are easily mistaken for something else when they are read or written."""
 
@@ -52,7 +56,8 @@ FORMS = {
     "%Y%m%d": "%Y%m%d",
 }
 SPELLINGS = {
-    "flu": "flu", "Flu ": "flu", "ﬂu": "flu", "fl\u200bu": "flu", "gout": "gout", "GOUT": "gout", "burn": "burn",
+    "flu": "flu", "Flu ": "flu", "ﬂu": "flu", "fl\u200bu": "flu", "gout": "gout", "GOUT": "gout",
+    "burn": "burn",
     "cold": "cold", "straße": "strasse", "STRASSE": "strasse", "e\u0301": "é", "É": "é",
 }  # fmt: skip
 """Spellings of sensitive values, and what each stands for."""
@@ -65,9 +70,11 @@ CHAINS = (
     (("1", "1"), ("2", "2 or 3"), ("3", "2 or 3")),
 )
 NAMES = (
-    "age", "a b", "a|b", "a;b", "a,b", 'say "a"', "a\nb", "*", "é", "日本", "a.b", "a..b", "#", "a\tb", "items", "value", "0",
-    "A", "a", "a_uncertain", "a_max_errors", "low", "high", "k", "class", "index", "__index_level_0__", "%s", "{0}", "=a",
-    "\\", "'", "level_0", "column_1", "literal", "len", "x" * 200, "a:b", "$a", "ſ", "s",
+    "age", "a b", "a|b", "a;b", "a,b", 'say "a"', "a\nb", "*", "é", "日本", "a.b", "a..b", "#",
+    "a\tb", "items", "value", "0",
+    "A", "a", "a_uncertain", "a_max_errors", "low", "high", "k", "class", "index",
+    "__index_level_0__", "%s", "{0}", "=a",
+    "\\", "'", "level_0", "column_1", "literal", "len", "x" * 200, "a:b", "$a", "\u017f", "s",
 )  # fmt: skip
 """Names of columns that are easily mistaken for something else."""
 

@@ -484,7 +484,7 @@ def persons_broken(reading: Reading, model: str, k: int, key: Sequence[int]) -> 
     inside: list[set[str]] = [set() for _ in range(reading.rows)]
     union: dict[str, set[int]] = {name: set() for name in kept}
     for record, rows in enumerate(near):
-        union[who[record]].update(rows)
+        union.setdefault(who[record], set()).update(rows)  # all records of a person may be withheld
         for row in rows:
             inside[row].add(who[record])
     if model != "1k" and not (matched and max(kept.values()) == 1):

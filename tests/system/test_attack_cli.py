@@ -133,3 +133,32 @@ def test_records_of_the_release_are_those_that_were_not_held_out() -> None:
     assert len(set(release.key)) == 270
     assert shoal.audit(kept, release.table, schema, shoal.KAnonymity(k=3)).holds
     assert "attacks" in release.report.as_dict()["certificate"]
+
+
+def test_records_left_out_because_of_limits_are_neither_attacked_nor_in_the_control_group() -> None:
+    patients = hospital(500).select("age", "sex", "diagnosis")
+    schema = shoal.Schema.infer(patients, quasi=["age", "sex"], sensitive=["diagnosis"])
+    schema = schema.changed("age", widest=3)
+    release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=8), hold_out=0.1, leave_out=0.5, seed=3)
+    found = release.certificate["attacks"]
+    assert release.certificate["held_out"] == found["control"] == 50
+    assert found["records"] == found["rows"] == len(release.key) < 450
+    assert found["notes"] == []
+    assert "left out beyond limits of columns" in release.report.evidence()
+
+
+def test_releases_of_blocks_and_spark_are_attacked(folder: Path) -> None:
+    called(
+        folder,
+        *("anonymize", "patients.csv", *COLUMNS, "--k", "3", "--format", "parquet", "-o", "spark"),
+        "--quiet",
+    )
+    whole = folder / "spark" / "release.parquet"
+    table = pl.read_parquet(whole)
+    by_file = called(folder, "attack", "patients.csv", "spark", "--seed", "1", "--targets", "50", "--json")
+    whole.unlink()
+    whole.mkdir()
+    for number, part in enumerate((table[:200], table[200:])):  # Spark writes a folder of files
+        part.write_parquet(whole / f"part-{number}.parquet")
+    by_parts = called(folder, "attack", "patients.csv", "spark", "--seed", "1", "--targets", "50", "--json")
+    assert json.loads(by_file.stdout) == json.loads(by_parts.stdout)

@@ -174,3 +174,33 @@ def test_rows_that_cover_no_record_are_noted() -> None:
     found = shoal.attack(MEMBERS, MEMBERS.with_columns(zip=pl.lit("00000")), SCHEMA, CONTROL, targets=20)
     assert "500 of 500 released rows cover no record" in found.notes[0]
     assert shoal.attack(MEMBERS, coarse(), SCHEMA, CONTROL, targets=20).notes == ()
+    (note,) = shoal.attack(MEMBERS, coarse()[:450], SCHEMA, CONTROL, targets=20).notes
+    assert "50 rows fewer" in note
+
+
+@pytest.mark.parametrize("how", ["dates and a tree", "items", "missing values"])
+def test_cells_of_every_kind_are_attacked(how: str) -> None:
+    patients = hospital(400).select("age", "admitted", "zip", "occupation", "diagnosis")
+    model: Model = shoal.KAnonymity(k=4)
+    if how == "dates and a tree":
+        tree = shoal.Hierarchy.from_levels([[z, z[:3] + "**", "*"] for z in sorted(set(patients["zip"]))])
+        schema = shoal.Schema.infer(patients, quasi=["admitted", "zip"], sensitive=["diagnosis"])
+        schema = schema.changed("zip", hierarchy=tree)
+    elif how == "items":
+        patients = patients.with_columns(
+            bought=pl.format("i{} i{} i{}", pl.col("age") % 5, pl.col("age") % 7, pl.col("age") % 3)
+        ).select("bought", "diagnosis")
+        schema = shoal.Schema.infer(
+            patients, quasi=["bought"], sensitive=["diagnosis"], kinds={"bought": "items"}
+        )
+        model = shoal.SetAnonymity(k=4)
+    else:
+        patients = patients.with_columns(pl.when(pl.col("age") % 4 > 0).then("zip").alias("zip"))
+        schema = shoal.Schema.infer(patients, quasi=["zip", "occupation"], sensitive=["diagnosis"])
+    members, control = patients[:300], patients[300:]
+    good = shoal.anonymize(members, schema, model, seed=1)
+    found = shoal.attack(members, good.table, schema, control, seed=1)
+    assert found["singling-out"].members.successes == 0
+    assert found.notes == () or how == "items"
+    exact = shoal.attack(members, members, schema, control, seed=1)
+    assert exact["inference"].members.share > found["inference"].members.share

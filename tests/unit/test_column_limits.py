@@ -148,6 +148,20 @@ def test_what_would_do_does() -> None:
     shoal.anonymize(frame, schema.changed("age", widest=int(width)), shoal.KAnonymity(k=10), seed=1)
 
 
+def test_the_report_tells_how_left_out_records_differ() -> None:
+    frame = pl.DataFrame({"age": [*([20, 30] * 50), *([60, 80] * 4), 90], "sex": ["f", "m"] * 54 + ["f"]})
+    schema = Schema((quasi("age", widest=5), quasi("sex", "categorical")))
+    release = shoal.anonymize(frame, schema, shoal.KAnonymity(k=5), seed=1, leave_out=0.2)
+    panel = next(panel for panel in release.report.panels if panel.name == "left_out")
+    assert release.certified.stranded == 9
+    assert "9 records" in panel.paragraphs[0]
+    told = {each["group"]: each["left_out"] for each in panel.data["age"]}
+    assert sorted(told.values(), key=str)[-1] == 1.0  # all who are older than 30
+    # One sex lost five records, the other four: the four would follow from the five.
+    assert [each["left_out"] for each in panel.data["sex"]] == [None, None]
+    assert "not told" in release.report.html()
+
+
 def test_a_left_out_record_does_not_count_as_one_of_a_crowd() -> None:
     """Rows that hide only among a record that must have been left out break the guarantee."""
     frame = pl.DataFrame({"age": [20, 21, 22, 30, 31, 32, 25]})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.report import Material
+from shoal.report import Material, evidence
 from shoal.report.evidence import THRESHOLDS, chapters_of
 from shoal.samples import hospital
 
@@ -57,7 +57,7 @@ def test_facts_say_what_the_certificate_says(release: shoal.Release) -> None:
     assert facts["maximum risk"] == "20%"
     assert facts["guarantee"] == release.certificate["model"]["promise"]
     assert facts["held out as a control group"] == "40 records"
-    assert facts["knows the method and its code"] == "yes"
+    assert facts["known to the attacker"] == "age, sex, zip"
     rows = chapters["risk"].grids[0].rows
     assert [row[0] for row in rows] == ["0.33", "0.2", "0.1 (stated)", "0.09", "0.05"]
     assert [row[2].split(": ")[1] for row in rows] == ["not above", "not above", "above", "above", "above"]
@@ -102,3 +102,9 @@ def test_the_page_is_saved_and_the_same_for_the_same_material(release: shoal.Rel
 def test_a_threshold_is_a_probability(threshold: str) -> None:
     with pytest.raises(shoal.InputError, match="risk_threshold"):
         released(about={"risk_threshold": threshold})
+
+
+@pytest.mark.parametrize(("k", "threshold"), [(3, 0.33), (5, 0.2), (11, 0.09), (20, 0.05)])
+def test_thresholds_stand_for_whole_numbers_of_records(k: int, threshold: float) -> None:
+    assert evidence._met(1 / k, threshold).endswith(": not above")
+    assert evidence._met(1 / (k - 1), threshold).endswith(": above")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -144,13 +145,19 @@ def test_survey_weights_are_no_body_weights() -> None:
 
 
 def test_types_that_cannot_be_generalized_come_with_a_remedy() -> None:
-    for cells, words in (
-        ([dt.time(number % 24) for number in range(N)], "such as the hour"),
-        ([dt.timedelta(number) for number in range(N)], "such as hours"),
+    durations = pl.DataFrame({"x": [dt.timedelta(number) for number in range(N)]})
+    times = pl.DataFrame({"x": [dt.time(number % 24) for number in range(N)]})
+    for frame, given, words in (
+        (durations, {}, "such as hours"),
+        (times, {"x": "numeric"}, "make its kind time"),
+        (pl.DataFrame({"x": [{"a": 1}] * N}), {}, "convert it to text"),
     ):
-        frame = pl.DataFrame({"x": cells})
+        schema = shoal.Schema.infer(frame, quasi=["x"], kinds=given)
         with pytest.raises(shoal.InputError, match=words):
-            shoal.anonymize(frame, shoal.Schema.infer(frame, quasi=["x"]), shoal.KAnonymity(k=5))
+            shoal.anonymize(frame, schema, shoal.KAnonymity(k=5))
+    uuids = pd.DataFrame({"x": [uuid.uuid4() for _ in range(N)]})
+    with pytest.raises(shoal.InputError, match="convert it to text"):
+        shoal.anonymize(uuids, shoal.Schema.infer(uuids, quasi=["x"]), shoal.KAnonymity(k=5))
 
 
 def test_misuses_in_python_are_explained(tmp_path: Path) -> None:

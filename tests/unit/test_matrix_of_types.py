@@ -38,7 +38,7 @@ CELLS: dict[str, tuple[pl.DataType, list[Any], str | None]] = {
         [dt.datetime(2024, 1, 1, 10, tzinfo=UTC), dt.datetime(2024, 3, 1, tzinfo=UTC)],
         "date",
     ),
-    "time": (pl.Time(), [dt.time(10, 30), dt.time(11)], None),
+    "time": (pl.Time(), [dt.time(10, 30), dt.time(11)], "time"),
     "duration": (pl.Duration("us"), [dt.timedelta(hours=1), dt.timedelta(hours=2)], None),
     "list": (pl.List(pl.String()), [["a"], ["a", "b"]], "items"),
 }
@@ -150,6 +150,7 @@ def test_the_same_table_has_the_same_schema_wherever_it_comes_from(tmp_path: Pat
             "born": [f"{rng.randrange(1, 29):02}.{rng.randrange(1, 13):02}.1980" for _ in range(200)],
             "visit": [DAY + dt.timedelta(rng.randrange(300)) for _ in range(200)],
             "stamp": [f"2024-01-{rng.randrange(1, 29):02}T10:00:00Z" for _ in range(200)],
+            "at": [dt.time(rng.randrange(24), rng.randrange(60)) for _ in range(200)],
             "amount": [rng.randrange(10**4) / 4 for _ in range(200)],
             "smoker": [rng.choice([True, False]) for _ in range(200)],
             "note": [rng.choice(["a", "b", None]) for _ in range(200)],

@@ -142,9 +142,8 @@ def _least(release: Release) -> str:
 
 
 def texts(folder: Path) -> str:
-    return "\n".join(
-        (folder / name).read_text() for name in ("report.html", "report.json", "certificate.json")
-    )
+    names = ("report.html", "report.json", "certificate.json", "evidence.html")
+    return "\n".join((folder / name).read_text() for name in names)
 
 
 @pytest.mark.parametrize("model", [KAnonymity(k=5), Freeform(k=5), Freeform(k=5, p=2)], ids=str)

@@ -102,7 +102,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="ward"):
         shoal.joint_audit(everyone, FIRST, schema(), earlier=[(everyone, FIRST)], on=["ward"])
     far = Dissimilarity(k=2, epsilon=0, delta=0.5)
-    with pytest.raises(InputError, match="not checked across releases"):
+    with pytest.raises(InputError, match="dissimilarity is not checked across releases"):
         shoal.joint_audit(everyone, FIRST, schema(), far, earlier=[(everyone, FIRST)])
 
 

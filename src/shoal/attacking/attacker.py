@@ -120,6 +120,12 @@ def _doubts(scene: Scene) -> Iterator[str]:
             f"{scene.strangers:,} of {len(scene.release):,} released rows cover no record of the original: "
             "success rates are too low unless values were changed on purpose."
         )
+    missing = int(scene.is_member.sum()) - len(scene.release)
+    if missing > 0:
+        yield (
+            f"The release has {missing:,} rows fewer than the original has records: some of the records that "
+            "were attacked are not in it, which lowers the success rates."
+        )
 
 
 def _require(targets: int, confidence: float) -> None:

@@ -73,7 +73,7 @@ class _PairsOfHalves:
         self, some: NDArray[np.int64], asked: NDArray[np.int64], size: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return for some of the targets whether the attacker's pick, and a random one, is right."""
-        covered = self._sought.holding(self._codes[1][some]).astype(np.float64)
+        covered = self._sought.holding(self._codes[1][some])
         right, guessed = np.zeros((2, len(asked)), dtype=np.bool_)
         # Covering rows by the half that is known; their weight by the half that is sought.
         holds = self._known.holding(self._codes[0][some[asked]])

@@ -33,6 +33,13 @@ class AttackResult:
         The success rate of guesses without the release.
     column
         The sensitive column that was guessed; None for other attacks.
+
+    Examples
+    --------
+    >>> from shoal.attacking.rates import Rate
+    >>> result = shoal.AttackResult("inference", "", Rate(90, 100), Rate(50, 100), Rate(20, 100), "age")
+    >>> result.title, round(result.risk.value, 2)
+    ('inference of age', 0.8)
     """
 
     name: str
@@ -89,6 +96,16 @@ class Attacks:
         The confidence of all intervals.
     notes
         What to know about the rates, and attacks that were not possible, with the reason.
+
+    Examples
+    --------
+    >>> patients = shoal.samples.hospital(300).select("age", "sex", "diagnosis")
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], sensitive=["diagnosis"])
+    >>> found = shoal.attack(patients[:200], patients[:200], schema, patients[200:], seed=1)
+    >>> [each.title for each in found][2:]
+    ['linkability', 'inference of diagnosis']
+    >>> found.control
+    100
     """
 
     results: tuple[AttackResult, ...]

@@ -22,7 +22,7 @@ from shoal.recoding.coverage import Matches
 from shoal.schema import Role, Schema, as_frame
 from shoal.table import Table
 
-PAIRS = 1 << 24
+PAIRS = 1 << 22
 """Maximum number of pairs of a target and a predicate that are looked at at a time."""
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal.auditing.carried import carried_along
 from shoal.auditing.chance import chance_of
 from shoal.auditing.contribution import contributions_of
+from shoal.auditing.knowledge import partial_knowledge, require_knows
 from shoal.auditing.limits import beyond_limits, too_many_left_out, without_left_out
 from shoal.auditing.outcome import Audit
 from shoal.auditing.posterior import Posterior, labels_of, posterior
@@ -42,6 +43,7 @@ def audit(
     key: Sequence[int] | NDArray[np.int64] | None = None,
     may_leave_out: bool = False,
     leave_out: float = 0.0,
+    knows: int | None = None,
     posterior: float | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -70,6 +72,9 @@ def audit(
     leave_out
         The largest share of the records that may be left out because they cannot be hidden within the limits
         of the columns. Records that fewer rows cover than promised must be among them.
+    knows
+        Check the guarantee of `Freeform` only against attackers who know at most this number of the
+        quasi-identifiers, whichever they are; without a model, report what they find.
     posterior
         Number of seconds to estimate how likely the attacker's best guesses are; None omits this.
     epsilon, delta, distance
@@ -101,6 +106,7 @@ def audit(
     table = Table.encode(original, schema, times=True)
     if suppressed_marks:
         released = with_marks(released, schema, suppressed_marks)
+    require_knows(knows, len(table.attributes), model)
     records = None if key is None else _records(key, table, len(as_frame(released)))
     release = ReleasedTable(released, table, records)
     near = _proximity(release, epsilon, delta, distance)
@@ -109,6 +115,7 @@ def audit(
         model,
         may_leave_out=may_leave_out,
         leave_out=leave_out,
+        knows=knows,
         thorough=True,
         posterior_seconds=posterior,
     )
@@ -156,14 +163,18 @@ def _audited(
     *,
     may_leave_out: bool = False,
     leave_out: float = 0.0,
+    knows: int | None = None,
     thorough: bool = False,
     posterior_seconds: float | None = None,
 ) -> Audit:
     """Return what `audit_table` finds out about a release."""
     release = without_left_out(whole, model, leave_out)
+    k = None if model is None else model.crowd
+    partial = None if knows is None else partial_knowledge(release, knows, k)
     findings = (
         *too_many_left_out(whole, leave_out),
-        *_findings(release, model, may_leave_out or leave_out > 0),
+        *_findings(release, None if partial else model, may_leave_out or leave_out > 0),
+        *(() if partial is None or k is None else partial.findings(k)),
         *beyond_limits(release),
     )
     carried = carried_along(release.frame, release.table, release.columns)
@@ -189,6 +200,7 @@ def _audited(
         carried=carried,
         warnings=tuple(each.warning for each in carried),
         persons=release.persons,
+        partial=partial,
     )
     if thorough or (model is not None and model.crowd_kind == "rows"):
         chance = chance_of(release.graph, release.matches, quick=not thorough)
@@ -274,10 +286,8 @@ def with_marks(released: IntoDataFrame, schema: Schema, marks: Collection[str]) 
     """Return a release in which suppressed cells are written as Shoal writes them."""
     frame = as_frame(released)
     names = [c.name for c in schema.quasi if c.name in frame.columns and frame[c.name].dtype == nw.String]
-    cells = [
-        nw.when(nw.col(name).is_in(list(marks))).then(nw.lit(SUPPRESSED)).otherwise(nw.col(name)).alias(name)
-        for name in names
-    ]
+    everything = nw.new_series("", [SUPPRESSED] * len(frame), nw.String, backend=frame.implementation)
+    cells = [frame[name].zip_with(~frame[name].is_in(list(marks)), everything) for name in names]
     return frame.with_columns(*cells).to_native()
 
 

@@ -20,7 +20,7 @@ from shoal.schema import Role, Schema
 
 
 @dataclass(frozen=True, eq=False)
-class Links:
+class ReleaseLinks:
     """How the rows and the records of several releases are linked.
 
     An *identity* is a record in one or more of the originals. A *signature* is a combination of values that
@@ -67,7 +67,7 @@ class Links:
         return int(records), int(rows)
 
 
-def linked(releases: Sequence[ReleasedTable], on: Sequence[str] | None = None) -> tuple[Links, ...]:
+def linked(releases: Sequence[ReleasedTable], on: Sequence[str] | None = None) -> tuple[ReleaseLinks, ...]:
     """Return the ways to link several releases: by carried columns or, if rows were kept, by whole rows.
 
     Rows count as kept if each two releases have at least as many equal rows as their originals have equal
@@ -138,15 +138,20 @@ def recognized(
     return persons, _united(_codes(frames, released), persons)
 
 
+def texts_of(frame: Any, names: Sequence[str]) -> list[tuple[str | None, ...]]:
+    """Return for each record the values of some columns, as texts that are equal for equal values."""
+    return list(zip(*(_text(plain_cells(frame[name])).to_list() for name in names), strict=True))
+
+
 def _links(
     columns: tuple[str, ...],
     whole_rows: bool,
     signatures: tuple[NDArray[np.int64], ...],
     identities: tuple[NDArray[np.int64], ...],
     persons: NDArray[np.int64] | None,
-) -> Links:
+) -> ReleaseLinks:
     size = 1 + max(int(each.max(initial=-1)) for each in signatures)
-    return Links(columns, whole_rows, signatures, size, identities, persons)
+    return ReleaseLinks(columns, whole_rows, signatures, size, identities, persons)
 
 
 def _carried(releases: Sequence[ReleasedTable]) -> tuple[str, ...]:

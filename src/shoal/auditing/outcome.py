@@ -11,6 +11,7 @@ from shoal.auditing.chance import Chance
 from shoal.auditing.classes import NEARLY_CERTAIN, Classes, Diversity
 from shoal.auditing.consistency import Consistency
 from shoal.auditing.contribution import Contribution
+from shoal.auditing.knowledge import PartialKnowledge
 from shoal.auditing.persons import Persons
 from shoal.auditing.population import SampleRisks
 from shoal.auditing.posterior import Posterior
@@ -97,6 +98,8 @@ class Audit:
     >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
     >>> release.audit.k >= 5
     True
+    partial
+        What attackers find who know only some quasi-identifiers; None if not requested.
     """
 
     records: int
@@ -123,6 +126,7 @@ class Audit:
     persons: Persons | None = None
     chance: Chance | None = None
     not_checked: tuple[str, ...] | None = None
+    partial: PartialKnowledge | None = None
     sample: SampleRisks | None = None
 
     @classmethod
@@ -214,6 +218,8 @@ class Audit:
             letter = "k" if "k" in self.promise.parameters else "l"
             count = f"{self.persons.count:,}"
             promise += f"; {letter} = {self.promise.crowd} counts persons, of whom there are {count}"
+        if self.partial is not None:
+            promise += f", for attackers who know at most {self.partial.knows} of the quasi-identifiers"
         if not self.warnings:
             return f"The guarantee holds: {promise}."
         said = worded(self.warnings)
@@ -241,6 +247,20 @@ class Audit:
         ]
         if self.chance is not None:
             facts.append(("least chance", self.chance.in_words))
+        if self.partial is not None:
+            some = self.partial
+            facts.append(
+                (
+                    f"with {some.knows} known columns",
+                    f"each record is covered by at least {_rows(some.rows_per_record)} "
+                    f"({some.combinations:,} combinations)",
+                )
+            )
+            facts += [
+                (f"known: {', '.join(each.columns)}", f"fewer than k rows for {each.records_below:,} records")
+                for each in some.worst
+                if each.records_below
+            ]
         if self.persons is not None:
             facts += self.persons.facts()
         if self.consistency.strayed is not None:
@@ -322,6 +342,7 @@ class Audit:
             **({} if self.persons is None else {"persons": self.persons.as_dict()}),
             **({} if self.sample is None else {"sample": self.sample.as_dict()}),
             **({} if self.not_checked is None else {"not_checked": list(self.not_checked)}),
+            **({} if self.partial is None else {"partial": self.partial.as_dict()}),
         }
 
 

@@ -134,8 +134,8 @@ def _as_text(series: pl.Series, attribute: Attribute) -> pl.Series:
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Return whether cells of a type are single numbers, texts or dates."""
-    plain = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Null)
+    """Return whether cells of a type are single numbers, texts, dates or times."""
+    plain = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
     return dtype.is_numeric() or dtype in plain or isinstance(dtype, pl.Categorical | pl.Enum)
 
 

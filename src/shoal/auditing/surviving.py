@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.auditing.classes import Diversity
 from shoal.auditing.crowds import Histograms, stretches
-from shoal.auditing.linking import Links
+from shoal.auditing.linking import ReleaseLinks
 from shoal.auditing.released import ReleasedTable
 
 MOST_TUPLES = 1 << 24
@@ -85,7 +86,7 @@ class Surviving:
         What each release shows about persons whom another one does not have.
     """
 
-    links: Links
+    links: ReleaseLinks
     unit_of_identity: Integers
     people: Integers
     alone: Integers
@@ -97,7 +98,7 @@ class Surviving:
     differences: tuple[Difference, ...]
 
 
-def surviving(releases: Sequence[ReleasedTable], links: Links, *, matching: bool) -> Surviving:
+def surviving(releases: Sequence[ReleasedTable], links: ReleaseLinks, *, matching: bool) -> Surviving:
     """Find the rows of each person that survive, in batches.
 
     Time is in proportion to the pairs of a record and a row that covers it, equal ones counted once.
@@ -112,18 +113,18 @@ def surviving(releases: Sequence[ReleasedTable], links: Links, *, matching: bool
         Whether only matches count, and not all rows that cover a record.
     """
     crowds = [
-        _Crowds.of(release, of, matching) for release, of in zip(releases, links.signatures, strict=True)
+        _KindsOfRows.of(release, of, matching) for release, of in zip(releases, links.signatures, strict=True)
     ]
     units = _Units.of(releases, links)
     differences = tuple(_differences(releases, links))
-    search = _Search(crowds, units, links, differences)
+    search = _SearchOfRows(crowds, units, links, differences)
     for begin, end in units.batches(crowds):
         search.look_at(begin, end)
     return search.outcome()
 
 
 @dataclass(frozen=True, eq=False)
-class _Crowds:
+class _KindsOfRows:
     """The rows of a release by type, signature and sensitive values; each such kind of row is a *place*."""
 
     release: ReleasedTable
@@ -136,9 +137,9 @@ class _Crowds:
     component_of_box: NDArray[np.int32] | None
 
     @classmethod
-    def of(cls, release: ReleasedTable, signature: Integers, matching: bool) -> _Crowds:
+    def of(cls, release: ReleasedTable, signature: Integers, matching: bool) -> _KindsOfRows:
         graph, shown = release.graph, release.sensitive
-        columns = [graph.row_type, signature, *(each.codes for each in shown.values())]
+        columns: list[NDArray[Any]] = [graph.row_type, signature, *(each.codes for each in shown.values())]
         place, first = kernels.group_rows(np.ascontiguousarray(np.column_stack(columns), dtype=np.int32))
         order = np.argsort(graph.row_type[first], kind="stable")
         rank = np.empty_like(order)
@@ -185,7 +186,7 @@ class _Units:
     persons: bool
 
     @classmethod
-    def of(cls, releases: Sequence[ReleasedTable], links: Links) -> _Units:
+    def of(cls, releases: Sequence[ReleasedTable], links: ReleaseLinks) -> _Units:
         types = np.full(links.records.shape, -1, dtype=np.int32)
         for number, (release, identity) in enumerate(zip(releases, links.identities, strict=True)):
             types[number, identity] = release.graph.record_type
@@ -201,7 +202,7 @@ class _Units:
         count = int(person.max()) + 1
         return cls(types[:, order], links.records[:, order], person[order], count, person, True)
 
-    def batches(self, crowds: Sequence[_Crowds]) -> Iterator[tuple[int, int]]:
+    def batches(self, crowds: Sequence[_KindsOfRows]) -> Iterator[tuple[int, int]]:
         """Yield the ends of stretches of identity classes, each with all of a unit."""
         sizes = np.zeros(self.types.shape[1], dtype=np.int64)
         for types, each in zip(self.types, crowds, strict=True):
@@ -216,12 +217,12 @@ class _Units:
 
 
 @dataclass(eq=False)
-class _Search:
+class _SearchOfRows:
     """Adds up what is found in each batch."""
 
-    crowds: list[_Crowds]
+    crowds: list[_KindsOfRows]
     units: _Units
-    links: Links
+    links: ReleaseLinks
     differences: tuple[Difference, ...]
     alone: Integers = field(init=False)
     rows: Integers = field(init=False)
@@ -365,7 +366,7 @@ class _Search:
             return least
         unit = np.concatenate([each for each, _ in self.linked])
         group, _ = kernels.group_rows(np.concatenate([boxes for _, boxes in self.linked]))
-        people = np.ones(self.units.count)
+        people: NDArray[Any] = np.ones(self.units.count)
         if not self.units.persons:
             people = np.bincount(self.units.unit_of_identity, self.links.records.max(axis=0))
         persons = np.bincount(group, people[unit]).astype(np.int64)
@@ -382,7 +383,7 @@ def _distinct_rows(units: _Units, unit: Integers, place: Integers, count: Intege
     return np.bincount(unit, count, units.count).astype(np.int64)
 
 
-def _common(keys: Sequence[Integers], releases: Integers, links: Links) -> Integers:
+def _common(keys: Sequence[Integers], releases: Integers, links: ReleaseLinks) -> Integers:
     """Return the keys that occur in as many releases as the identity class of the key is in, ascending."""
     everywhere, often = np.unique(np.concatenate([np.unique(each) for each in keys]), return_counts=True)
     return np.asarray(everywhere[often == releases[everywhere // links.size]], dtype=np.int64)
@@ -402,7 +403,7 @@ def _varied(name: str, around: Histograms, people: Integers) -> Diversity:
     )
 
 
-def _differences(releases: Sequence[ReleasedTable], links: Links) -> Iterator[Difference]:
+def _differences(releases: Sequence[ReleasedTable], links: ReleaseLinks) -> Iterator[Difference]:
     """Yield what each release shows about records that another one does not have."""
     for one, release in enumerate(releases):
         for other in range(len(releases)):

@@ -20,18 +20,25 @@ from shoal.base.wording import plural
 from shoal.errors import InputError, PromiseError, Reason, listing
 from shoal.kernels import ROUNDING
 from shoal.models import (
+    KK,
     Concealment,
     CoverageModel,
-    Dissimilarity,
+    Freeform,
+    KAnonymity,
     KOne,
     Model,
     OneK,
+    Patterned,
+    SetAnonymity,
     SetDiversity,
     require_model,
 )
 from shoal.models.diversity import RequiredDiversity
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
+
+CHECKED = (KAnonymity, Freeform, Patterned, Concealment, KK, OneK, KOne, SetAnonymity, SetDiversity)
+"""The models whose whole guarantee can be checked on several releases."""
 
 Earlier = tuple[Any, Any] | tuple[Any, Any, Sequence[int] | NDArray[np.int64] | None]
 """An earlier original, its release, and perhaps its key."""
@@ -61,10 +68,11 @@ class JointAudit:
 
     Examples
     --------
-    >>> patients = shoal.samples.hospital(200)
-    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex"], drop=["patient", "name"])
-    >>> one, two = (shoal.anonymize(patients, schema, shoal.KAnonymity(k=5)).table for _ in "ab")
-    >>> shoal.joint_audit(patients, two, schema, shoal.KAnonymity(k=5), earlier=[(patients, one)]).holds
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(200)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex", "zip"], drop=["patient", "name"])
+    >>> one, two = (shoal.anonymize(patients, schema, shoal.Freeform(k=5)).table for _ in "ab")
+    >>> shoal.joint_audit(patients, two, schema, shoal.Freeform(k=5), earlier=[(patients, one)]).holds
     False
     """
 
@@ -220,23 +228,38 @@ def joint_audit(
     ------
     InputError
         If a table does not match the schema, a released cell is unreadable, or there is no earlier release.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(200)
+    >>> schema = shoal.Schema.infer(patients, quasi=["age", "sex", "zip"], drop=["patient", "name"])
+    >>> model = shoal.KAnonymity(k=5)
+    >>> release = shoal.anonymize(patients, schema, model).table
+    >>> shoal.joint_audit(patients, release, schema, model, earlier=[(patients, release)]).holds
+    True
     """
     schema = Schema.of(schema)
     if model is not None:
         require_model(model)
-    if isinstance(model, Dissimilarity):
-        raise InputError(
-            "distances of sensitive values are not checked across releases; check k alone (KAnonymity)",
-            reason=Reason.PARAMETER,
-            parameter="model",
-        )
+        require_joint(model)
     if not earlier:
         raise InputError(
             "an audit of several releases needs an earlier one", reason=Reason.PARAMETER, parameter="earlier"
         )
-    given = [(original, released, key), *((*each, None)[:3] for each in earlier)]
-    releases = [_beside(*each, schema) for each in given]
+    given: list[tuple[Any, ...]] = [(original, released, key), *((*each, None)[:3] for each in earlier)]
+    releases = [_beside(table, release, records, schema) for table, release, records in given]
     return audit_together(releases, model, on=on)
+
+
+def require_joint(model: Model) -> None:
+    """Refuse a model whose guarantee is about more than crowds and the variety of sensitive values."""
+    if type(model) not in CHECKED:
+        raise InputError(
+            f"the guarantee of {model.name} is not checked across releases; check k alone (KAnonymity)",
+            reason=Reason.PARAMETER,
+            parameter="model",
+        )
 
 
 def audit_together(
@@ -423,6 +446,9 @@ def _facts_of(linkage: Surviving) -> list[tuple[str, str]]:
         ("a random guess is right", f"{found['mean_best_guess']:.1%} of the time on average"),
         ("tuples of linked rows", f"{found['mean_tuples']:,.1f} for a record on average"),
     ]
+    if found["without_tuple"]:
+        told = f"{found['without_tuple']:,}: left out of a release, or not from these originals"
+        facts.append(("records without a tuple", told))
     if linkage.persons_of_tuple is not None and len(least := _some(linkage.persons_of_tuple)):
         facts.append(("a tuple could belong to", f"at least {plural(int(least.min()), 'person')}"))
     facts += [

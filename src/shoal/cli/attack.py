@@ -12,8 +12,9 @@ import typer
 from shoal import attack as attacker
 from shoal.attacking.results import HEAD
 from shoal.cli import loading, options
-from shoal.cli.audit import is_release_folder, loaded
+from shoal.cli.audit import loaded
 from shoal.cli.declared import takes
+from shoal.cli.earlier import is_release_folder
 from shoal.cli.output import out, progress, show_json, show_table, warn
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table

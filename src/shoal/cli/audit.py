@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from shoal import Audit, JointAudit, joint_audit
 from shoal import audit as auditor
-from shoal.cli import loading, options
+from shoal.cli import limit_options, loading, options
 from shoal.cli.declared import model_parameters, takes
+from shoal.cli.earlier import EarlierFiles, is_release_folder, release_at
 from shoal.cli.output import out, show_facts, show_json, verdict, warn
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
 from shoal.models import Model, declarations, is_required, make_model, model_named, usual_model
-from shoal.reading.opening import released_table
 from shoal.release import read_key
-from shoal.release.claims import CERTIFICATE, Claims
+from shoal.release.claims import Claims
 from shoal.schema import Schema
 
 
@@ -39,7 +39,8 @@ def audit(
     model: options.ModelName = None,
     key: options.Key = None,
     may_leave_out: options.MayLeaveOut = False,
-    leave_out: options.AuditLeaveOut = None,
+    leave_out: limit_options.AuditLeaveOut = None,
+    knows: limit_options.Knows = None,
     posterior: options.Posterior = None,
     suppressed_mark: options.SuppressedMarks = None,
     population: options.Population = None,
@@ -63,8 +64,9 @@ def audit(
         leave_out = claims.certificate.get("leave_out")
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
-    shown, records = _release(released), None if key is None else read_key(key)
-    others = _earlier(frame, earlier or [], earlier_tables or [], earlier_keys or [])
+    shown, records = release_at(released), None if key is None else read_key(key)
+    files = EarlierFiles("--with", earlier or [], earlier_tables or [], earlier_keys or [], "--with-key")
+    others = files.read(frame)
     if claims is not None and claims.certificate.get("held_out"):
         frame, records = _released_records(frame, records, claims)
     found = auditor(
@@ -75,6 +77,7 @@ def audit(
         key=records,
         may_leave_out=may_leave_out,
         leave_out=leave_out or 0.0,
+        knows=knows,
         posterior=posterior,
         suppressed_marks=suppressed_mark or (),
         population=everyone,
@@ -87,7 +90,7 @@ def audit(
         together = joint_audit(frame, shown, described, promised, earlier=others, key=records)
     differences = [] if claims is None else [*_differences(claims, described, promised, found)]
     if as_json:
-        more = {} if claims is None else {"disagreements": differences}
+        more: dict[str, Any] = {} if claims is None else {"disagreements": differences}
         more |= {} if together is None else {"together": together.as_dict()}
         show_json({**found.as_dict(), **more})
     elif not quiet:
@@ -107,31 +110,6 @@ def audit(
 
 def _holds(together: JointAudit | None) -> bool:
     return together is None or together.holds
-
-
-def _release(path: Path) -> Any:
-    """Return a released table, given as a file or as the folder of a release."""
-    return released_table(path)[0] if is_release_folder(path) else read_table(path)
-
-
-def _earlier(
-    frame: pl.DataFrame, releases: list[Path], tables: list[Path], keys: list[Path]
-) -> list[tuple[Any, Any, Any]]:
-    """Return the originals, releases and keys of earlier releases."""
-    for given, option in ((tables, "--with-table"), (keys, "--with-key")):
-        if given and len(given) != len(releases):
-            raise InputError(
-                f"{option} must be given as often as --with, in the same order, or not at all",
-                reason=Reason.PARAMETER,
-            )
-    originals = [read_table(each) for each in tables] or [frame] * len(releases)
-    known = [read_key(each) for each in keys] or [None] * len(releases)
-    return list(zip(originals, map(_release, releases), known, strict=True))
-
-
-def is_release_folder(path: Path) -> bool:
-    """Return whether a path is a folder that Shoal has written a release into."""
-    return path.is_dir() and (path / CERTIFICATE).exists()
 
 
 def loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.base.commands import option, words
-from shoal.cli import options
+from shoal.cli import limit_options, options
 from shoal.cli.declared import Bundle
 from shoal.cli.output import warn
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
-from shoal.engines.spark_frames import headings, kinds_in
+from shoal.engines.spark_frames import headings, inferred_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.files.databases import hidden
 from shoal.files.formats import Reading, format_of
@@ -53,9 +53,9 @@ def load(
     separator: options.Separators = None,
     long: options.Long = None,
     weight: options.Weights = None,
-    limit: options.Limits = None,
-    bands: options.ForBands = None,
-    strata: options.Strata = None,
+    limit: limit_options.Limits = None,
+    bands: limit_options.ForBands = None,
+    strata: limit_options.Strata = None,
     missing: options.Missings = None,
     missing_mark: options.MissingMarks = None,
     delimiter: options.Delimiter = None,
@@ -164,8 +164,9 @@ def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema
         )
     table = read_files(session, given["table"], delimiter=reading.delimiter, encoding=reading.encoding)
     marks = tuple(given["missing_mark"] or ())
-    kinds = None if given["schema"] is not None else kinds_in(table, marks)
-    return table, _described(headings(table), **given, kinds=kinds)
+    described = given["schema"] is not None and not given["quasi"]
+    found = None if described else inferred_in(table, marks)
+    return table, _described(headings(table), **given, inferred=found)
 
 
 def _described(
@@ -186,7 +187,6 @@ def _described(
     limit: list[str] | None = None,
     bands: list[str] | None = None,
     strata: list[str] | None = None,
-    kinds: Mapping[str, Kind] | None = None,
     inferred: Mapping[str, Inferred] | None = None,
 ) -> Schema:
     """Return the schema that file and options describe; kinds are those of the frame unless given."""
@@ -218,7 +218,6 @@ def _described(
         drop=named[Role.IDENTIFIER],
         person=person,
         missing_marks=marks,
-        kinds=kinds,
         inferred=inferred,
     )
     described = _with_file(found, Schema.read(schema), named, marks) if schema is not None else found

@@ -74,7 +74,7 @@ Kinds = Annotated[
         COLUMNS,
         "--kind",
         metavar="COLUMN=KIND",
-        help="Kind of a column, if it is inferred wrongly: numeric, date, ordinal, categorical or items.",
+        help="Kind of a column, if it is inferred wrongly: numeric, date, time, ordinal, categorical, items.",
     ),
 ]
 Separators = Annotated[
@@ -97,53 +97,6 @@ Weights = Annotated[
         "--weight",
         metavar="COLUMN=NUMBER",
         help="Weight of a column in the information loss; 1 if omitted.",
-    ),
-]
-Limits = Annotated[
-    _ForColumns,
-    _in(
-        COLUMNS,
-        "--limit",
-        metavar="COLUMN=LIMIT",
-        help="Widest released cell of a column: a number, a duration such as '6 months', a level of a "
-        "hierarchy such as 'level 1', exact, or shown (never suppressed).",
-    ),
-]
-ForBands = Annotated[
-    _ForColumns,
-    _in(
-        COLUMNS,
-        "--bands",
-        metavar="COLUMN=BANDS",
-        help="Where intervals of a column may end: 'every 5', 'every month', or cuts such as 0,18,65,120.",
-    ),
-]
-Strata = Annotated[
-    list[str] | None,
-    _in(
-        COLUMNS,
-        "--strata",
-        help="Quasi-identifiers whose values are never mixed, comma-separated: the same as a limit of exact.",
-    ),
-]
-LeaveOut = Annotated[
-    float,
-    _in(
-        METHOD,
-        "--leave-out",
-        metavar="SHARE",
-        help="Largest share of the records that may be left out because they cannot be hidden within the "
-        "limits of columns.",
-    ),
-]
-AuditLeaveOut = Annotated[
-    float | None,
-    _in(
-        MODEL,
-        "--leave-out",
-        metavar="SHARE",
-        help="Largest share of the records that may be left out because of limits of columns; by default the "
-        "one in the certificate.",
     ),
 ]
 Missings = Annotated[
@@ -369,6 +322,47 @@ WithKeys = Annotated[
         "--with-key",
         metavar="FILE",
         help="key.csv of each --with, in the same order: only records that were released count.",
+    ),
+]
+After = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--after",
+        metavar="RELEASE",
+        help="Folder of an earlier release, the newest first: release only persons who are in none of them. "
+        "Needs --after-table and --person.",
+    ),
+]
+AfterTables = Annotated[
+    list[Path] | None,
+    _in(FILES, "--after-table", metavar="TABLE", help="The original of each --after, in the same order."),
+]
+AfterKeys = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--key",
+        metavar="FILE",
+        help="key.csv of each --after, in the same order; the one in its folder if omitted.",
+    ),
+]
+Stable = Annotated[
+    bool,
+    _in(
+        FILES,
+        "--stable",
+        help="With --after: release the whole table again, and keep the rows of unchanged records.",
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    _in(
+        FILES,
+        "--ledger",
+        metavar="FILE",
+        help="Private file of what was published before, by keyed hash: created, checked and extended. Needs "
+        "--person.",
     ),
 ]
 SamplingFraction = Annotated[

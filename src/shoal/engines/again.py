@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from shoal.auditing import audit_table
 from shoal.auditing.linking import recognized
 from shoal.auditing.released import ReleasedTable
-from shoal.auditing.together import Earlier, JointAudit, joint_audit
+from shoal.auditing.together import Earlier, JointAudit, joint_audit, require_joint
 from shoal.base import fresh_columns
+from shoal.base.statements import checked_about
 from shoal.base.wording import plural
 from shoal.engines.local import anonymize, anonymize_table
 from shoal.errors import InfeasibleError, InputError, PromiseError, Reason, ShoalWarning
 from shoal.kinds.encoding import to_polars
 from shoal.kinds.hierarchy import MISSING
 from shoal.measures import measure
-from shoal.models import Dissimilarity, Model, require_model
+from shoal.methods import Progress, silent
+from shoal.models import Model, require_model
 from shoal.recoding import Recoding
 from shoal.release import Release
 from shoal.schema import Schema, as_frame
@@ -63,6 +65,17 @@ def anonymize_new(
         If the schema has no person column, or persons who were published before have other records now.
     InfeasibleError
         If there are too few new persons for the guarantee.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(200)
+    >>> roles = {"quasi": ["age", "sex"], "drop": ["name"], "person": "patient"}
+    >>> schema, model = shoal.Schema.infer(patients, **roles), shoal.KAnonymity(k=5)
+    >>> first = shoal.anonymize(patients[:150], schema, model)
+    >>> before = (patients[:150], first.table, first.key)
+    >>> len(shoal.anonymize_new(patients, schema, model, after=[before]).table)
+    50
     """
     schema = Schema.of(schema)
     require_model(model)
@@ -77,12 +90,35 @@ def anonymize_new(
             "and have other records now: an attacker can link the two; leave them out",
             reason=Reason.PUBLISHED_BEFORE,
         )
-    new = np.flatnonzero(~before)
-    _require_enough(len(np.unique(persons[0][new])), model)
-    release = anonymize(now[new].to_native(), schema, model, **options)
+    return released_alone(frame, schema, model, np.flatnonzero(~before), options)
+
+
+def released_alone(
+    frame: IntoDataFrameT, schema: Schema, model: Model, new: Integers, options: Mapping[str, Any]
+) -> Release[IntoDataFrameT]:
+    """Make a release of those records of a table that are new.
+
+    Parameters
+    ----------
+    frame, schema, model, options
+        As for `anonymize`; the schema has a person column.
+    new
+        The positions of the new records.
+
+    Raises
+    ------
+    InfeasibleError
+        If there are too few new persons for the guarantee.
+    """
+    now = as_frame(frame)
+    person = schema.person
+    assert person is not None
+    some = now[new]
+    _require_enough(some[person.name].n_unique() if len(new) else 0, model)
+    release = anonymize(some.to_native(), schema, model, **options)
     table = release.recoding.table
     recoding = replace(release.recoding, table=replace(table, rows=new[table.rows]))
-    made = {**release.circumstances, "again": {"new": len(new), "published_before": int(before.sum())}}
+    made = {**release.circumstances, "again": {"new": len(new), "published_before": len(now) - len(new)}}
     return replace(release, recoding=recoding, circumstances=made)
 
 
@@ -94,6 +130,8 @@ def anonymize_again(
     after: Sequence[Earlier],
     method: str | None = None,
     seed: int | None = None,
+    about: Mapping[str, str] | None = None,
+    progress: Progress = silent,
     **options: Any,
 ) -> Release[IntoDataFrameT]:
     """Make a second release of a table that keeps the rows of the first for records that did not change.
@@ -111,8 +149,8 @@ def anonymize_again(
     after
         All earlier releases, the newest first: the original, the release and its key. Rows of the newest are
         kept.
-    method, seed, **options
-        As for `anonymize`, for the new persons.
+    method, seed, about, progress, **options
+        As for `anonymize`; method and options are for the new persons.
 
     Raises
     ------
@@ -123,6 +161,17 @@ def anonymize_again(
         If no row could be released.
     PromiseError
         If the releases together would not keep the guarantee, because earlier ones do not.
+
+    Examples
+    --------
+    >>> from shoal.samples import hospital
+    >>> patients = hospital(200)
+    >>> roles = {"quasi": ["age", "sex"], "drop": ["name"], "person": "patient"}
+    >>> schema, model = shoal.Schema.infer(patients, **roles), shoal.KAnonymity(k=5)
+    >>> first = shoal.anonymize(patients[:150], schema, model)
+    >>> before = (patients[:150], first.table, first.key)
+    >>> shoal.anonymize_again(patients[:150], schema, model, after=[before]).table.equals(first.table)
+    True
     """
     started = time.perf_counter()
     schema = Schema.of(schema)
@@ -131,14 +180,15 @@ def anonymize_again(
     table = Table.encode(as_frame(frame).to_native(), schema)
     if table.owners is not None:
         raise _several()
-    plan = _Plan.of(table, model, after)
-    settings = {"method": method, "seed": seed, **options}
+    plan = _KeptRows.of(table, model, after)
+    settings = {"method": method, "seed": seed, "progress": progress, **options}
     release = _composed(table, plan, model, settings) if plan.enough(model) else None
     if release is None:
         release = _composed(table, plan.waiting(), model, settings)
     if release is None:
         raise _broken(table, plan.waiting(), model)
     made = {**release.circumstances, "seconds": round(time.perf_counter() - started, 3)}
+    made |= {"about": stated} if (stated := checked_about(about)) else {}
     release = replace(release, circumstances=made)
     for text in release.warnings:
         warnings.warn(text, ShoalWarning, stacklevel=2)
@@ -146,7 +196,7 @@ def anonymize_again(
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class _KeptRows:
     """Which rows of the newest release are kept, and which records of the table are new."""
 
     after: Sequence[Earlier]
@@ -157,7 +207,7 @@ class _Plan:
     counts: Mapping[str, int]
 
     @classmethod
-    def of(cls, table: Table, model: Model, after: Sequence[Earlier]) -> _Plan:
+    def of(cls, table: Table, model: Model, after: Sequence[Earlier]) -> _KeptRows:
         """Compare a table with all earlier releases."""
         persons, records = _recognized(table.frame, after, table.schema)
         before = np.isin(persons[0], np.concatenate(persons[1:]))
@@ -200,13 +250,13 @@ class _Plan:
         """Return whether new persons can be released; no new ones are enough, too."""
         return len(self.new) == 0 or len(self.new) >= model.crowd
 
-    def waiting(self) -> _Plan:
+    def waiting(self) -> _KeptRows:
         """Return the plan in which new persons wait for a later release."""
         counts = {**self.counts, "new": 0, "waiting": len(self.new)}
         return replace(self, new=self.new[:0], counts=counts)
 
 
-def _composed(table: Table, plan: _Plan, model: Model, settings: Mapping[str, Any]) -> Release | None:
+def _composed(table: Table, plan: _KeptRows, model: Model, settings: Mapping[str, Any]) -> Release | None:
     """Return the release of kept rows and new persons; None if it does not keep the guarantee."""
     _, released, _ = _whole(plan.after[0])
     parts = [_text_frame(released)[plan.kept_rows]]
@@ -234,9 +284,10 @@ def _composed(table: Table, plan: _Plan, model: Model, settings: Mapping[str, An
     order = np.searchsorted(some, chosen)
     recoding = _recoded(kept, shown, order)
     found = audit_table(kept, shown, model, key=order)
-    if not found.holds or not _together(table, plan, model, shown, chosen).holds:
+    together = _together(table, plan, model, shown, chosen)
+    if not found.holds or not together.holds:
         return None
-    made["again"] = dict(plan.counts)
+    made |= {"again": dict(plan.counts), "together": together.as_dict()}
     made["notes"] = [*made.get("notes", ()), *_notes(plan)]
     bare = replace(kept, rows=table.rows[some]).without_identifiers()
     loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
@@ -244,11 +295,11 @@ def _composed(table: Table, plan: _Plan, model: Model, settings: Mapping[str, An
     return Release(replace(recoding, table=bare), everything, order, model, loss, found, made, shown, False)
 
 
-def _together(table: Table, plan: _Plan, model: Model, shown: Any, chosen: Integers) -> JointAudit:
+def _together(table: Table, plan: _KeptRows, model: Model, shown: Any, chosen: Integers) -> JointAudit:
     return joint_audit(table.frame.to_native(), shown, table.schema, model, earlier=plan.after, key=chosen)
 
 
-def _broken(table: Table, plan: _Plan, model: Model) -> PromiseError:
+def _broken(table: Table, plan: _KeptRows, model: Model) -> PromiseError:
     """Return the error for releases that do not keep the guarantee even without new persons."""
     _, released, _ = _whole(plan.after[0])
     shown = _joined([_text_frame(released)[plan.kept_rows]], table)
@@ -258,7 +309,7 @@ def _broken(table: Table, plan: _Plan, model: Model) -> PromiseError:
 
 def _recoded(table: Table, shown: Any, order: Integers) -> Recoding:
     """Return the recoding that a frame shows: one box for each different row."""
-    frame = as_frame(shown)
+    frame: Any = as_frame(shown)
     names = [attribute.column.name for attribute in table.attributes]
     cells = pl.DataFrame([to_polars(frame[name]).cast(pl.String).fill_null(MISSING) for name in names])
     boxes = cells.unique(maintain_order=True).with_row_index("box number")
@@ -272,7 +323,8 @@ def _recoded(table: Table, shown: Any, order: Integers) -> Recoding:
 
 def _text_frame(released: Any) -> pl.DataFrame:
     """Return a release as a frame of Polars."""
-    return pl.DataFrame([to_polars(column) for column in as_frame(released).iter_columns()])
+    frame: Any = as_frame(released)
+    return pl.DataFrame([to_polars(column) for column in frame.iter_columns()])
 
 
 def _joined(parts: Sequence[pl.DataFrame], table: Table) -> Any:
@@ -286,7 +338,7 @@ def _joined(parts: Sequence[pl.DataFrame], table: Table) -> Any:
     return fresh_columns.frame_of(columns, table.frame)
 
 
-def _notes(plan: _Plan) -> list[str]:
+def _notes(plan: _KeptRows) -> list[str]:
     """Return what the certificate says about records that are not in the release."""
     counts, notes = plan.counts, []
     if counts["left_out"]:
@@ -332,9 +384,10 @@ def _whole(earlier: Earlier) -> tuple[Any, Any, Any]:
 
 def _require_stable(schema: Schema, model: Model, after: Sequence[Earlier]) -> None:
     """Refuse what a release with kept rows does not support."""
+    require_joint(model)
     problem = None
-    if isinstance(model, Dissimilarity) or model.may_leave_out:
-        problem = f"{model.name} cannot be checked across releases"
+    if model.may_leave_out:
+        problem = f"{model.name} with records that are left out cannot be checked across releases"
     elif any(column.kind.several for column in schema.quasi):
         problem = "sets of items are not supported"
     elif any(_whole(each)[2] is None for each in after):

@@ -242,7 +242,8 @@ def anonymize_block(frame: pl.DataFrame, task: Task, number: int) -> tuple[pl.Da
         raise InternalError(f"block {number} has no records")
     typed = task.form == "parquet"
     release = anonymize_table(table, call.model, method=call.method, seed=seed, typed=typed, **call.options)
-    written = release.written(task.form).cast(release_schema(frame.schema, task.reference, task.form))
+    types = release_schema(frame.schema, task.reference, task.form)
+    written = pl.DataFrame([column.cast(types[column.name]) for column in release.written(task.form)])
     audit = release.audit
     if audit.persons is not None and call.schema.person is not None:
         audit = replace(audit, persons=audit.persons.known_as(frame[call.schema.person.name].to_numpy()))

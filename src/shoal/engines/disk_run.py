@@ -153,7 +153,7 @@ class DiskRun:
             columns = batch.schema
             part, kept = summarize(batch, self.schema, first_row=seen)
             summary, seen = summary.merged(part), seen + batch.height
-            reservoir.add(kept.select(names))
+            reservoir.add(kept[names])
         return summary, reservoir.sample, columns
 
     def _batches(self) -> Iterator[pl.DataFrame]:
@@ -168,7 +168,7 @@ class DiskRun:
     def _all_batches(self) -> Iterator[pl.DataFrame]:
         person = self.schema.person
         for batch in self.source.batches():
-            kept = batch.select(self.schema.names)
+            kept = batch[list(self.schema.names)]
             yield kept if person is None else numbered(kept, person, self._persons_key)
 
     @cached_property

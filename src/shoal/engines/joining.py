@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from polars.selectors import by_name
 
 from shoal.auditing.classes import Classes
 from shoal.base.randomness import Randomness
@@ -73,7 +74,7 @@ def join(
         if form == "csv":
             write_csv(frame, piece, header=not pieces)
         else:
-            write_parquet(frame.cast(types), piece)
+            write_parquet(frame.with_columns(frame[name].cast(each) for name, each in types.items()), piece)
         pieces.append(piece)
     if form == "parquet":
         with writing(file):
@@ -110,7 +111,7 @@ def _categories(parts: Sequence[Path], names: Sequence[str]) -> dict[Any, pl.Dat
     """Return a categorical type for each column: the values in all parts, ascending."""
     rows = pl.scan_parquet(list(parts), glob=False)
     return {
-        name: pl.Enum(rows.select(pl.col(name).drop_nulls().unique().sort()).collect().to_series())
+        name: pl.Enum(rows.select(by_name(name).drop_nulls().unique().sort()).collect().to_series())
         for name in names
     }
 
@@ -211,7 +212,7 @@ class Check:
                 raise InternalError(f"the joined release has a value of {column.name!r} outside its domain")
         self.own = merged(self.own, seen_in(frame, self._carried))
         if self._by_classes:
-            seen = np.concatenate((self.classes, frame.select(self._quasi).hash_rows(seed=0).to_numpy()))
+            seen = np.concatenate((self.classes, frame[self._quasi].hash_rows(seed=0).to_numpy()))
             sizes = np.concatenate((self.sizes, np.ones(frame.height, dtype=np.int64)))
             self.classes, which = np.unique(seen, return_inverse=True)
             self.sizes = np.bincount(which, sizes).astype(np.int64)

@@ -68,8 +68,8 @@ def anonymize(
         The largest share of the records that may be left out because they cannot be hidden within the limits
         of the columns (see `Column`).
     about
-        What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient`` and
-        ``decided_by``, as texts.
+        What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient``,
+        ``decided_by``, ``risk_threshold`` and ``review_by``, as texts.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
     **options
@@ -130,7 +130,7 @@ def anonymize(
     seconds = round(time.perf_counter() - started, 3)
     made = {**release.circumstances, "warnings": cautions, "seconds": seconds}
     if control is not None:
-        made |= _attacked(release, table, control, seed, progress)
+        made |= _attacked(release, collected, table.schema, control, seed, progress)
     made |= {"about": stated} if stated else {}
     release = replace(release, circumstances=made, flavour=flavour)
     for text in release.warnings:
@@ -148,12 +148,12 @@ def _split(frame: Any, schema: Schema, share: float, seed: int | None) -> tuple[
 
 
 def _attacked(
-    release: Release, table: Table, control: Any, seed: int | None, progress: Progress
+    release: Release, frame: Any, schema: Schema, control: Any, seed: int | None, progress: Progress
 ) -> dict[str, Any]:
     """Return what a certificate says about the control group and attacks."""
-    members = table.frame[np.sort(release.order)]
+    members = as_frame(frame)[np.sort(release.key)]
     other = None if seed is None else (seed + 1) % 2**SEED_BITS  # not the choices of the release again
-    found = attack(members, release.shown, table.schema, control, seed=other, progress=progress)
+    found = attack(members, release.shown, schema, control, seed=other, progress=progress)
     return {"held_out": len(control), "attacks": found.as_dict()}
 
 

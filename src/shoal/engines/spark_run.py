@@ -215,7 +215,7 @@ class SparkRun:
             rows = rows.sample(fraction=SAMPLE / summary.rows, seed=seed)
         frame = pl.DataFrame(self._done("drawing a sample", rows.toArrow))
         frame.columns = wanted.names
-        return summarize(frame, wanted)[1].select([column.name for column in schema.quasi])
+        return summarize(frame, wanted)[1][[column.name for column in schema.quasi]]
 
     def _assigned(self, agreed: Reference, tree: CutTree, summary: Summary) -> list[int]:
         """Write all records with the number of their block, and count the records of each block."""

@@ -67,8 +67,12 @@ def _sheet(path: Path, names: list[str], wanted: str | None) -> str:
 
 def _tidy(path: Path, sheet: str, frame: pl.DataFrame) -> pl.DataFrame:
     """Return a sheet without empty rows and columns around the table, its midnights as dates."""
-    frame = frame.select(
-        name for name in frame.columns if not (_is_unnamed(name) and frame[name].null_count() == frame.height)
+    frame = pl.DataFrame(
+        [
+            column
+            for column in frame.iter_columns()
+            if not (_is_unnamed(column.name) and column.null_count() == frame.height)
+        ]
     )
     unnamed = [place for place, name in enumerate(frame.columns, 1) if _is_unnamed(name)]
     if unnamed:
@@ -88,7 +92,7 @@ def _tidy(path: Path, sheet: str, frame: pl.DataFrame) -> pl.DataFrame:
         if isinstance(dtype, pl.Datetime)
         and (frame[name].drop_nulls().dt.truncate("1d") == frame[name].drop_nulls()).all()
     ]
-    return frame.with_columns(pl.col(days).cast(pl.Date)) if days else frame
+    return frame.with_columns(frame[name].cast(pl.Date) for name in days)
 
 
 def _is_unnamed(name: str) -> bool:

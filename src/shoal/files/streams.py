@@ -53,7 +53,7 @@ class StreamedTable:
             for batch in self._batches_of(file):
                 columns = columns or batch.schema
                 _require_same(file, batch.schema, columns, self.files[0])
-                yield batch.select(columns.names())
+                yield batch[columns.names()]  # not `select`: it takes a name such as * for all columns
 
     @cached_property
     def head(self) -> pl.DataFrame:

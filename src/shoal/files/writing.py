@@ -57,12 +57,13 @@ def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
     Numbers stay as they are.
     """
     texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    return frame.with_columns(_marked(name) for name in texts)
+    return frame.with_columns(_marked(frame[name]) for name in texts)
 
 
-def _marked(name: str) -> pl.Expr:
-    risky = pl.col(name).str.contains(_FORMULA) & ~pl.col(name).str.contains(_NUMBER)
-    return pl.when(risky).then(pl.lit("'") + pl.col(name)).otherwise(pl.col(name)).alias(name)
+def _marked(cells: pl.Series) -> pl.Series:
+    risky = cells.str.contains(_FORMULA) & ~cells.str.contains(_NUMBER)
+    marked = pl.select(pl.when(risky).then(pl.lit("'") + cells).otherwise(cells)).to_series()
+    return marked.rename(cells.name)
 
 
 def write_parquet(frame: pl.DataFrame, path: str | Path) -> None:

@@ -200,10 +200,15 @@ def ascending(values: pl.Series) -> pl.Series:
 
 def retyped(values: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Return numbers, some of them null, as a type that keeps them."""
-    if values.dtype == dtype or dtype != pl.String:
+    # A float stands for its shortest decimal; as a decimal of 38 digits, it would be a binary fraction.
+    by_text = dtype == pl.String or (values.dtype.is_float() and dtype.is_decimal())
+    if values.dtype == dtype or not by_text:
         return values.cast(dtype)
     texts = iter(labels(values.drop_nulls()))
-    return pl.Series(values.name, [None if none else next(texts) for none in values.is_null()], dtype=dtype)
+    known: list[Any] = [None if none else next(texts) for none in values.is_null()]
+    if dtype != pl.String:
+        known = [None if each is None else Decimal(each) for each in known]
+    return pl.Series(values.name, known, dtype=dtype)
 
 
 def united(parts: Sequence[pl.Series]) -> pl.Series:

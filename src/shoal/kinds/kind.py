@@ -38,7 +38,7 @@ def _abstract(method: F) -> F:
 
 
 _REMEDIES = {
-    "Time": "convert it to a number, such as the hour, or to a date with a time (generalized to days)",
+    "Time": "make its kind time",
     "Duration": "convert it to a number, such as hours",
 }
 """What to do with columns of types that are no quasi-identifiers."""
@@ -93,6 +93,8 @@ class Kind(str, metaclass=_Kinds):
     """An interval of numbers."""
     DATE: ClassVar[Kind]
     """An interval of days; times of day are generalized to their day."""
+    TIME: ClassVar[Kind]
+    """An interval of times of day, without a date."""
     CATEGORICAL: ClassVar[Kind]
     """A set of values, or a node of a hierarchy."""
     ORDINAL: ClassVar[Kind]
@@ -243,6 +245,11 @@ class Kind(str, metaclass=_Kinds):
             What it is.
         """
         del values, column
+        return None
+
+    def off_the_line(self, places: pl.Series) -> pl.Series | None:
+        """Return the values at positions of `on_a_line`; None if the positions are the values."""
+        del places
         return None
 
     def width(self, column: Column) -> Decimal:

@@ -244,7 +244,7 @@ def bands_of_days(given: Any, low: int | None, high: int | None) -> Iterator[Ban
             # Weeks begin on Mondays: 1970-01-05 was one.
             cuts = [4 + step * turn for turn in range((low - 4) // step, (high - 4) // step + 2)]
     else:
-        places = []
+        places: list[int | None] = []
         for cut in given:
             try:
                 places.append((datetime.date.fromisoformat(str(cut)[:10]) - _EPOCH).days)
@@ -267,7 +267,8 @@ def clipped(bands: Iterator[Band], bounds: Sequence[Place]) -> Iterator[Band]:
 def _by_months(low: int, high: int, months: int) -> list[int]:
     """Return the days on which groups of months begin, from one not after `low` to one after `high`."""
     first = _EPOCH + datetime.timedelta(days=low)
-    turn, cuts = (first.year * 12 + first.month - 1) // months, []
+    turn = (first.year * 12 + first.month - 1) // months
+    cuts: list[int] = []
     while not cuts or cuts[-1] <= high:
         year, month = divmod(turn * months, 12)
         day = datetime.date.max if year > 9999 else datetime.date(max(year, 1), month + 1, 1)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shoal.errors import Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import limits
-from shoal.kinds.domain import Domain
+from shoal.kinds.domain import Domain, released_members
 from shoal.kinds.groups import round_starts, span_labels
 from shoal.kinds.kind import refuse
 from shoal.kinds.ranges import RangeDomain, positions_between
@@ -107,6 +107,14 @@ class Numbers(ValueKind, name="numeric"):
     def at_places(self, places: Sequence[limits.Place], column: Column) -> pl.Series:
         del column
         return exact.read(pl.Series([exact.write(exact.exact(place)) for place in places], dtype=pl.String))
+
+    def within_bounds(self, cells: pl.Series, column: Column) -> bool:
+        members = [each for each in released_members(cells, intervals=True) if each != ""]
+        numbers = [exact.parse(each) if isinstance(each, str) else exact.exact(each) for each in members]
+        if column.domain is None:
+            return not numbers
+        low, high = map(exact.exact, column.domain)
+        return all(number is not None and low <= number <= high for number in numbers)
 
     def parsed(self, text: str, column: Column) -> int | float:
         del column

@@ -43,7 +43,7 @@ def like_mondrian(table: Table, model: LikenessModel, circumstances: Circumstanc
     table, model, circumstances
         As for every method.
     """
-    columns = _limited(table, model)
+    columns = _limited_columns(table, model)
     return Recoding.of_classes(table, cut_into_classes(table, model.k, _LikeSides(columns), circumstances))
 
 
@@ -59,7 +59,7 @@ def like_chain(table: Table, model: LikenessModel, circumstances: Circumstances,
     table, model, circumstances
         As for every method.
     """
-    columns = _limited(table, model)
+    columns = _limited_columns(table, model)
     order = cheap_order(table, model.k, circumstances)
     numbers = cheap_classes(table, order, model.k, circumstances, moving=False)
     classes = np.empty(len(table), dtype=np.int32)
@@ -67,7 +67,9 @@ def like_chain(table: Table, model: LikenessModel, circumstances: Circumstances,
     return Recoding.of_classes(table, classes)
 
 
-def _joined(columns: Sequence[_Limited], order: Records, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+def _joined(
+    columns: Sequence[_LimitedColumn], order: Records, numbers: NDArray[np.int32]
+) -> NDArray[np.int32]:
     """Return classes along an order, joined with the next ones until each keeps the limits.
 
     Parameters
@@ -98,7 +100,7 @@ def _joined(columns: Sequence[_Limited], order: Records, numbers: NDArray[np.int
     return np.cumsum(joined, dtype=np.int32)
 
 
-def _limited(table: Table, model: LikenessModel) -> list[_Limited]:
+def _limited_columns(table: Table, model: LikenessModel) -> list[_LimitedColumn]:
     """Return the sensitive columns with the limits of a model, after checking that there are any.
 
     Raises
@@ -116,10 +118,10 @@ def _limited(table: Table, model: LikenessModel) -> list[_Limited]:
             parameter="sensitive",
         )
     described = {column.name: column for column in table.schema.sensitive}
-    return [_Limited.of(model, column, described[column.name]) for column in table.sensitive]
+    return [_LimitedColumn.of(model, column, described[column.name]) for column in table.sensitive]
 
 
-class _Limit(ABC):
+class _ShareLimit(ABC):
     """What the shares of values in a crowd must keep beside those of the whole table."""
 
     @abstractmethod
@@ -136,7 +138,7 @@ class _Limit(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class _Limited:
+class _LimitedColumn:
     """A sensitive column by which a model judges crowds.
 
     Parameters
@@ -151,10 +153,10 @@ class _Limited:
 
     codes: NDArray[np.int64]
     size: int
-    limit: _Limit
+    limit: _ShareLimit
 
     @classmethod
-    def of(cls, model: LikenessModel, column: Sensitive, described: Column) -> _Limited:
+    def of(cls, model: LikenessModel, column: Sensitive, described: Column) -> _LimitedColumn:
         """Return a sensitive column with the limit of a model."""
         codes = column.codes.astype(np.int64)
         if isinstance(model, TCloseness):
@@ -187,7 +189,7 @@ class _Limited:
 
 
 @dataclass(frozen=True, eq=False)
-class _Bounded(_Limit):
+class _Bounded(_ShareLimit):
     """Each value has a share between two bounds."""
 
     low: NDArray[np.float64]
@@ -201,7 +203,7 @@ class _Bounded(_Limit):
 
 
 @dataclass(frozen=True, eq=False)
-class _Moved(_Limit):
+class _Moved(_ShareLimit):
     """The earth mover's distance from the whole is at most this."""
 
     whole: NDArray[np.float64]
@@ -240,7 +242,7 @@ class _Moved(_Limit):
 class _LikeSides(Sides):
     """Both sides of a cut keep the limits of all sensitive columns."""
 
-    columns: Sequence[_Limited]
+    columns: Sequence[_LimitedColumn]
 
     def halves(self, records: Records, rank: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         """Return the lower half of the records with each combination of sensitive values."""

@@ -16,7 +16,7 @@ from shoal.kinds.domain import Attribute
 from shoal.kinds.limits import exceeded, in_words, is_limited
 from shoal.methods.limit_exchanges import within_by_exchanges
 from shoal.methods.method import Circumstances, Method
-from shoal.models import CoverageModel, Model
+from shoal.models import CoverageModel, LikenessModel, Model, PopulationModel
 from shoal.recoding import Recoding
 from shoal.schema import Column
 from shoal.table import Table
@@ -115,6 +115,10 @@ def _require_support(table: Table, model: Model) -> None:
         why = "items have no limits"
     elif isinstance(model, CoverageModel) and model.withhold > 0:
         why = "records are withheld at random; leave out withhold"
+    elif isinstance(model, LikenessModel):
+        why = "each class is compared with the whole table, which limits divide"
+    elif isinstance(model, PopulationModel):
+        why = "its rows are compared with a population"
     if why:
         raise InputError(
             f"{model.name} does not keep limits of columns here: {why}",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import InfeasibleError
 from shoal.kernels import ROUNDING
+from shoal.measures.geometry import refuse_items
 from shoal.methods.cutting import Records, Sides, cut_into_classes
 from shoal.methods.method import Circumstances, keeps
 from shoal.models import DeltaPresence, KMap, PopulationModel
@@ -42,6 +43,7 @@ def population_mondrian(table: Table, model: PopulationModel, circumstances: Cir
     InfeasibleError
         If the table as one class does not keep the guarantee.
     """
+    refuse_items(table)
     people = _People(table, Table.of_population(model.population, table.schema))
     whole = np.arange(len(table))
     sides: Sides

@@ -186,7 +186,8 @@ class Release(Generic[FrameT]):
     def _detail(self) -> Detail:
         from shoal.report import Detail  # late: few callers ask for a report
 
-        return Detail(self.recoding, self.rows, self.order, self.reader)
+        whole = None if self.audited is None else self.audited[0]
+        return Detail(self.recoding, self.rows, self.order, self.reader, whole)
 
     def reader(self) -> Reader:
         """Return a reader that computes with the release, and knows nothing else; see `open_release`."""

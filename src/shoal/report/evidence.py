@@ -13,12 +13,12 @@ from shoal.report.panel import PANELS, Grid, Material, number, percent, plural
 from shoal.schema import Role
 
 THRESHOLDS = {
-    0.33: "3 records: releases to known recipients under contract",
-    0.2: "5 records: the most common minimum of health and statistics agencies",
-    0.09: "11 records: clinical reports for the public (European Medicines Agency, Health Canada)",
-    0.05: "20 records: public releases of sensitive data",
+    0.33: (3, "releases to known recipients under contract"),
+    0.2: (5, "the most common minimum of health and statistics agencies"),
+    0.09: (11, "clinical reports for the public (European Medicines Agency, Health Canada)"),
+    0.05: (20, "public releases of sensitive data"),
 }
-"""Largest accepted risks, the number of records that each allows, and where it is in use."""
+"""Largest accepted risks: the number of records that each stands for, and what it is in use for."""
 
 THRESHOLD_SOURCE = (
     "Thresholds as collected by El Emam and Malin in Appendix B of Sharing Clinical Trial Data (Institute of "
@@ -73,7 +73,7 @@ def chapters_of(material: Material) -> tuple[Chapter, ...]:
         _data(material),
         _attackers(material),
         _guarantee(material),
-        _risk(material),
+        risk_chapter(material),
         _attacks(material),
         _loss(material),
         _limits(material),
@@ -116,6 +116,9 @@ def _data(material: Material) -> Chapter:
         counted.append(Fact("left out over the limit of a person", f"{made['over_limit']:,}", "over_limit"))
     if made["withheld"]:
         counted.append(Fact("withheld at random", plural(made["withheld"], "record"), "withheld"))
+    if made.get("leave_out"):
+        beyond = material.audit.records - made["rows"] - made["withheld"]
+        counted.append(Fact("left out beyond limits of columns", f"{beyond:,}", "audit.records, rows"))
     if made.get("held_out"):
         counted.append(Fact("held out as a control group", plural(made["held_out"], "record"), "held_out"))
     if persons is not None and persons.several:
@@ -155,7 +158,6 @@ def _attackers(material: Material) -> Chapter:
         facts=(
             Fact("known to the attacker", ", ".join(quasi), "columns"),
             Fact("knows that a person is in the table", "yes, for the risks of this page", ""),
-            Fact("knows the method and its code", "yes", ""),
             Fact(
                 "random choices",
                 "from a seed, which undoes the shuffle"
@@ -172,8 +174,8 @@ def _against(material: Material) -> str:
     if material.model.not_to_publish:
         return "This model is for comparison only, and protects against no attacker."
     return (
-        f"The guarantee holds against an attacker who {material.model.attacker()}: the quasi-identifiers, "
-        "and nothing else."
+        f"The guarantee holds against an attacker who {material.model.attacker()}. Of a record, the attacker "
+        "knows the quasi-identifiers and nothing else."
     )
 
 
@@ -210,7 +212,8 @@ def _diversity(found: dict[str, Any]) -> Iterator[Fact]:
         )
 
 
-def _risk(material: Material) -> Chapter:
+def risk_chapter(material: Material) -> Chapter:
+    """Return the chapter on the maximum and the average risk, beside thresholds in use."""
     found, made = material.audit, material.certificate
     risks = made["audit"]["risks"]
     highest, mean = found.highest_risk, risks["prosecutor"]["mean"]
@@ -258,7 +261,7 @@ def _risk(material: Material) -> Chapter:
                 [
                     (
                         f"{level:g}" + (" (stated)" if level == stated else ""),
-                        THRESHOLDS.get(level, "stated for this release"),
+                        _in_use(level),
                         _met(highest, level),
                         _met(mean, level),
                     )
@@ -270,8 +273,18 @@ def _risk(material: Material) -> Chapter:
     )
 
 
+def _in_use(threshold: float) -> str:
+    """Return what a threshold is in use for."""
+    if threshold not in THRESHOLDS:
+        return "stated for this release"
+    records, use = THRESHOLDS[threshold]
+    return f"1 in {records}: {use}"
+
+
 def _met(risk: float, threshold: float) -> str:
-    return f"{percent(risk)}: {'not above' if risk <= threshold + 1e-12 else 'above'}"
+    """Return a risk, and whether it is above a threshold; 0.09 stands for 1/11, and not for a little less."""
+    limit = 1 / THRESHOLDS[threshold][0] if threshold in THRESHOLDS else threshold
+    return f"{percent(risk)}: {'not above' if risk <= limit + 1e-12 else 'above'}"
 
 
 def _attacks(material: Material) -> Chapter:
@@ -305,7 +318,12 @@ def _attacks(material: Material) -> Chapter:
                 [attack_cells(each) for each in found["results"]],
             ),
         ),
-        points=(*(f"{each['title']}: {each['about']}" for each in found["results"]), *found["notes"]),
+        points=(
+            *(f"{each['title']}: {each['about']}" for each in found["results"]),
+            "A predicate with a narrowed cell holds for one record, but does not tell which row is that "
+            "record's. No guarantee of this release is about such predicates.",
+            *found["notes"],
+        ),
     )
 
 

@@ -13,6 +13,11 @@ from shoal.kinds.kind import Kind
 from shoal.kinds.limits import check_limits
 
 
+def is_pattern(name: str) -> bool:
+    """Return whether Polars takes the name of a column for a pattern that stands for others."""
+    return name.startswith("^") and name.endswith("$")
+
+
 class Role(StrEnum):
     """The role of a column in a release.
 
@@ -130,6 +135,10 @@ class Column:
             raise self._error(f"weight {self.weight!r} must be a positive number")
         if not isinstance(self.name, str):
             raise self._error("the name must be a text")
+        if is_pattern(self.name):
+            raise self._error(
+                "a name must not begin with ^ and end with $, as patterns do; rename the column"
+            )
         for attribute in ("domain", "missing_marks"):
             given = getattr(self, attribute)
             if given is not None and not isinstance(given, list | tuple):
@@ -146,7 +155,7 @@ class Column:
                 raise self._error(f"separator {self.separator!r} must be a text such as ;")
             if "separator" not in self.kind.settings:
                 raise self._error(f"only a column of kind items has a separator, not a {self.kind.value} one")
-        if isinstance(self.bands, list):
+        if self.bands is not None and not isinstance(self.bands, str):
             object.__setattr__(self, "bands", tuple(self.bands))
         try:
             object.__setattr__(self, "domain", self.kind.checked_domain(self))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +17,7 @@ from shoal.errors import InputError, Reason
 from shoal.kinds import moments
 from shoal.kinds.encoding import to_polars
 from shoal.kinds.kind import Kind
-from shoal.schema.column import Role
+from shoal.schema.column import Column, Role
 from shoal.schema.column_names import are_codes
 
 
@@ -52,6 +52,7 @@ def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
             raise InputError(
                 f"the name of column {name!r} is not a text; rename it", reason=Reason.SCHEMA, column=name
             )
+        Column(name)  # refuses a name that no column can have
     return readable(data)
 
 
@@ -148,6 +149,12 @@ class Inferred:
             kind = Kind.CATEGORICAL
         found = {"kind": kind, "date_format": self.date_format}
         return {key: value for key, value in found.items() if value is not None}
+
+    def without_quantities(self, name: str, *, last: bool) -> Inferred:
+        """Return the same without numbers that are no codes in any case, of which there may be many."""
+        if self.numbers is None or are_codes(name, len(self.numbers), last=last):
+            return self
+        return replace(self, numbers=None)
 
     def united(self, other: Inferred) -> Inferred:
         """Return what two parts of a column suggest together."""

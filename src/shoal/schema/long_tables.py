@@ -50,20 +50,23 @@ def collect_items(frame: IntoDataFrameT, record: str, item: str) -> IntoDataFram
             f"{record!r} cannot be both record and item; name two columns",
             reason=Reason.PARAMETER,
         )
-    table = pl.DataFrame([to_polars(data[name]) for name in data.columns])
-    _refuse_missing(table[record])
-    others = [name for name in table.columns if name not in (record, item)]
-    grouped = table.group_by(record, maintain_order=True)
-    for name in others:
-        if (grouped.agg(pl.col(name).n_unique())[name] > 1).any():
+    columns = {f"column {place}": to_polars(data[name]) for place, name in enumerate(data.columns)}
+    names = {place: cells.name for place, cells in columns.items()}  # names such as * mean something else
+    table = pl.DataFrame(columns)
+    records, items = (f"column {data.columns.index(name)}" for name in (record, item))
+    _refuse_missing(columns[records])
+    others = [place for place in names if place not in (records, items)]
+    grouped = table.group_by(records, maintain_order=True)
+    for place in others:
+        name = names[place]
+        if (grouped.agg(pl.col(place).n_unique())[place] > 1).any():
             raise InputError(
                 f"column {name!r} differs between the rows of one record; leave it out of the long table",
                 reason=Reason.BAD_VALUE,
                 column=name,
             )
-    items = pl.col(item).drop_nulls()
-    wide = grouped.agg(*(pl.col(name).first() for name in others), items)
-    collected = wide.select(name for name in table.columns if name != record)
+    wide = grouped.agg(*(pl.col(place).first() for place in others), pl.col(items).drop_nulls())
+    collected = wide.select(place for place in names if place != records).rename(names, strict=False)
     result: IntoDataFrameT = same_flavour(
         collected.get_columns(), nw.from_native(frame, eager_only=True)
     ).to_native()

@@ -158,7 +158,7 @@ def suspects(frame: IntoDataFrame, schema: Schema) -> dict[str, str]:
 
 def unique_together(frame: IntoDataFrame, names: Sequence[str]) -> float:
     """Return the share of the records that are unique in some columns together."""
-    table = _read(as_frame(frame)).select(names)
+    table = _read(as_frame(frame))[list(names)]
     return float(table.hash_rows(seed=0).is_unique().mean() or 0.0)  # type: ignore[arg-type]
 
 
@@ -360,12 +360,12 @@ def _singled_out(
     for other in sorted(quasi, key=lambda each: -facts[each].distinct):
         theirs = facts[other]
         # With few records for each value, those equal here could be equal there by chance.
-        if 1 < theirs.distinct <= own.distinct <= own.records / 5 and _decides(table.select(name, other)):
+        if 1 < theirs.distinct <= own.distinct <= own.records / 5 and _decides(table[[name, other]]):
             return f"it gives away {other!r}: records that agree in it also agree in {other!r}"
         # No more records can be unique than there are pairs of values.
         pairs = (own.distinct + 1) * (theirs.distinct + 1)
         if own.distinct > 1 and theirs.unique <= own.records / 4 and pairs > OFTEN_UNIQUE * own.records:
-            unique = int(table.select(name, other).is_unique().sum())
+            unique = int(table[[name, other]].is_unique().sum())
             if unique > OFTEN_UNIQUE * own.records:
                 return f"together with {other!r} it is unique in {unique / own.records:.0%} of the records"
     return None

@@ -18,6 +18,7 @@ from shoal.web.summary import reminder
 FILES = {
     "certificate.json": "guarantee, information loss and audit",
     "report.html": "this result as a web page",
+    "evidence.html": "answers for reviewers and regulators, to be printed",
     export.SCHEMA: "roles and kinds of the columns",
     export.COMMAND: "command line for such a release",
     export.SCRIPT: "Python script for such a release",

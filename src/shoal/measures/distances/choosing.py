@@ -149,7 +149,7 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
         return Equality(len(values))
     wrong = numbers.is_null() & values.is_not_null()
     if wrong.any() and (not column.kind.numeric or not _infinite(values.filter(wrong))):
-        what = f"a {column.kind.value} value" if column.kind.measured else "in the declared domain"
+        what = "in the declared domain" if column.kind.needs_domain else f"a {column.kind.value} value"
         raise InputError(
             f"column {column.name!r} holds values that are not {what}; correct them, declare them as missing "
             "marks, or make the column categorical",
