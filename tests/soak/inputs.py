@@ -280,4 +280,4 @@ def limited(what: str) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-CAMPAIGN = Campaign("inputs", case, slice=60)
+CAMPAIGN = Campaign("inputs", case, slice=40)
