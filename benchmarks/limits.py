@@ -41,10 +41,11 @@ OTHERS = (
 
 KNOWN = (
     "Adult with 13 quasi-identifiers (all columns but fnlwgt and income), k = 5. The audit counts, for every "
-    "combination of known columns, how many rows cover each record. Here it looks at the original itself, which "
-    "is the hardest case: no cell is generalized. Seconds are processor seconds. The last columns are what "
-    "hiding every record from attackers who know all 13 columns costs. No method that needs to hide records "
-    "only from attackers who know three columns is part of Shoal; see [decision 055](../decisions/055-limits.md)."
+    "combination of known columns, how many rows cover each record. Here it looks at the original itself, "
+    "which is the hardest case: no cell is generalized. Seconds are processor seconds. The last columns are "
+    "what hiding every record from attackers who know all 13 columns costs. No method that needs to hide "
+    "records only from attackers who know three columns is part of Shoal: "
+    "[decision 055](../decisions/055-limits.md)."
 )
 
 

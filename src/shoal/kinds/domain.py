@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists, ascending_sets
 from shoal.kinds import notation
-from shoal.kinds.limits import Bands, Limit
+from shoal.kinds.limits import Bands, ColumnLimit
 
 if TYPE_CHECKING:
     from shoal.kernels import Geometry
@@ -181,15 +181,15 @@ class Domain(ABC):
         """
         raise TypeError(f"{type(self).__name__} have no bands")
 
-    def limit(self, column: Column) -> Limit:
+    def limit(self, column: Column) -> ColumnLimit:
         """Return which codes may share a cell, by the limits of a column."""
         parts = np.arange(len(self), dtype=np.int32) if column.exact else None
-        return Limit(parts) if column.exact else self.widest(column)
+        return ColumnLimit(parts) if column.exact else self.widest(column)
 
-    def widest(self, column: Column) -> Limit:
+    def widest(self, column: Column) -> ColumnLimit:
         """Return the same for a column that is not exact."""
         del column
-        return Limit()
+        return ColumnLimit()
 
     def exceeding(
         self, cells: Sequence[str | None], values: Generalized, column: Column
@@ -371,7 +371,7 @@ class Attribute:
     column: Column
     domain: Domain
     codes: Codes
-    limit: Limit | None = None
+    limit: ColumnLimit | None = None
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:

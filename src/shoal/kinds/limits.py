@@ -42,7 +42,7 @@ Band = tuple[Place, Place]
 
 
 @dataclass(frozen=True, eq=False)
-class Limit:
+class ColumnLimit:
     """Which codes of one attribute may share a cell.
 
     Parameters
@@ -310,7 +310,7 @@ def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-def exceeded(values: Generalized, limit: Limit) -> NDArray[np.bool_]:
+def exceeded(values: Generalized, limit: ColumnLimit) -> NDArray[np.bool_]:
     """Return which generalized values of a method are wider than a limit allows, parts aside."""
     if limit.reach is not None:
         kernel: Any = values.for_kernel()

@@ -21,7 +21,7 @@ from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain, sum_of_powers
 from shoal.kinds.generalized import Generalized, covered, entropies_of_intervals, sizes_of_intervals
 from shoal.kinds.hierarchy import MISSING
-from shoal.kinds.limits import Band, Bands, Limit, Place, widest_reach
+from shoal.kinds.limits import Band, Bands, ColumnLimit, Place, widest_reach
 from shoal.kinds.moments import Moment
 from shoal.kinds.moments import read as read_moment
 
@@ -85,10 +85,10 @@ class RangeDomain(Domain):
             low = np.where((high == self.missing) & (low < high), np.int32(0), low)
         return Ranges(self, low, high)
 
-    def widest(self, column: Column) -> Limit:
+    def widest(self, column: Column) -> ColumnLimit:
         """Return the limit of intervals; of those of bands, if there are any."""
         if column.widest is None and column.suppressible:
-            return Limit()
+            return ColumnLimit()
         places = column.kind.places(self.values.head(self.known))
         ends = list(places) if self.bands is None else [places[code] for code in self.bands.last]
         starts = ends if self.bands is None else [places[code] for code in self.bands.first]
@@ -99,7 +99,7 @@ class RangeDomain(Domain):
         if not column.suppressible and self.missing is None and covers_all:
             reach[0] = min(reach[0], len(ends) - 2)
         missing = [] if self.missing is None else [len(ends)]
-        return Limit(reach=np.append(reach, missing).astype(np.int32))
+        return ColumnLimit(reach=np.append(reach, missing).astype(np.int32))
 
     def in_bands(self) -> RangeDomain:
         """Return the bands as a domain of their own, each at its middle."""

@@ -17,7 +17,7 @@ from shoal.kernels import SET, Geometry
 from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain, sum_of_powers
 from shoal.kinds.generalized import Generalized, entropies_of_sums, share_of_domain, xlogx
-from shoal.kinds.limits import Limit
+from shoal.kinds.limits import ColumnLimit
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -48,13 +48,13 @@ class SetDomain(Domain):
                 codes = [self.code_of.get(label.strip()) for label in cell[1:-1].split(",")]
         return sorted({code for code in codes if code is not None})
 
-    def widest(self, column: Column) -> Limit:
+    def widest(self, column: Column) -> ColumnLimit:
         most = len(self) if column.widest is None else int(column.kind.width(column))
         if not column.suppressible and len(self) > 1:
             most = min(most, len(self) - 1)
         if most == 1:
-            return Limit(np.arange(len(self), dtype=np.int32))
-        return Limit(most=most) if most < len(self) else Limit()
+            return ColumnLimit(np.arange(len(self), dtype=np.int32))
+        return ColumnLimit(most=most) if most < len(self) else ColumnLimit()
 
     def wider(self, cells: Sequence[str | None], values: Generalized, column: Column) -> NDArray[np.bool_]:
         """Return it by what is written, with members that never occur."""

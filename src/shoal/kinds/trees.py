@@ -23,7 +23,7 @@ from shoal.kinds.generalized import (
     sizes_of_intervals,
 )
 from shoal.kinds.hierarchy import MISSING, Hierarchy
-from shoal.kinds.limits import Limit
+from shoal.kinds.limits import ColumnLimit
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -79,16 +79,16 @@ class TreeDomain(Domain):
         high = np.maximum.reduceat(codes, starts[:-1])
         return Nodes(self, self.hierarchy.ancestor(low, high))
 
-    def widest(self, column: Column) -> Limit:
+    def widest(self, column: Column) -> ColumnLimit:
         allowed = self._allowed(column)
         if allowed.all():
-            return Limit()
+            return ColumnLimit()
         tree, top = self.hierarchy, self.hierarchy.leaf_node.copy()
         while True:
             above = tree.parent[top]
             higher = np.where((above >= 0) & allowed[above], above, top)
             if (higher == top).all():
-                return Limit(top.astype(np.int32))
+                return ColumnLimit(top.astype(np.int32))
             top = higher
 
     def _allowed(self, column: Column) -> NDArray[np.bool_]:

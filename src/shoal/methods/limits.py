@@ -67,7 +67,7 @@ def within_limits(
         If the model has no methods that keep limits.
     """
     _require_support(table, model)
-    limited = Limited.of(table)
+    limited = LimitedTable.of(table)
     regions = limited.regions(model.crowd)
     kept = np.flatnonzero(regions != STRANDED)
     allowed = math.floor(leave_out * len(table) + 1e-9)
@@ -128,7 +128,7 @@ def _require_support(table: Table, model: Model) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Limited:
+class LimitedTable:
     """A table as methods are given it: bands instead of values, and limits.
 
     Parameters
@@ -146,7 +146,7 @@ class Limited:
     strata: NDArray[np.int32]
 
     @classmethod
-    def of(cls, table: Table) -> Limited:
+    def of(cls, table: Table) -> LimitedTable:
         """Return a table with its limits."""
         attributes = tuple(attribute.within_limits() for attribute in table.attributes)
         keys = [
@@ -300,7 +300,7 @@ def _let_join(
 
 def _recoded(
     method: Method,
-    limited: Limited,
+    limited: LimitedTable,
     records: NDArray[np.int64],
     regions: NDArray[np.int64],
     model: Model,
@@ -343,7 +343,7 @@ def _recoded(
 def _attempted(
     method: Method,
     part: Table,
-    limited: Limited,
+    limited: LimitedTable,
     model: Model,
     circumstances: Circumstances,
     options: Mapping[str, Any],
@@ -396,7 +396,7 @@ def _infeasible(table: Table, k: int, stranded: int, allowed: int) -> Infeasible
     """Return the error that says which limit is the tightest, and what would do."""
     limits = [column for column in table.schema.quasi if is_limited(column)]
     said = "; ".join(f"{column.name!r} {in_words(column)}" for column in limits)
-    without = {c.name: _stranded(table, k, {c.name: _free(c)}) for c in limits}
+    without = {c.name: count_stranded(table, k, {c.name: _free(c)}) for c in limits}
     tightest = min(limits, key=lambda column: without[column.name], default=None)
     hint = ""
     if tightest is not None and len(limits) > 1:
@@ -417,7 +417,7 @@ def _what_would_do(
     """Yield changes, one at a time, with which a release is achievable."""
     if stranded < len(table):
         yield f"leave_out = {math.ceil(stranded / len(table) * 1e4) / 1e4:g}"
-    smaller = _largest(lambda each: _stranded(table, each) <= allowed, 2, k - 1)
+    smaller = _largest(lambda each: count_stranded(table, each) <= allowed, 2, k - 1)
     if smaller is not None:
         yield f"k = {smaller}"
     if tightest is None:
@@ -425,10 +425,10 @@ def _what_would_do(
     if isinstance(tightest.widest, int | float) and tightest.hierarchy is None:
         for factor in WIDER:
             wider = replace(tightest, widest=math.ceil(float(tightest.widest) * factor))
-            if _stranded(table, k, {tightest.name: wider}) <= allowed:
+            if count_stranded(table, k, {tightest.name: wider}) <= allowed:
                 yield f"a limit of {wider.widest} for {tightest.name!r}"
                 return
-    if _stranded(table, k, {tightest.name: _free(tightest)}) <= allowed:
+    if count_stranded(table, k, {tightest.name: _free(tightest)}) <= allowed:
         yield f"no limit for {tightest.name!r}"
 
 
@@ -436,11 +436,11 @@ def _free(column: Column) -> Column:
     return replace(column, exact=False, widest=None, suppressible=True)
 
 
-def _stranded(table: Table, k: int, instead: Mapping[str, Column] | None = None) -> int:
+def count_stranded(table: Table, k: int, instead: Mapping[str, Column] | None = None) -> int:
     """Return how many records cannot be hidden, with other limits for some columns."""
     others = instead or {}
     changed = tuple(replace(a, column=others.get(a.column.name, a.column)) for a in table.attributes)
-    return int((Limited.of(replace(table, attributes=changed)).regions(k) == STRANDED).sum())
+    return int((LimitedTable.of(replace(table, attributes=changed)).regions(k) == STRANDED).sum())
 
 
 def _largest(holds: Callable[[int], bool], low: int, high: int) -> int | None:
