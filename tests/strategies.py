@@ -24,8 +24,6 @@ KINDS = (
     "date",
     "datetime",
     "date text",
-    "time",
-    "time text",
     "categorical",
     "boolean",
     "integer category",
@@ -35,6 +33,9 @@ KINDS = (
     "intervals",
 )
 """Kinds of column, by how their cells are stored."""
+
+WITH_TIMES = (*KINDS, "time", "time text")
+"""The same with times of day, for tests that can tell what a time is."""
 
 MARK = "?"
 """The text that means "missing" in columns of text."""

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import MARK, tables
+from strategies import MARK, WITH_TIMES, tables
 
 from shoal.kinds.ranges import RangeDomain
 from shoal.kinds.trees import TreeDomain
@@ -38,7 +38,7 @@ def normal_columns(frame: Any, schema: Schema) -> dict[str, list[Any]]:
     return {c.name: [normal(cell, c) for cell in data[c.name].to_list()] for c in schema.quasi}
 
 
-@given(tables(max_rows=8))
+@given(tables(max_rows=8, kinds=WITH_TIMES))
 def test_a_decoded_table_is_the_one_that_was_encoded(drawn: tuple[Any, Schema]) -> None:
     frame, schema = drawn
     table = Table.encode(frame, schema)
@@ -49,7 +49,7 @@ def test_a_decoded_table_is_the_one_that_was_encoded(drawn: tuple[Any, Schema]) 
         assert decoded.index.equals(pd.RangeIndex(len(frame)))
 
 
-@given(tables(max_rows=8))
+@given(tables(max_rows=8, kinds=WITH_TIMES))
 def test_codes_are_equal_where_cells_are_and_the_missing_value_has_its_own(drawn: tuple[Any, Schema]) -> None:
     frame, schema = drawn
     table = Table.encode(frame, schema)
@@ -64,7 +64,7 @@ def test_codes_are_equal_where_cells_are_and_the_missing_value_has_its_own(drawn
         assert attribute.counts.tolist() == [codes.count(code) for code in range(len(domain))]
 
 
-@given(tables(max_rows=8))
+@given(tables(max_rows=8, kinds=WITH_TIMES))
 def test_domains_are_ordered_and_labelled(drawn: tuple[Any, Schema]) -> None:
     table = Table.encode(*drawn)
     for attribute in table.attributes:
@@ -89,7 +89,7 @@ def test_domains_are_ordered_and_labelled(drawn: tuple[Any, Schema]) -> None:
             assert list(domain.labels[: len(declared)]) == declared
 
 
-@given(tables(max_rows=8), st.data())
+@given(tables(max_rows=8, kinds=WITH_TIMES), st.data())
 def test_suppressing_leaves_out_exactly_the_rows_with_a_missing_value(
     drawn: tuple[Any, Schema], data: st.DataObject
 ) -> None:
