@@ -108,7 +108,7 @@ def keeping() -> list[tuple[str, ...]]:
     model = KAnonymity(k=10)
     before = frame[:PATIENTS]
     first = anonymize(before, schema, model)
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for share in (0.0, 0.001, 0.01, 0.05):
         gone = round(share * PATIENTS)
         release = anonymize_again(frame[gone:], schema, model, after=[(before, first.table, first.key)])

@@ -165,3 +165,11 @@ def test_what_is_refused() -> None:
     described = Schema.infer(twice, quasi=["zip", "age"], sensitive=["salary"], person="who")
     with pytest.raises(InputError, match="counts records, not persons"):
         shoal.anonymize(twice, described, TCloseness(k=2, t=0.5))
+
+
+def test_limits_of_columns_are_refused() -> None:
+    limited = schema("salary").changed("age", widest=20)
+    with pytest.raises(InputError, match="compared with the whole table, which limits divide"):
+        shoal.anonymize(PATIENTS, limited, TCloseness(k=2, t=0.5))
+    with pytest.raises(InputError, match="compared with a population"):
+        shoal.anonymize(PATIENTS, limited, shoal.KMap(k=2, population=PATIENTS))

@@ -197,6 +197,8 @@ def test_what_is_refused() -> None:
         shoal.anonymize_again(table, SCHEMA, Freeform(k=2), after=[steps[0][:2]])
     with pytest.raises(InputError, match="cannot be checked across releases"):
         shoal.anonymize_again(table, SCHEMA, KK(k=2, withhold=0.1), after=steps)
+    with pytest.raises(InputError, match="speed"):
+        shoal.anonymize_again(table, SCHEMA, Freeform(k=2), after=steps, speed=1)
     nobody = Schema.infer(table, quasi=["age", "sex"], sensitive=["d"], drop=["who"])
     with pytest.raises(InputError, match="whose record each is"):
         shoal.anonymize_again(table, nobody, Freeform(k=2), after=steps)
@@ -208,3 +210,25 @@ def test_what_is_refused() -> None:
     items = Schema.infer(table, quasi=["sex"], person="who", kinds={"sex": "items"})
     with pytest.raises(InputError, match="sets of items"):
         shoal.anonymize_again(table, items, SetAnonymity(k=2), after=steps)
+
+
+@pytest.mark.parametrize("flavour", ["pandas", "arrow", "lazy"])
+def test_frames_of_other_libraries(flavour: str) -> None:
+    hospital = Hospital(5)
+    steps = first(hospital, KAnonymity(k=2))
+    assert steps is not None
+    hospital.admit(6)
+    given = {"pandas": pl.DataFrame.to_pandas, "arrow": pl.DataFrame.to_arrow, "lazy": pl.DataFrame.lazy}[
+        flavour
+    ]
+    table: Any = given(hospital.table())
+    earlier = [(given(steps[0][0]), steps[0][1], steps[0][2])]
+    again = shoal.anonymize_again(table, SCHEMA, KAnonymity(k=2), after=earlier)
+    new = shoal.anonymize_new(table, SCHEMA, KAnonymity(k=2), after=earlier)
+    assert type(again.table) is type(new.table) is type(table)
+    assert again.written("csv")[: len(steps[0][1])].equals(steps[0][1])
+    typed = [
+        (steps[0][0], shoal.anonymize(steps[0][0].to_arrow(), SCHEMA, KAnonymity(k=2)).table, steps[0][2])
+    ]
+    with pytest.raises(InputError, match="typed cells"):
+        shoal.anonymize_again(table, SCHEMA, KAnonymity(k=2), after=typed)

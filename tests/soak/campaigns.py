@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import draws
+import faults
 import forged
+import inputs
+import long_runs
 import worlds
 from soaking import Campaign
 
 CAMPAIGNS: dict[str, Campaign] = {
-    each.name: each for each in (worlds.CAMPAIGN, forged.CAMPAIGN, draws.CAMPAIGN)
+    each.CAMPAIGN.name: each.CAMPAIGN for each in (worlds, forged, draws, inputs, faults, long_runs)
 }

@@ -224,4 +224,4 @@ WAYS: dict[str, Callable[[Draw, World, Cells], Any]] = {
 } | {"relabel": relabel, "nothing": nothing}
 """The ways to forge a release."""
 
-CAMPAIGN = Campaign("forged", case, slice=60)
+CAMPAIGN = Campaign("forged", case, slice=40)

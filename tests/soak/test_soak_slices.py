@@ -6,8 +6,12 @@ import pytest
 from campaigns import CAMPAIGNS
 from soaking import Campaign, Finding, soak, summary
 
+SLOW = ("faults", "long")
 
-@pytest.mark.parametrize("name", list(CAMPAIGNS))
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CAMPAIGNS]
+)
 def test_a_slice_of_a_campaign_has_no_findings(name: str) -> None:
     outcome = soak(CAMPAIGNS[name], cases=CAMPAIGNS[name].slice)
     assert outcome.findings == []

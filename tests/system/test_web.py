@@ -206,6 +206,22 @@ def test_bad_files_are_refused_with_a_reason(browser: Browser, server: Server, t
     visitor.wait("document.querySelector('.preview th')?.textContent === 'Straße'")
 
 
+def test_titles_and_numbers_of_a_file_can_be_described(
+    browser: Browser, server: Server, tmp_path: Path
+) -> None:
+    visitor = Visitor(browser, server)
+    lines = "".join(f"1.{number:03},5;{20 + number}\n" for number in range(40))
+    (tmp_path / "umsatz.csv").write_text(f"Titel\nUmsatz;Alter\n{lines}")
+    visitor.upload(tmp_path / "umsatz.csv")
+    assert "skip the rows above the header" in visitor.problem("data")
+    visitor.enter("skipped", "1")
+    visitor.wait("document.querySelector('.preview th')?.textContent === 'Umsatz'")
+    visitor.wait("document.querySelector('.column .reason')?.textContent.includes(\"decimal ','\")")
+    visitor.enter("numbers", ",.")
+    visitor.wait("document.getElementById('kind_0')?.value === 'numeric'")
+    assert visitor.text("#step-data .preview tbody td") == "1000.5"
+
+
 def test_a_promise_that_cannot_be_kept_comes_with_advice(
     browser: Browser, server: Server, folder: Path
 ) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import permutations
+
 import numpy as np
 import polars as pl
 import pytest
 
 import shoal
+from shoal.attacking.inferring import likeliest_values, links_in
 from shoal.attacking.linking import halves_of
 from shoal.attacking.rates import Gain, Rate
 from shoal.attacking.scene import Scene, scene_of
@@ -204,3 +208,27 @@ def test_cells_of_every_kind_are_attacked(how: str) -> None:
     assert found.notes == () or how == "items"
     exact = shoal.attack(members, members, schema, control, seed=1)
     assert exact["inference"].members.share > found["inference"].members.share
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_likeliest_values_are_those_of_most_matchings(seed: int) -> None:
+    chances = np.random.default_rng(seed)
+    ages = chances.integers(0, 8, 7)
+    values = chances.choice(["a", "b", "c"], 7)
+    low, high = ages[:5] - chances.integers(0, 4, 5), ages[:5] + chances.integers(0, 4, 5)
+    everyone = pl.DataFrame({"age": ages, "value": values})
+    rows = pl.DataFrame({"age": [f"{a}..{b}" for a, b in zip(low, high, strict=True)], "value": values[:5]})
+    schema = shoal.Schema.infer(everyone, quasi=["age"], sensitive=["value"], kinds={"age": "numeric"})
+    seen = scene_of(everyone[:5], rows, schema, everyone[5:], targets=10, randomness=Randomness(100 + seed))
+    often: Counter[tuple[int, str]] = Counter()
+    for records in permutations(range(7), 5):
+        if all(low[i] <= ages[record] <= high[i] for i, record in enumerate(records)):
+            often.update((record, str(values[i])) for i, record in enumerate(records))
+    links = links_in(seen, 20.0)
+    assert links is not None
+    (labels,) = seen.labels
+    names = {int(code): str(value) for code, value in zip(labels.of_record, values, strict=True)}
+    for record, code in enumerate(likeliest_values(seen, labels, links)):
+        most = max(often[record, value] for value in "abc")
+        assert (code < 0) == (most == 0)
+        assert code < 0 or often[record, names[code]] == most

@@ -161,3 +161,16 @@ def test_a_hierarchy_on_the_command_line_replaces_the_order(tmp_path: Path) -> N
     result = run(app, words)
     assert result.exit_code == 0, result.output
     assert '"ordinal"' not in (tmp_path / "out" / "codebook.json").read_text()
+
+
+def test_sets_of_other_tools_are_read_as_categories() -> None:
+    """A set with a gap is no interval: to read it as one would claim too much."""
+    frame, model = polars_frame(), shoal.KAnonymity(k=3)
+    release = pl.DataFrame({"stage": ["never|always"] * N, "age": ["20..24"] * N})
+    schema = shoal.Schema.infer(frame, quasi=["stage", "age"])
+    with pytest.raises(shoal.InputError, match=r"neither an ordinal value .* make the column categorical"):
+        shoal.audit(frame, release, schema, model)
+    said = shoal.Schema.infer(frame, quasi=["stage", "age"], kinds={"stage": "categorical"})
+    assert not shoal.audit(frame, release, said, model).holds  # "often" is not covered
+    whole = release.with_columns(stage=pl.lit("|".join(SCALE)))
+    assert shoal.audit(frame, whole, said, model).holds

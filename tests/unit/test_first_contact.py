@@ -102,14 +102,18 @@ def test_parts_of_a_table_suggest_what_the_whole_does() -> None:
         {
             "day": [f"{number % 28 + 1:02}.03.1980" for number in range(N)],
             "mixed": ["1"] * (N - 1) + ["x"],
-            "slash": ["01/02/1980"] * (N // 2) + ["31/12/1980"] * (N // 2),
+            "slash": ["01/02/1980"] * (N // 2) + ["31/12/1980"] * (N // 2),  # the first part can be both
+            "unclear": ["01/02/1980", "03/04/1981"] * (N // 2),
+            "both": ["31/12/1980"] * (N // 2) + ["12/31/1980"] * (N // 2),
+            "later": ["01/02/1980"] * (N - 1) + ["unknown"],
         }
     )
     merged = merged_columns([frame[:1], frame[1:50], frame[50:]])
-    for name in ("day", "mixed"):
+    for name in frame.columns:
         whole = infer_column(shoal.schema.as_frame(frame)[name])
-        assert merged[name].settings(name) == whole.settings(name)
-    assert merged["slash"].kind.value == "categorical"  # a part of it could be read in two ways
+        assert merged[name].settings(name) == whole.settings(name), name
+    assert merged["slash"].date_format == "%d/%m/%Y"
+    assert {merged[name].kind for name in ("unclear", "both", "later")} == {shoal.Kind.CATEGORICAL}
 
 
 def test_categories_that_should_be_something_else_are_warned_of() -> None:

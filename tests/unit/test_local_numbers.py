@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.app import app
+from shoal.cli.loading import load, spark_table
 from shoal.files import text
 from shoal.files.formats import Reading
 from shoal.files.local_numbers import Notation, advice_on
@@ -137,6 +140,16 @@ def test_the_page_reads_them(tmp_path: Path) -> None:
     columns = look(source, lambda *_: None)["columns"]
     assert [each["name"] for each in columns] == ["Umsatz", "Tag", "Code", "Alter", "Notiz"]
     assert source.reading == {"skip_rows": 1, "decimal": ",", "thousands": "."}
+
+
+@pytest.mark.parametrize("how", [{"decimal": ","}, {"thousands": "."}, {"skip_rows": 1}])
+def test_spark_refuses_what_it_cannot_read(how: dict[str, Any], tmp_path: Path) -> None:
+    defaults = {name: each.default for name, each in inspect.signature(load).parameters.items()}
+    given = {**defaults, "table": written(tmp_path, german()), **how}
+    with pytest.raises(shoal.InputError, match="use the engine memory or blocks"):
+        spark_table(partial(load, **given), None)  # type: ignore[arg-type]
+    assert text.names_delimiter(written(tmp_path, "\ufeffsep=;\na;b\n"))
+    assert not text.names_delimiter(written(tmp_path, "separator;b\n"))
 
 
 @pytest.mark.parametrize(

@@ -274,3 +274,29 @@ def test_what_cannot_be_answered_is_said(folder: Path, tmp_path: Path) -> None:
 def test_answers_depend_on_the_seed_alone(folder: Path) -> None:
     answers = [shoal.open_release(folder, seed=3).count(age=(30, 50), sex="male") for _ in range(2)]
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell"),
+    [
+        ("numeric", "34..x"),
+        ("numeric", "5..nan"),
+        ("numeric", "[5, x)"),
+        ("numeric", "58..34"),
+        ("date", "1999-12-31..2024-02-"),
+        ("date", "2024-01-01..1999-01-01"),
+        ("ordinal", "a..x"),
+        ("ordinal", "c..a"),
+    ],
+)
+def test_an_interval_that_ends_nowhere_is_refused(kind: str, cell: str) -> None:
+    order = ("a", "b", "c") if kind == "ordinal" else None
+    schema = shoal.Schema((shoal.Column("x", "quasi", kind, domain=order),))
+    with pytest.raises(shoal.InputError, match="is neither a"):
+        shoal.open_release(pl.DataFrame({"x": ["*", cell]}), schema=schema).count()
+
+
+def test_numbers_beyond_floats_can_be_read() -> None:
+    schema = shoal.Schema((shoal.Column("x", "quasi", "numeric"),))
+    reader = shoal.open_release(pl.DataFrame({"x": ["1e350", "-1e350..1e350", "3", "1..5"]}), schema=schema)
+    assert reader.count({"x": (0, 10)}).certain == 2

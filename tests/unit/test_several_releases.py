@@ -91,8 +91,9 @@ def test_a_key_says_who_was_released() -> None:
     given = (everyone, FIRST, [0, 1, 2, 3, 4, 5])
     found = shoal.joint_audit(everyone, kept, schema(), promised, earlier=[given], key=[0, 1, 2])
     assert found.holds
-    with pytest.raises(InputError, match="position of a record"):
-        shoal.joint_audit(everyone, kept, schema(), promised, earlier=[given], key=[0, 1])
+    for wrong in ([0, 1], [0, 1, 6], [0, 1, 1]):
+        with pytest.raises(InputError, match="position of another record"):
+            shoal.joint_audit(everyone, kept, schema(), promised, earlier=[given], key=wrong)
 
 
 def test_what_is_refused() -> None:

@@ -25,6 +25,7 @@ def attack(
     targets: int = 1000,
     halves: Sequence[Sequence[str]] | None = None,
     confidence: float = 0.95,
+    posterior: float = 10.0,
     suppressed_marks: Collection[str] = (),
     seed: int | None = None,
     progress: Callable[[str, float], None] | None = None,
@@ -52,10 +53,14 @@ def attack(
         number of values.
     confidence
         The confidence of the intervals.
+    posterior
+        Seconds to find out, for inference, how likely each row is each record's, if every way to match them
+        is equally likely. Where this is not known by then, rows are weighed by the number of records they
+        match.
     suppressed_marks
         Texts for suppressed cells of quasi-identifiers in the release, besides ``*``.
     seed
-        Makes the choice of targets repeatable.
+        Makes the attacks repeatable, unless `posterior` ends some.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
 
@@ -99,7 +104,7 @@ def attack(
     else:
         notes.append("Linkability needs two quasi-identifiers or more.")
     told("guessing sensitive values", 0.8)
-    results += inference(scene, confidence)
+    results += inference(scene, confidence, posterior)
     if not scene.labels:
         notes.append("Inference needs a sensitive column in the release.")
     told("guessing sensitive values", 1.0)

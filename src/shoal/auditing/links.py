@@ -79,6 +79,7 @@ def links_of(
     draws: int,
     most_states: int,
     randomness: Randomness,
+    most_walks: int = MOST_WALKS,
 ) -> Links:
     """Return how likely each row is each record's own, by types.
 
@@ -103,6 +104,8 @@ def links_of(
         In components with at most this many states (2^n for n different records) matchings are counted.
     randomness
         Where the walks come from.
+    most_walks
+        The maximum number of walks of a round: with few, results do not depend on the speed of the machine.
     """
     if matches.unmatched_rows:
         raise InputError(
@@ -114,7 +117,7 @@ def links_of(
     part = _with_spare(graph.within(matches, ~complete), matches)
     small = _small(part, len(complete), most_states)
     sampling = _Sampling(part, np.flatnonzero(~complete & ~small), randomness)
-    sampling.run(seconds, draws)
+    sampling.run(seconds, draws, most_walks)
     found = (
         _equal_links(graph, matches, complete),
         _counted(part, np.flatnonzero(small)),
@@ -235,7 +238,7 @@ class _Sampling:
         parts = part.parts(components)
         self._chains = kernels.MatchingChains(part.neighbourhoods, parts, CHAINS, key)
 
-    def run(self, seconds: float, draws: int) -> None:
+    def run(self, seconds: float, draws: int, most_walks: int) -> None:
         """Make walks until chains are worth enough draws, or time is up."""
         end = time.monotonic() + seconds
         active = self._affordable()
@@ -247,9 +250,9 @@ class _Sampling:
             active = in_time[self._draws()[in_time] < draws]
             # The next round should end in time, and is worthwhile only if it is longer.
             affordable = 0.8 * (end - now) / max(now - begin, 1e-9) * walks
-            if min(affordable, MOST_WALKS) < 1.25 * walks:
+            if min(affordable, most_walks) < 1.25 * walks:
                 break
-            walks = int(min(2 * walks, affordable, MOST_WALKS))
+            walks = int(min(2 * walks, affordable, most_walks))
 
     def links(self) -> _Found:
         """Return the links that chains saw, as two halves of the chains say."""

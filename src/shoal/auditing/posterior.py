@@ -402,7 +402,7 @@ def _best(group: NDArray[np.int64], chances: NDArray[np.float64], groups: int) -
 def _disclosure(graph: Graph, matches: Matches, links: Links, labels: Labels) -> Disclosure:
     values = 1 + int(max(labels.of_record.max(initial=0), labels.of_row.max(initial=0)))
     target = np.concatenate((graph.row_type, len(graph.boxes) + matches.component_of_row))
-    record, value, chance = _value_chances(links, target, np.tile(labels.of_row, 2), values)
+    record, value, chance = value_chances(links, target, np.tile(labels.of_row, 2), values)
     trusted = ~links.refused[graph.record_type]
     likeliest = _best(record, chance, len(links.records_of))
     pairs = record * values + value  # ascending
@@ -417,7 +417,7 @@ def _disclosure(graph: Graph, matches: Matches, links: Links, labels: Labels) ->
     )
 
 
-def _value_chances(
+def value_chances(
     links: Links, target: NDArray[np.integer[Any]], label: NDArray[np.int32], values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the type of a record, a value, and its probability, for each pair that is possible.

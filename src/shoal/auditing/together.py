@@ -293,15 +293,16 @@ def _beside(original: Any, released: Any, key: Any, schema: Schema) -> ReleasedT
         return ReleasedTable(released, Table.encode(original, described, times=True))
     places = np.asarray(key)
     rows = len(as_frame(released))
-    if places.shape != (rows,) or places.min(initial=0) < 0 or places.max(initial=0) >= len(frame):
-        raise InputError(
-            f"a key must have the position of a record for each of the {rows:,} released rows",
-            reason=Reason.PARAMETER,
-            parameter="key",
-        )
-    kept = np.sort(places)
-    table = Table.encode(frame[kept].to_native(), described, times=True)
-    return ReleasedTable(released, table, np.searchsorted(kept[table.rows], places))
+    if places.shape == (rows,) and 0 <= places.min(initial=0) <= places.max(initial=0) < len(frame):
+        kept = np.unique(places)
+        table = Table.encode(frame[kept].to_native(), described, times=True)
+        if len(table) == rows:
+            return ReleasedTable(released, table, np.searchsorted(kept, places))
+    raise InputError(
+        f"a key must have the position of another record for each of the {rows:,} released rows",
+        reason=Reason.PARAMETER,
+        parameter="key",
+    )
 
 
 def _some(values: NDArray[Any]) -> NDArray[Any]:

@@ -270,6 +270,15 @@ Targets = Annotated[
     int,
     _in(METHOD, "--targets", min=1, help="Maximum number of records to attack, in and out of the release."),
 ]
+AttackSeconds = Annotated[
+    float,
+    _in(
+        METHOD,
+        "--posterior",
+        metavar="SECONDS",
+        help="Time to find out how likely each row is each record's, for inference; 0 leaves that out.",
+    ),
+]
 Halves = Annotated[
     str | None,
     _in(

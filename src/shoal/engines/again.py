@@ -20,6 +20,7 @@ from shoal.auditing.linking import recognized
 from shoal.auditing.released import ReleasedTable
 from shoal.auditing.together import Earlier, JointAudit, joint_audit, require_joint
 from shoal.base import fresh_columns
+from shoal.base.randomness import checked_seed
 from shoal.base.statements import checked_about
 from shoal.base.wording import plural
 from shoal.engines.local import anonymize, anonymize_table
@@ -27,11 +28,11 @@ from shoal.errors import InfeasibleError, InputError, PromiseError, Reason, Shoa
 from shoal.kinds.encoding import to_polars
 from shoal.kinds.hierarchy import MISSING
 from shoal.measures import measure
-from shoal.methods import Progress, silent
+from shoal.methods import Progress, method_for, require_options, silent
 from shoal.models import Model, require_model
 from shoal.recoding import Recoding
 from shoal.release import Release
-from shoal.schema import Schema, as_frame
+from shoal.schema import Schema, as_frame, flavour_of
 from shoal.table import Table
 
 Integers = NDArray[np.int64]
@@ -119,7 +120,7 @@ def released_alone(
     table = release.recoding.table
     recoding = replace(release.recoding, table=replace(table, rows=new[table.rows]))
     made = {**release.circumstances, "again": {"new": len(new), "published_before": len(now) - len(new)}}
-    return replace(release, recoding=recoding, circumstances=made)
+    return replace(release, recoding=recoding, circumstances=made, flavour=flavour_of(frame))
 
 
 def anonymize_again(
@@ -176,6 +177,8 @@ def anonymize_again(
     started = time.perf_counter()
     schema = Schema.of(schema)
     require_model(model)
+    require_options(*method_for(model, method), options)
+    seed = checked_seed(seed)
     _require_stable(schema, model, after)
     table = Table.encode(as_frame(frame).to_native(), schema)
     if table.owners is not None:
@@ -189,7 +192,7 @@ def anonymize_again(
         raise _broken(table, plan.waiting(), model)
     made = {**release.circumstances, "seconds": round(time.perf_counter() - started, 3)}
     made |= {"about": stated} if (stated := checked_about(about)) else {}
-    release = replace(release, circumstances=made)
+    release = replace(release, circumstances=made, flavour=flavour_of(frame))
     for text in release.warnings:
         warnings.warn(text, ShoalWarning, stacklevel=2)
     return release
@@ -259,7 +262,7 @@ class _KeptRows:
 def _composed(table: Table, plan: _KeptRows, model: Model, settings: Mapping[str, Any]) -> Release | None:
     """Return the release of kept rows and new persons; None if it does not keep the guarantee."""
     _, released, _ = _whole(plan.after[0])
-    parts = [_text_frame(released)[plan.kept_rows]]
+    parts = [_text_frame(released, table)[plan.kept_rows]]
     records = [plan.kept_records]
     made: dict[str, Any] = {"method": "kept rows", "options": {}, "seeded": settings["seed"] is not None}
     if len(plan.new):
@@ -302,7 +305,7 @@ def _together(table: Table, plan: _KeptRows, model: Model, shown: Any, chosen: I
 def _broken(table: Table, plan: _KeptRows, model: Model) -> PromiseError:
     """Return the error for releases that do not keep the guarantee even without new persons."""
     _, released, _ = _whole(plan.after[0])
-    shown = _joined([_text_frame(released)[plan.kept_rows]], table)
+    shown = _joined([_text_frame(released, table)[plan.kept_rows]], table)
     verdict = _together(table, plan, model, shown, plan.kept_records).verdict
     return PromiseError(f"nothing is released: {verdict}")
 
@@ -321,10 +324,18 @@ def _recoded(table: Table, shown: Any, order: Integers) -> Recoding:
     return Recoding(table, values, box.astype(np.int32), assignment=order.astype(np.int32))
 
 
-def _text_frame(released: Any) -> pl.DataFrame:
-    """Return a release as a frame of Polars."""
+def _text_frame(released: Any, table: Table) -> pl.DataFrame:
+    """Return a release as a frame of Polars; its quasi-identifiers must be text, not typed."""
     frame: Any = as_frame(released)
-    return pl.DataFrame([to_polars(column) for column in frame.iter_columns()])
+    shown = pl.DataFrame([to_polars(column) for column in frame.iter_columns()])
+    if any(shown[attribute.column.name].dtype.is_nested() for attribute in table.attributes):
+        raise InputError(
+            "no second release with kept rows: rows are kept as text, but the earlier release has typed "
+            "cells; give it as text, as in release.csv",
+            reason=Reason.PARAMETER,
+            parameter="after",
+        )
+    return shown
 
 
 def _joined(parts: Sequence[pl.DataFrame], table: Table) -> Any:

@@ -271,9 +271,11 @@ class Scale:
             low, high = self.read_end(foreign[0], lower=True), self.read_end(foreign[1], lower=False)
             if low is not None and high is not None:
                 return low[not foreign[2]], high[foreign[3]], foreign[2], foreign[3]
+        article = "an" if column.kind.value[0] in "aeiou" else "a"
+        sets = "; if the release shows sets, make the column categorical" if len(members) > 1 else ""
         raise InputError(
-            f"column {column.name!r} of the release: {cell!r} is neither a {column.kind.value} value nor an "
-            "interval such as 20..40 or [20, 40[",
+            f"column {column.name!r} of the release: {cell!r} is neither {article} {column.kind.value} value "
+            f"nor an interval such as 20..40 or [20, 40[{sets}",
             reason=Reason.RELEASE_UNREADABLE,
             column=column.name,
         )

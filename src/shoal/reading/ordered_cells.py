@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -368,7 +369,7 @@ def ordered_cells(
     if notes.kind.unit.strip() == "days" and notes.quasi:
         low, high = np.floor(low), np.floor(high)
     suppressed = np.array([text == notation.SUPPRESSED and notes.quasi for text in texts], dtype=np.bool_)
-    odd = np.isnan(low) & there
+    odd = there & ~(low <= high)  # also if an end is no value
     if odd.any():
         raise InputError(
             f"column {notes.name!r} of the release: {texts[int(odd.argmax())]!r} is neither a "
@@ -424,7 +425,9 @@ def _places(texts: Sequence[str], notes: ColumnNotes) -> Floats:
     column: Any = notes
     if kind.numeric:
         numbers = [read_number(text) for text in texts]
-        return np.array([np.nan if number is None else float(number) for number in numbers])
+        # Larger ones are infinite as floats, and differences of very large ones are.
+        most = sys.float_info.max / 2
+        return np.clip([np.nan if number is None else float(number) for number in numbers], -most, most)
     found = kind.on_a_line(pl.Series(list(texts), dtype=pl.String), column)
     # Released days lack the time that their format may have, and typed dates are written as ISO dates.
     days = None if notes.date_format is None else day_form(notes.date_format)

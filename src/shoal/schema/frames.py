@@ -110,6 +110,8 @@ class Inferred:
         The categories in the order that the type of the column declares, lowest first.
     steps
         Those of them that occur, in the order in which they do.
+    forms
+        The formats that dates in a local form can have: two where nothing says whether day or month is first.
     """
 
     kind: Kind
@@ -117,6 +119,19 @@ class Inferred:
     numbers: frozenset[Any] | None = None
     order: tuple[Any, ...] | None = None
     steps: tuple[Any, ...] = ()
+    forms: tuple[str, ...] = ()
+
+    @classmethod
+    def of_forms(cls, forms: tuple[str, ...]) -> Inferred:
+        """Return what texts suggest that can be dates in some formats: dates if there is one."""
+        if len(forms) == 1:
+            return cls(Kind.DATE, date_format=forms[0], forms=forms)
+        return cls(Kind.CATEGORICAL, forms=forms)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no further value can change what the column is."""
+        return self.kind.any_text and self.order is None and not self.forms
 
     @property
     def scale(self) -> tuple[Any, ...] | None:
@@ -158,8 +173,8 @@ class Inferred:
 
     def united(self, other: Inferred) -> Inferred:
         """Return what two parts of a column suggest together."""
-        if self.date_format != other.date_format:
-            return Inferred(Kind.CATEGORICAL)
+        if self.forms or other.forms:
+            return Inferred.of_forms(tuple(form for form in self.forms if form in other.forms))
         numbers = None if self.numbers is None or other.numbers is None else self.numbers | other.numbers
         same = self.order == other.order
         return Inferred(
@@ -210,8 +225,8 @@ def infer_column(series: nw.Series[Any], missing_marks: Collection[str] = ()) ->
         known = series.drop_nulls().unique() if texts is None else texts
         few = len(known) <= MOST_CODES
         return Inferred(kind, numbers=frozenset(map(str, known.to_list())) if few else None)
-    form = moments.form_of(to_polars(texts)) if kind.any_text and texts is not None else None
-    return Inferred(kind) if form is None else Inferred(Kind.DATE, date_format=form)
+    forms = moments.forms_of(to_polars(texts)) if kind.any_text and texts is not None else ()
+    return Inferred.of_forms(forms) if forms else Inferred(kind)
 
 
 def merged_columns(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Inferred]:
@@ -229,7 +244,7 @@ def merged_columns(batches: Iterable[Any], missing_marks: Collection[str] = ()) 
         data = as_frame(batch)
         for name in data.columns:
             series = data[name]
-            if name in found and found[name].kind.any_text and found[name].order is None:
+            if name in found and found[name].settled:
                 continue  # no further value can change that
             if series.dtype == nw.String:
                 series = series.drop_nulls()

@@ -6,7 +6,6 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.report.panel import percent
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.web import fields, parts
+from shoal.web.finding import at_shown_fields, histogram, serve_finding
 from shoal.web.state import Desk, Problems, needed
 
 ROLES = {
@@ -58,6 +58,7 @@ def columns_step() -> Tag:
     return parts.step(
         "columns",
         "Say what an attacker may know about a person, and what must stay hidden. Check each suggestion.",
+        parts.output("columns_tools"),
         parts.output("columns_shown"),
         parts.problem("columns"),
         parts.output("identifying"),
@@ -66,6 +67,7 @@ def columns_step() -> Tag:
 
 def serve_columns(desk: Desk) -> None:
     """Make the second step work."""
+    serve_finding(desk, ROLES)
 
     @render.ui
     def columns_shown() -> TagChild:
@@ -73,15 +75,13 @@ def serve_columns(desk: Desk) -> None:
         desk.drawings()
         if seen is None:
             return _waiting("Choose a table first.")
+        places = desk.places()
         with reactive.isolate():
             files = desk.files()
+        columns = seen["columns"]
+        cards = [_column_card(place, columns[place], files) for place in places if place < len(columns)]
         return TagList(
-            desk.memory.filled(
-                tags.ul(
-                    [_column_card(place, each, files) for place, each in enumerate(seen["columns"])],
-                    class_="cards",
-                )
-            ),
+            desk.memory.filled(tags.ul(cards, class_="cards")),
             parts.button("columns_done", "Use these columns", main=True),
         )
 
@@ -120,6 +120,17 @@ def serve_columns(desk: Desk) -> None:
         )
 
 
+def usual_fields(column: Mapping[str, Any]) -> dict[str, str]:
+    """Return the suggested content of the fields of a column, without its number."""
+    return {
+        **fields_of(Column(column["name"])),
+        "role": column["role"],
+        "kind": column["kind"],
+        "dates": column.get("dates", ""),
+        "order": column.get("order", ""),
+    }
+
+
 def _keep_levels(desk: Desk, name: str) -> None:
     """Put a hierarchy file that was just uploaded into the folder of the desk."""
     found = fields.stored_file(desk.input[name](), desk.folder.parent)
@@ -135,13 +146,13 @@ def _use_columns(desk: Desk) -> None:
     """Examine the table with the columns as they are on the page, or show what is wrong with them."""
     source, seen = needed(desk.source()), needed(desk.seen())
     names = [column["name"] for column in seen["columns"]]
-    schema, problems = described(names, desk.present)
+    schema, problems = described(names, desk.entry)
     used = on_screen(desk)
     if schema is None or used != desk.used():
         desk.unsettle()
     if schema is None:
         desk.stop()
-        desk.tell(problems)
+        desk.tell(at_shown_fields(desk, names, problems))
         return
     desk.used.set(used)
 
@@ -152,7 +163,10 @@ def _use_columns(desk: Desk) -> None:
         desk.weighed.set(result)
         desk.go_to("promise")
 
-    desk.start("weigh", source, done, partial(_where, names), schema=schema)
+    def failed(error: Mapping[str, Any]) -> Problems:
+        return at_shown_fields(desk, names, _where(names, error))
+
+    desk.start("weigh", source, done, failed, schema=schema)
 
 
 def on_screen(desk: Desk) -> list[object]:
@@ -231,7 +245,7 @@ def fields_of(column: Column) -> dict[str, Any]:
         "missing": column.missing.value,
         "marks": ", ".join(column.missing_marks),
         "weight": f"{column.weight:g}",
-        "order": ", ".join(map(str, column.domain or ())) if column.kind.needs_domain else "",
+        "order": fields.written_list(column.domain or ()) if column.kind.needs_domain else "",
         "dates": column.date_format or "",
         "separator": column.separator or "",
     }
@@ -291,11 +305,13 @@ def _waiting(words: str) -> Tag:
 
 
 def _column_card(place: int, column: dict[str, Any], files: Mapping[str, tuple[str, Path]]) -> Tag:
-    missing = f", {column['missing']:,} missing" if column["missing"] else ""
+    missing = f", {percent(column['missing_share'])} missing" if column["missing"] else ""
+    unique = f", {percent(column['unique_share'])} of the records unique" if column["unique_share"] else ""
     return tags.li(
         tags.div(
             tags.h3(column["name"]),
-            tags.p(f"{column['distinct']:,} values{missing}", class_="hint"),
+            tags.p(f"{column['distinct']:,} values{missing}{unique}", class_="hint"),
+            histogram(column["histogram"]),
             tags.p(f"{column['reason'][:1].upper()}{column['reason'][1:]}.", class_="reason"),
             class_="about",
         ),

@@ -19,6 +19,7 @@ from shoal.files.formats import FORMATS, ending_of, endings
 from shoal.files.writing import write_csv
 from shoal.samples import hospital
 from shoal.web import parts
+from shoal.web.columns import usual_fields
 from shoal.web.fields import chosen, stored_file
 from shoal.web.state import Desk, Problems, needed
 from shoal.web.tasks import Source
@@ -199,6 +200,12 @@ def _look(desk: Desk, source: Source) -> None:
     def done(seen: dict[str, Any]) -> None:
         if before is None or _names(before) != _names(seen):
             desk.memory.forget()  # what was entered is about other columns
+        usual = {
+            f"{name}_{place}": value
+            for place, column in enumerate(seen["columns"])
+            for name, value in usual_fields(column).items()
+        }
+        desk.memory.expect(usual)
         desk.seen.set(seen)
 
     desk.start("look", source, done, _where)

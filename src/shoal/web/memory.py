@@ -14,66 +14,94 @@ _NOT_KEPT = (*FILE_FIELDS, ".clientdata", "confirmed", "key", "last_key", "folde
 
 
 class Memory:
-    """The content of the fields of a page, which outlives the page.
-
-    Attributes
-    ----------
-    entries
-        The last content of each field.
-    """
+    """The content of the fields of a page, which outlives the page."""
 
     def __init__(self) -> None:
-        self.entries: dict[str, Any] = {}
-        # What fields contain that were drawn and not heard of since: what was heard before, and the content.
-        self._drawn: dict[str, tuple[Any, Any]] = {}
+        self._entries: dict[str, Any] = {}
+        self._outdated = False
         self._usual: dict[str, Any] = {}
         self._known: dict[str, Any] = {}
+        self._session: Session | None = None
 
     def follow(self, session: Session) -> None:
         """Remember what is entered on the page of a session from now on."""
-        self._known = {}
-        session.on_flush(lambda: self._learn(session), once=False)
+        self.learn()
+        self._known, self._session = {}, session
+        session.on_flush(self._expire, once=False)
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """The last content of each field."""
+        if self._outdated:
+            self.learn()
+        return self._entries
 
     def recall(self, entries: Mapping[str, Any]) -> None:
         """Fill fields, when they are drawn the next time, with a given content."""
+        self.learn()
         for name, content in entries.items():
             self._usual.pop(name, None)
             self._draw(name, content)
 
     def forget(self) -> None:
         """Draw all fields as if they were untouched."""
-        self._usual |= self.entries
+        self.learn()
+        self._usual |= self._entries
+
+    def expect(self, usual: Mapping[str, Any]) -> None:
+        """Give fields their usual content before they are drawn, unless they were filled otherwise."""
+        self.learn()
+        for name, content in usual.items():
+            self._draw(name, self._wanted(name, content))
 
     def filled(self, content: Tag | TagList) -> Tag | TagList:
         """Return content of the page with all fields filled as they were; untouched fields stay as given."""
+        self.learn()
         for field, usual in _fields(content):
             name = str(field.attrs["id"])
-            untouched = name in self._usual and self.entries.get(name) == self._usual[name]
-            self._usual[name] = usual
-            fills = not untouched and name in self.entries and _fill(field, self.entries[name])
-            self._draw(name, self.entries[name] if fills else usual)
+            wanted = self._wanted(name, usual)
+            fills = wanted == usual or _fill(field, wanted)
+            self._draw(name, wanted if fills else usual)
         return content
 
-    def content(self, name: str, heard: Any) -> Any:
-        """Return the content of a field, given what the page said last: until it speaks, what was drawn."""
-        before, drawn = self._drawn.get(name, (heard, heard))
-        return drawn if heard == before else heard
+    def _wanted(self, name: str, usual: Any) -> Any:
+        """Return what a field should contain: the usual content, or what was entered instead."""
+        untouched = name in self._usual and self._entries.get(name) == self._usual[name]
+        self._usual[name] = usual
+        return usual if untouched else self._entries.get(name, usual)
 
     def _draw(self, name: str, content: Any) -> None:
-        self.entries[name] = content
-        self._drawn[name] = (self._known.get(name), content)
-
-    def _learn(self, session: Session) -> None:
+        """Take for granted that a field contains what it is drawn with: the page says so a little later."""
+        self._entries[name] = content
+        if self._session is None:
+            return
         with reactive.isolate():
-            for name in dir(session.input):
-                value = session.input[name]
+            value = self._session.input[name]
+            if value.is_set() and value() != content:
+                value._set(content)  # as Shiny does when the page says it
+        self._known[name] = content
+
+    def learn(self) -> None:
+        """Read what the page said about its fields.
+
+        Pages send one message for each field, so this is done when it is needed, not after each message.
+        """
+        self._outdated = False
+        if self._session is None:
+            return
+        fields = self._session.input
+        with reactive.isolate():
+            for name in dir(fields):
+                value = fields[name]
                 if name.startswith(_NOT_KEPT) or not value.is_set():
                     continue
                 content = value()
                 if name not in self._known or self._known[name] != content:
                     self._known[name] = content
-                    self.entries[name] = content
-                    self._drawn.pop(name, None)
+                    self._entries[name] = content
+
+    def _expire(self) -> None:
+        self._outdated = True
 
 
 def _fields(content: TagChild) -> Iterator[tuple[Tag, Any]]:

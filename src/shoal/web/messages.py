@@ -30,6 +30,7 @@ BUTTONS = (
     "end_session",
     "restore_run",
     "show_rows",
+    "bulk_apply",
 )
 TICKS = (
     "keep_key",
@@ -53,6 +54,7 @@ ENTRIES = (
         "shown_run",
     ),
     *("question", "by", "mean", "table_form", "project_run"),
+    *("columns_search", "columns_role", "columns_page", "bulk_role"),
     *("rows_text", "rows_column", "rows_sort", "rows_page", "rows_record"),
     *(name for name, declared in PARAMETERS.items() if declared.widget in ("number", "choice")),
     *sorted(OPTIONS),

@@ -25,7 +25,7 @@ from shoal.web.planning import (
     planned,
     suitable,
 )
-from shoal.web.state import Desk, Plan, Problems, Run, needed
+from shoal.web.state import Desk, Plan, Problems, Run, needed, put
 from shoal.web.summary import confirmation, dangers, summary
 
 
@@ -81,7 +81,7 @@ def serve_run(desk: Desk) -> None:
     @reactive.effect
     def _() -> None:
         run = desk.run_shown()
-        desk.outdated.set(run is not None and run.settings != _settings(desk))
+        put(desk.outdated, run is not None and run.settings != _settings(desk))
 
     @reactive.effect
     @reactive.event(desk.input.cancel)
@@ -108,9 +108,9 @@ def _serve_summary(desk: Desk) -> None:
     def _() -> None:
         weighed, schema = desk.weighed(), desk.schema()
         if weighed is None or schema is None:
-            desk.dangers.set(())
+            put(desk.dangers, ())
         elif (chosen := model()) is not None:
-            desk.dangers.set(dangers(schema, weighed, chosen))
+            put(desk.dangers, dangers(schema, weighed, chosen))
 
     @render.ui
     def dangers_shown() -> TagChild:

@@ -185,6 +185,8 @@ class Desk:
         """The dangers that were on the page when the box beside them was ticked."""
         self.files: reactive.Value[dict[str, tuple[str, Path]]] = reactive.Value({})
         """Name and path of the hierarchy files, by field."""
+        self.places: reactive.Value[list[int]] = reactive.Value([])
+        """The numbers of the columns whose fields are on the page."""
         self.drawings: reactive.Value[int] = reactive.Value(0)
         """How often all fields were drawn again; what draws fields reads it."""
         self.memory = Memory()
@@ -217,6 +219,7 @@ class Desk:
         """Leave a page; return whether it was the one that shows this desk."""
         if session is not self._session:
             return False
+        self.memory.learn()
         self._session = None
         return True
 
@@ -228,12 +231,10 @@ class Desk:
 
     def entry(self, name: str) -> Any:
         """Return the content of a field; None if the field was never on the page."""
-        if name in self.files():
-            return self.files()[name]
         if name.startswith(FILE_FIELDS):
-            return None
+            return self.files().get(name)
         field = self.input[name]
-        return self.memory.content(name, field()) if field.is_set() else self.memory.entries.get(name)
+        return field() if field.is_set() else self.memory.entries.get(name)
 
     def present(self, name: str) -> Any:
         """Return the content of a field; if it is not on the page yet, the reaction ends silently."""
@@ -401,6 +402,13 @@ async def _send_away(session: Session) -> None:
     with suppress(Exception):  # the page may be gone already
         await session.send_custom_message("elsewhere", {})
     await session.close()
+
+
+def put(value: reactive.Value[T], content: T) -> None:
+    """Set a value only if it changes: Shiny takes equal objects for different ones, and draws again."""
+    with reactive.isolate():
+        if value() != content:
+            value.set(content)
 
 
 def needed(value: T | None) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import zipfile
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal import engines
@@ -38,6 +40,8 @@ MOST_COLUMNS = 1_000
 OPEN_PANELS = 3
 """Number of panels of a result that are shown unfolded: the first ones."""
 _PANEL = re.compile(r"(<section [^>]*>)\s*(<h3 [^>]*>.*?</h3>)(.*?)</section>", re.DOTALL)
+BARS = 16
+"""Maximum number of bars in the small picture of a column."""
 PREVIEWED = 6
 """Number of rows in the preview."""
 MOST_COMBINATIONS = 8
@@ -123,6 +127,9 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
                 "reason": as_on_page(each.reason),
                 "distinct": each.distinct,
                 "missing": each.missing,
+                "missing_share": each.missing / max(1, found.records),
+                "unique_share": each.unique_share,
+                "histogram": _histogram(frame[each.name], numeric=each.kind.numeric),
             }
             for each in found.suggestions
         ],
@@ -246,6 +253,23 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
 
 
 _LABELS = {"date_format": "date format", "missing_marks": "texts that mean missing"}
+
+
+def _histogram(cells: pl.Series, *, numeric: bool) -> list[int]:
+    """Return how often values occur: numbers in intervals of equal width, or the most frequent values."""
+    present = cells.drop_nulls()
+    if numeric and not present.dtype.is_nested():
+        numbers = present.cast(pl.Float64, strict=False).drop_nulls()
+        numbers = numbers.filter(numbers.is_finite())
+        if numbers.n_unique() > BARS:
+            low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
+            if math.isfinite(high - low):
+                counts = np.histogram(numbers.to_numpy(), bins=BARS, range=(low, high))[0]
+                return [int(count) for count in counts]
+    if present.dtype.is_nested() or not len(present):
+        return []
+    counted = present.value_counts(sort=True)["count"]
+    return counted.head(BARS).to_list()
 
 
 def _shown(cell: Any, most: int = 60) -> str:
