@@ -6,7 +6,6 @@ import pytest
 from campaigns import CAMPAIGNS
 from soaking import Campaign, Finding, soak, summary
 
-
 SLOW = ("faults", "long")
 
 
