@@ -30,7 +30,7 @@ from shoal.models import Model
 
 TABLE_KS = (5, 10, 50)
 FLOOR = "(k,1), best"
-"""Rows that each cover k records at the least loss found: no row grows around a record for its sake."""
+"""Rows that each cover k records at the least loss found, and do not grow for the crowds of others."""
 
 TABLE: dict[str, tuple[type[Model], dict[str, Any]]] = {
     FLOOR: (KOne, {"effort": "best", "randomized": False}),
@@ -165,8 +165,8 @@ def _introduction() -> str:
             "## Adult, as in the freeform benchmark",
             "30,162 complete training records, eight quasi-identifiers (age numeric, the others "
             "categories without hierarchies). The floor is the loss of a release of `k1` (effort `best`): "
-            "rows that each cover k records and grow around no record for its sake. It is computed in the "
-            "same run. "
+            "rows that each cover k records and do not grow further for the crowds of other records. It is "
+            "computed in the same run. "
             "*Widest* is the maximum number of records that a row covers: rows that cover very many "
             "records protect none of them, and are cheap. Time is end to end, with the audit.",
         )

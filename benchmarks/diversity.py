@@ -1,4 +1,4 @@
-"""Freeform with varied sensitive values on Adult: what has to be mended, how, and what it costs."""
+"""Freeform with varied sensitive values on Adult: what has to be repaired, how, and the loss."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Freeform: loss and seconds against k beside Mondrian, the least loss and the rivals; growth with rows.
 
-Every cell is measured in a process of its own and remembered, so that a run may be broken off and go on
+Every cell is measured in a process of its own and remembered, so that an interrupted run can continue
 later, or be done in pieces: `python -m benchmarks freeform --only adult --k 5,10` or `--only growth` measures
 these cells and prints them. Without options, all that are left are measured and the page is written.
 """
@@ -42,7 +42,7 @@ SIZES = (30_000, 60_000, 120_000, 240_000, 480_000)
 MILLION = 1_000_000
 K_OF_GROWTH = 10
 
-# GCP of the best among other tools on the same task, measured apart.
+# GCP of the best among other tools on the same task, measured separately.
 RIVAL = {5: ("anonypy 0.2.1", 0.0319), 10: ("anonypy 0.2.1", 0.0593), 50: ("ARX 3.9.2", 0.1513)}
 
 
@@ -160,8 +160,8 @@ def _introduction() -> str:
             "# Freeform",
             "Information loss (GCP) and time. `greedy` and `sort_greedy` are the methods alone "
             f"(effort `fast`); `fast`, `balanced` and `best` are efforts of `{_default()}`, the default"
-            f"{'; `ring` is a separate method' if 'ring' in HOW else ''}; `mondrian` makes classes. The "
-            "bound is the minimum loss of every release. Each cell is measured in a separate process; "
+            f"{'; `ring` is a separate method' if 'ring' in HOW else ''}; `mondrian` makes classes. No "
+            "release loses less than the bound. Each cell is measured in a separate process; "
             "time is end to end after start-up, with the audit.",
             f"The best of other tools on Adult, measured separately: {rivals}.",
         )

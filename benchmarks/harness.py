@@ -22,7 +22,7 @@ from shoal import Schema, read_table
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 MEASURED = ROOT / "build" / "benchmarks"
-"""What was measured already, so that a run that was broken off goes on where it was."""
+"""What was measured already, so that an interrupted run continues where it stopped."""
 ADULT_QUASI = [
     "age",
     "workclass",

@@ -31,7 +31,8 @@ def section() -> str:
             "## The algorithm as printed",
             "SortGreedy with its sorted list of all pairs (NumPy), and Shoal's version without that list "
             f"(effort `fast`), on {ROWS:,} random records of Adult, k = {K}, without audit. The paper does "
-            "not say which of two pairs with equal cost goes first; this explains the difference in loss.",
+            "not say which of two pairs with equal cost is taken first; this explains the "
+            "difference in loss.",
             markdown_table(
                 ("", "GCP", "seconds"),
                 (

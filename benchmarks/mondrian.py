@@ -23,7 +23,7 @@ from shoal.table import Table
 KS = (2, 5, 10, 25, 50, 100)
 SIZES = (30_162, 120_000, 480_000, 1_000_000)
 
-# GCP of the best Mondrian among other tools on the same task, measured apart (anonypy 0.2.1).
+# GCP of the best Mondrian among other tools on the same task, measured separately (anonypy 0.2.1).
 RIVAL = {5: 0.0319, 10: 0.0593, 50: 0.1536}
 
 

@@ -204,22 +204,22 @@ def program_alone() -> str:
     return "\n\n".join(
         (
             "## Adult-2 by the integer program alone",
-            "Row types that fit the same classes are one row type of the program. HiGHS alone solves the "
-            f"program of both lists of {COUNTS[0]} patterns. *Search above* is how far the local search is "
-            "above the proven bound.",
+            "Row types that can join the same classes are one row type of the program. HiGHS alone solves "
+            f"the program of both lists of {COUNTS[0]} patterns. *Search above* is how far the local search "
+            "is above the proven bound.",
             markdown_table((*head, "processor s"), rows),
         )
     )
 
 
 def against_mondrian() -> str:
-    """Return the section on Adult-2 and CMC beside Mondrian, and on times measured alike."""
+    """Return the section on Adult-2 and CMC beside Mondrian, and on times measured in the same way."""
     parts = [
         "## Adult-2 and CMC against Mondrian",
-        "All patterns, as in Table 1; Adult-2 has nine attributes, CMC ten. Rows that are left over are "
-        "joined by others until they are k. Mondrian is Shoal's own. Times are processor seconds of the "
+        "All patterns, as in Table 1; Adult-2 has nine attributes, CMC ten. Leftover rows are joined "
+        "by others until there are k of them. Mondrian is Shoal's own. Times are processor seconds of the "
         "whole method, from the encoded table to the recoding, without audit; *ratio* is that of the "
-        "heuristic to Mondrian. For Adult itself only times are new.",
+        "heuristic to Mondrian. For Adult itself, only the times are not in Table 1.",
     ]
     for name in ("Adult-2", "CMC", "Adult"):
         rows = []
@@ -308,8 +308,8 @@ def main() -> None:
             "`u`, number `#h`, mean and largest size of row types equal those of Bredereck, Nichterlein "
             "and Niedermeier (2013) to the digit; *times faster* compares with the seconds there, on "
             "another machine. *Search* is the effort `balanced`: its usefulness, and how many cells fewer "
-            "it suppresses. Mondrian is Shoal's own, which generalizes instead of suppressing; times "
-            "measured alike are in the next section.",
+            "it suppresses. Mondrian is Shoal's own, which generalizes instead of suppressing; the "
+            "next section has times that were measured in the same way.",
             first,
             "![Usefulness against k](patterns-usefulness.svg)",
             against_mondrian(),

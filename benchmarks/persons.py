@@ -45,17 +45,17 @@ BALANCED = ("adult: 1 to 3", 10)
 BASKETS = 5_000
 """The number of baskets of Retail, the first ones."""
 EXPLAINED = (
-    "What it costs that k counts persons, where these have several records. *Records*: the same table"
-    " without a person column, whose guarantee is not about persons. *Persons*: with it. *One each*: "
-    "one random record of each person, the obvious alternative; the last column is the share of rows "
-    "that is left. Records of Adult are dealt to persons at random, by several laws; persons of the "
-    "survey (NIST ACS) stand for households of 1 to 5 neighbours in an order by area, tenure and "
-    "race, so their records are alike; 1 to 10 baskets of Retail that follow each other are a "
-    "person's. Times are processor seconds from the table to the audited release, persons against "
-    "records; short ones vary by a quarter from run to run. Freeform is measured with the effort "
-    "`fast`, and for one table with the default, which takes much longer. *Concealment* for persons "
-    "has the rows of freeform. *Infeasible*: a person has more than one in k records. Combinations "
-    "that are not listed were not measured."
+    "Loss and time if k counts persons instead of records, for tables in which persons have several "
+    "records. *Records*: the table without a person column, so that the guarantee is not about "
+    "persons. *Persons*: the table with it. *One each*: one random record of each person, the obvious "
+    "alternative; the last column is the share of rows that is left. In Adult, records are assigned "
+    "to persons at random, by several distributions. In the survey (NIST ACS), persons stand for "
+    "households: 1 to 5 neighbours in an order by area, tenure and race, so their records are "
+    "similar. In Retail, a person has 1 to 10 consecutive baskets. Times are processor seconds from "
+    "the table to the audited release, persons divided by records; short times vary by a quarter from "
+    "run to run. Freeform is measured with the effort `fast`, and for one table with the default, "
+    "which takes much longer. *Concealment* for persons has the rows of freeform. *Infeasible*: a "
+    "person has more than one in k records. Combinations that are not listed were not measured."
 )
 
 
@@ -197,7 +197,7 @@ def large_table(cells: Sequence[tuple[int, str]]) -> str:
         (
             "## Large tables",
             "Freeform with the effort `fast`, k = 10, on a perturbed bootstrap of Adult whose records"
-            " are dealt to persons at random; released and audited, in memory and in "
+            " are assigned to persons at random; released and audited, in memory and in "
             "blocks of 50,000, one at a time. Processor seconds from the table to the audited "
             "release, and the peak memory of the process, the table included.",
             markdown_table((*head, "memory, records", "memory, persons", "ratio"), lines),

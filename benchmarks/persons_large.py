@@ -1,4 +1,4 @@
-"""Persons in a large table, alone in a process: a part of the benchmark `persons` that is measured apart."""
+"""Persons in a large table, alone in a process: a part of the benchmark `persons` that runs separately."""
 
 from __future__ import annotations
 

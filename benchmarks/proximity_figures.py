@@ -124,7 +124,7 @@ def figure_6() -> str:
         "## Figure 6: time against n, epsilon, delta and k",
         "Processor seconds of the method on bootstraps of the survey. One parameter is varied; the others "
         "are the defaults of the paper (epsilon = 0.15, delta = 0.9, k = 20), with 30,000 records. *As "
-        "printed* is `--start paper`; *refused* says that it ended without a release, after that time.",
+        "printed* is `--start paper`; *refused* means that it ended without a release, after that time.",
     ]
     for name, values in VARIED.items():
         rows = []

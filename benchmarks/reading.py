@@ -216,16 +216,17 @@ def _text(measured: Measured, large: dict[str, Any] | None, models: list[tuple[s
 
 INTRODUCTION = """# Reading a release
 
-How far off answers from a release are, by [estimator](../estimator.md). Each of 300 random questions asks
+Errors of answers from a release, for each [estimator](../estimator.md). Each of 300 random questions asks
 for the number of records with certain values of two quasi-identifiers and the sensitive column, a tenth of
 the domain in all; every question has an answer above 0 in the original. The error is the difference from the
 true number, as a share of it: mean / median. From k = 25 on, `matching`, `chain` and `expansion` run with the
 effort `fast`."""
 
-WHY = """All of these are on CMC, which has 1,473 records. One reason was seen: at k = 10 the power with the
+WHY = """All of these are on CMC, which has 1,473 records. One reason was found: at k = 10 the power with the
 smallest error was about 0.4 for `matching`, 0.2 for `agglomerative` and 0 for `expansion`, while readers use
 0.65, 0.5 and 0.2. It does not explain `chain`, whose best power is close to the one in use. At k = 2, the
-errors of the estimators are nearly the same. Why else `even` is closer there is not known."""
+errors of the estimators are nearly the same. Other reasons why `even` is
+closer there are not known."""
 
 
 def _standard(measured: Measured) -> list[str]:

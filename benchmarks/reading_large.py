@@ -1,4 +1,4 @@
-"""Opening a large release, alone in a process: the part of the benchmark `reading` that is measured apart."""
+"""Opening a large release, alone in a process: a part of the benchmark `reading` that runs separately."""
 
 from __future__ import annotations
 

@@ -106,12 +106,12 @@ def main() -> None:
             "# Running the method again",
             "An attacker knows all quasi-identifiers, how often each sensitive value occurs, and has the "
             "code. The method runs 1,200 times on tables of 8 and 9 records, 400 times on sets of items and "
-            "200 times on larger tables, each time with the sensitive values dealt anew. Then the attacker "
-            "guesses the row and the value of each person in 150 or 60 further releases. *Certain* is the "
-            "share of persons whose value the attacker is sure of, although other values fit the release; - "
-            "if no release is familiar as a whole. *Rows grow* is the way of freeform in tables of more than "
-            "32 records. The worst person is the one with the highest share of right guesses, which includes "
-            "chance.",
+            "200 times on larger tables, each time with the sensitive values assigned to the records at "
+            "random. Then the attacker guesses the row and the value of each person in 150 or 60 further "
+            "releases. *Certain* is the share of persons whose value the attacker is sure of, although the "
+            "release allows other values; - means that no release occurred often enough in the first runs. "
+            "*Rows grow* is what freeform does in tables of more than 32 records. The worst person is the "
+            "one with the highest share of right guesses, which includes chance.",
             markdown_table(head, rows),
         )
     )

@@ -134,7 +134,8 @@ def _page(losses: list[tuple[Any, ...]], methods: list[tuple[Any, ...]]) -> str:
                 ("k", "by attributes", "box tree", "pairs", "windows", "cut: fast", "cut: balanced"), losses
             ),
             "## Compared with other methods",
-            "`ring` and SortGreedy, both fast, for `freeform`; `chain` and `mondrian`, for `k-anonymity`.",
+            "`ring` and SortGreedy, both with the effort `fast`, for `freeform`; `chain` and `mondrian` for "
+            "`k-anonymity`.",
             markdown_table(
                 (
                     *("k", "ring", "sort_greedy", "ratio", "ring s", "sort_greedy s"),

@@ -1,8 +1,8 @@
-"""Shoal's models beside each other and beside other tools, on one task: promise, loss, queries, time, audit.
+"""Shoal's models and other tools on one task: guarantee, loss, queries, time, audit.
 
 Tools that pip can install run here, each in an environment of its own below `build/rivals`, and Shoal's audit
-judges what they release. Of those that need R or Java, or are no package, the page has figures that were
-measured apart. `python -m benchmarks rivals --k 10 --how anonypy` measures some cells only, and with `--page`
+judges what they release. For tools that need R or Java, or are not a package, the page has figures from
+separate runs. `python -m benchmarks rivals --k 10 --how anonypy` measures some cells only, and with `--page`
 writes a page of these; a run without options writes the page from what was measured at this commit, and
 measures the rest.
 """
@@ -47,7 +47,7 @@ from shoal.table import Table
 
 KS = (5, 10, 50)
 SECONDS = 600
-"""After so long a tool is stopped."""
+"""A tool is stopped after this time."""
 INSTALLATION_SECONDS = 3600
 QUERIES = 1000
 ENVIRONMENTS = ROOT / "build" / "rivals"
@@ -84,7 +84,7 @@ OURS: dict[str, tuple[Callable[..., Model], dict[str, Any], str]] = {
     "mondrian": (KAnonymity, {}, "classes"),
     "patterned": (Patterned, {"effort": "fast"}, "classes, exact or suppressed"),
 }
-"""Shoal's ways: the model, the choices, and what is promised."""
+"""Shoal's releases: the model, the options, and the guarantee."""
 REFERENCE = "mondrian"
 
 APART: dict[str, dict[int, tuple[float, float, int]]] = {
@@ -124,13 +124,13 @@ def work(how: str, k: int) -> dict[str, Any]:
             "bound": release.loss.bound,
             "seconds": seconds,
             **_audited(release.audit),
-            "checker": _run(CHECKER, release.table).get("k"),
+            "checker": run_rival(CHECKER, release.table).get("k"),
         }
     else:
-        figures = _run(RIVALS[how], frame, k=k)
+        figures = run_rival(RIVALS[how], frame, k=k)
         if "released" not in figures:
             return figures
-        released = _readable(figures.pop("released"), frame, RIVALS[how].by_hierarchies)
+        released = readable(figures.pop("released"), frame, RIVALS[how].by_hierarchies)
         found = audit(frame, released, table.schema, KAnonymity(k=k), may_leave_out=True)
         recoding, records = _recoding(table, released)
         errors = query_error(recoding, queries, rows=np.arange(len(released)), records=records)
@@ -166,16 +166,15 @@ def _write(measured: dict[int, dict[str, dict[str, Any]]]) -> None:
     write_page("rivals", "\n\n".join(sections), charts)
 
 
-def _run(rival: Rival, frame: pl.DataFrame, **task: Any) -> dict[str, Any]:
+def run_rival(rival: Rival, frame: pl.DataFrame, **task: Any) -> dict[str, Any]:
     """Return the figures of a tool and what it released, as text, or why there is nothing."""
     with tempfile.TemporaryDirectory() as folder:
         original, released = Path(folder) / "original.csv", Path(folder) / "released.csv"
         frame.write_csv(original)
+        task = {"quasi": ADULT_QUASI, "sensitive": "income"} | task
         task |= {
             **rival.options,
             "tool": rival.tool,
-            "quasi": ADULT_QUASI,
-            "sensitive": "income",
             "original": str(original),
             "released": str(released),
             "hierarchies": str(data_folder() / "adult_hierarchies"),
@@ -205,7 +204,7 @@ def _environment(rival: Rival) -> Path:
     return python
 
 
-def _readable(released: pl.DataFrame, original: pl.DataFrame, by_hierarchies: bool) -> pl.DataFrame:
+def readable(released: pl.DataFrame, original: pl.DataFrame, by_hierarchies: bool) -> pl.DataFrame:
     """Return a rival's release in Shoal's notation, labels as the values below them that occur.
 
     What a label says need not be what is below it: in the hierarchy of ages, 40 lies below 20-39.
@@ -272,15 +271,15 @@ def _introduction() -> str:
             "quasi-identifiers (age numeric, the others categories); income is released unchanged. GCP is "
             "the information loss; a label of a hierarchy counts as the values below it that occur, and "
             "cells of suppressed rows count as 1. Query errors are the mean and the median error of "
-            f"{QUERIES:,} random counts over two quasi-identifiers and income, each selecting a tenth of "
-            "what is possible. *Smallest class* is the size of the smallest class of identical rows, "
-            "*rows left* the minimum number of rows that remain for a record against the strongest "
+            f"{QUERIES:,} random counts over two quasi-identifiers and income, each about a tenth of "
+            "the possible values. *Smallest class* is the size of the smallest class of identical rows; "
+            "*rows left* is the minimum number of rows that remain for a record against the strongest "
             "attacker. The audit determines both from the two tables alone, whichever tool made them.",
             "Shoal's seconds are end to end after start-up, with the audit; those of other tools are "
             "their anonymization alone, in memory. Peak memory is that of the whole process. Shoal and "
             "the tools that pip can install were measured in the same run, each of these tools in its own "
-            f"environment and for at most {SECONDS} s. Releases marked *apart* were measured on the same "
-            "task and a similar machine, but not in this run, and their output was not audited.",
+            f"environment and for at most {SECONDS} s. Releases marked *separate run* were measured on "
+            "the same task and a similar machine, but not in this run, and their output was not audited.",
             markdown_table(
                 ("guarantee", "meaning"),
                 (
@@ -315,7 +314,7 @@ def _section(k: int, measured: dict[str, dict[str, Any]]) -> str:
     for how, of_k in APART.items():
         if k in of_k:
             gcp, seconds, memory = of_k[k]
-            names = (f"{how} *(apart)*", "classes", f"{gcp:.4f}", f"{gcp / reference:.2f}")
+            names = (f"{how} *(separate run)*", "classes", f"{gcp:.4f}", f"{gcp / reference:.2f}")
             rows.append((gcp, (*names, "", _seconds(seconds), str(memory), "", "", "", "")))
     failed = [f"{how}: {figures['failed']}." for how, figures in measured.items() if "failed" in figures]
     head = (
@@ -376,9 +375,9 @@ def _remarks(measured: dict[int, dict[str, dict[str, Any]]]) -> str:
             "occurs; all other columns are lost.\n"
             "- **anjana** leaves rows in their original order, and adds the numbers of the original rows "
             "as a column if it drops some. Either re-identifies every row.\n"
-            "- **crowds** keeps results of one call for the next call in the same process; here each call "
-            "has its own process.\n"
-            "- **ARX**: the start-up of the Java machine, 1.5 to 4 s, is not counted. With any "
+            "- **crowds** carries results of one call over to the next call in the same process; here each "
+            "call has its own process.\n"
+            "- **ARX**: the start-up of the Java virtual machine, 1.5 to 4 s, is not counted. With any "
             "suppression, 10 to 21% of the rows are suppressed.\n"
             "- **The Mondrian of qiyuangong** depends on the order in which categories are coded: GCP "
             "0.295 with another order.\n"
@@ -397,14 +396,14 @@ def _chart(k: int, measured: dict[str, dict[str, Any]]) -> alt.LayerChart:
         if "failed" not in f
     ]
     points += [
-        {"name": how, "GCP": of_k[k][0], "seconds": of_k[k][1], "by": "apart"}
+        {"name": how, "GCP": of_k[k][0], "seconds": of_k[k][1], "by": "separate run"}
         for how, of_k in APART.items()
         if k in of_k
     ]
     base = alt.Chart(pl.DataFrame(points), title=f"k = {k}: lower loses less, left is faster").encode(
         x=alt.X("seconds:Q", scale=alt.Scale(type="log", padding=20)),
         y=alt.Y("GCP:Q", scale=alt.Scale(type="log", padding=10)),
-        color=alt.Color("by:N", title=None, sort=["Shoal", "same run", "apart"]),
+        color=alt.Color("by:N", title=None, sort=["Shoal", "same run", "separate run"]),
     )
     dots = base.mark_point(filled=True, size=60)
     names = base.mark_text(align="left", dx=7, fontSize=9).encode(text="name:N")

@@ -2,7 +2,7 @@
 
 Options choose what is measured now: ``--cell ROWS,BLOCK_ROWS`` a single cell (0 rows are Adult itself, 0
 block rows the table at once), ``--cores N`` on N cores, ``--spark ROWS`` the same blocks on Spark. What
-was measured at this commit before is not measured again, and a run in blocks that was broken off goes on.
+was measured at this commit before is not measured again, and an interrupted run in blocks is resumed.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def work(rows: int, block_rows: int, spark: bool = False, cores: int | None = No
                 format="parquet",
                 block_rows=block_rows,
                 jobs=cores,
-                # Kept if the run is broken off: the next one goes on.
+                # Kept if the run is interrupted: the next one resumes it.
                 work=MEASURED / f"scale-{rows}-{block_rows}.work",
             )
     finally:
@@ -216,7 +216,7 @@ def work(rows: int, block_rows: int, spark: bool = False, cores: int | None = No
 
 @contextmanager
 def _memory() -> Iterator[list[float]]:
-    """Look again and again how many MiB this process and those that it started have together."""
+    """Measure repeatedly how many MiB this process and those that it started have together."""
     found = [0.0]
     done = threading.Event()
 

@@ -65,8 +65,8 @@ def section(spark_rows: int, spark: Mapping[str, Any], spark_cores: int, bytes_a
     return "\n\n".join(
         (
             "## A cluster",
-            "**Measured here**: the work that one process does for all, and how even the blocks are. The "
-            f"cut tree of this number of blocks is learned from {SAMPLE:,} records, and "
+            "**Measured here**: the work that one process does for all blocks, and how equal the blocks "
+            f"are in size. The cut tree of this number of blocks is learned from {SAMPLE:,} records, and "
             f"{PROBES * PROBE_ROWS:,} other records are assigned by it. Sizes are relative to the mean "
             "block and include random variation, because a block gets only some hundreds of these "
             "records. Assigning is in core seconds for a million records.",

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import ROOT, adult_like, in_fresh_process, markdown_table, provenance, write_page
+from benchmarks.harness import ROOT, adult_like, in_fresh_process, markdown_table, write_page
 from shoal.files.databases import write_to_database
 
 ROWS = 1_000_000
@@ -91,10 +91,7 @@ def _page(rows: list[tuple[str, dict[str, Any]]]) -> str:
 `release.parquet`; each in a process of its own on the same machine, one after the other. Memory is that of
 the process that reads the table; workers see blocks only, which are the same for both.
 
-{markdown_table(head, cells)}
-
-{provenance()}
-"""
+{markdown_table(head, cells)}"""
 
 
 if __name__ == "__main__":

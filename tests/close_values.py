@@ -9,8 +9,10 @@ from itertools import combinations
 from typing import Any
 
 from few_records import Original, Row, datum, text_of
+from scipy.optimize import linprog
 
-from shoal import Dissimilarity, Kind
+from shoal import BetaLikeness, DeltaDisclosure, Dissimilarity, Kind, TCloseness
+from shoal.models import LikenessModel
 from shoal.schema import Column, Role
 
 ROUNDING = 1e-9
@@ -64,6 +66,54 @@ def distance_of(original: Original, model: Dissimilarity) -> Callable[[Any, Any]
         return float(sum(w * s**power for w, s in zip(weights, shares, strict=True)) ** (1 / power))
 
     return norm
+
+
+def like_the_whole(
+    original: Original, column: Column, crowd: Sequence[str], whole: Sequence[str], model: LikenessModel
+) -> bool:
+    """Return whether the values of a crowd, as texts, are distributed as a model asks beside the whole."""
+    values = sorted(set(whole))
+    p = [crowd.count(value) / len(crowd) for value in values]
+    q = [whole.count(value) / len(whole) for value in values]
+    match model:
+        case TCloseness():
+            return moved(_ground(original, column, values, model), p, q) <= model.t + ROUNDING
+        case BetaLikeness(enhanced=False):
+            return all((x - y) / y <= model.beta + ROUNDING for x, y in zip(p, q, strict=True) if x > y)
+        case BetaLikeness():
+            return all(
+                (x - y) / y <= min(model.beta, -math.log(y)) + ROUNDING
+                for x, y in zip(p, q, strict=True)
+                if x > y
+            )
+        case DeltaDisclosure():
+            limit = model.disclosure_delta * (1 - ROUNDING)
+            return all(x > 0 and abs(math.log2(x / y)) < limit for x, y in zip(p, q, strict=True))
+    raise TypeError(model)
+
+
+def moved(costs: Sequence[Sequence[float]], one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the earth mover's distance of two distributions, as a linear program."""
+    size = len(one)
+    leaving = [[float(cell // size == i) for cell in range(size * size)] for i in range(size)]
+    coming = [[float(cell % size == i) for cell in range(size * size)] for i in range(size)]
+    flat = [cost for row in costs for cost in row]
+    return float(linprog(flat, A_eq=leaving + coming, b_eq=[*one, *other]).fun)
+
+
+def _ground(
+    original: Original, column: Column, values: Sequence[str], model: TCloseness
+) -> list[list[float]]:
+    """Return how far each value is from each other one: equal, by rank, or by the height they meet at."""
+    plain = column.hierarchy is None and column.kind is Kind.CATEGORICAL
+    if model.ground_distance == "equal" or plain:
+        return [[float(a != b) for b in values] for a in values]
+    if column.hierarchy is not None:
+        apart = _tree_distance(original, column)
+        return [[apart(a, b) for b in values] for a in values]
+    ranked = sorted(values, key=lambda value: (value == "", value and datum(column, value)))
+    steps = max(len(ranked) - 1, 1)
+    return [[abs(ranked.index(a) - ranked.index(b)) / steps for b in values] for a in values]
 
 
 def all_sensitive_values(original: Original) -> list[tuple[str, ...]]:

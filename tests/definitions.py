@@ -15,6 +15,7 @@ from close_values import (
     can_be_partitioned,
     dissimilar,
     distance_of,
+    like_the_whole,
     sensitive_values,
 )
 from few_records import Original, Row, all_at_home, grouped, matches_of, quasi_cells, text_of
@@ -31,7 +32,7 @@ from shoal import (
     SetAnonymity,
     SetDiversity,
 )
-from shoal.models import Model
+from shoal.models import LikenessModel, Model
 from shoal.schema import Role
 
 
@@ -91,6 +92,15 @@ def _breaches(original: Original, rows: Sequence[Row], model: Model) -> Iterator
             yield from _fewer(map(len, classes), k, "rows are identical")
             yield from unpatterned(original, rows, model)
             yield from _undiverse(original, rows, classes, model.l, model.p, model.entropy_l)
+        case LikenessModel():
+            yield from _fewer(map(len, classes), k, "rows are identical")
+            # What holds for classes holds for the rows around a record, and for its matches, too.
+            crowds = classes if min(map(len, classes)) < k else classes + around + matches_of(cover)
+            for column, crowd in product(original.having(Role.SENSITIVE), crowds):
+                shown = [row[column.name] for row in rows]
+                if not like_the_whole(original, column, [shown[j] for j in crowd], shown, model):
+                    yield "a crowd is distributed otherwise than the whole"
+                    break
         case Dissimilarity():
             yield from _fewer(map(len, classes), k, "rows are identical")
             distance = distance_of(original, model)

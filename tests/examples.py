@@ -1,4 +1,4 @@
-"""How many examples a property test draws: more in campaigns than in ordinary runs, fewer under sanitizers."""
+"""How many examples a property test draws: more in campaigns than ordinarily, fewer under sanitizers."""
 
 from __future__ import annotations
 

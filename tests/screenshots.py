@@ -49,7 +49,7 @@ def tour(browser: Browser, server: Server, table: Path, folder: Path) -> None:
     browser.show()
     visitor.enter("k", 40)
     visitor.enter("effort", "best")
-    visitor.press("go")
+    visitor.go()
     visitor.wait(
         "!document.getElementById('progress').hidden && document.getElementById('share').value > 0.1"
     )

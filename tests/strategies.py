@@ -24,6 +24,8 @@ KINDS = (
     "date",
     "datetime",
     "date text",
+    "time",
+    "time text",
     "categorical",
     "boolean",
     "integer category",
@@ -99,6 +101,8 @@ def columns(
         "date": days,
         "datetime": st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2100, 12, 31)),
         "date text": days.map(str) | days.map(lambda day: f"{day}T12:30:00"),
+        "time": st.times(),
+        "time text": st.times().map(lambda time: f"{time:%H:%M}") | st.times().map(str),
         "boolean": st.booleans(),
         "integer category": integers,
         "prefixes": st.text("01*", min_size=1, max_size=4),
@@ -133,6 +137,7 @@ def columns(
     shoal_kind = {
         **dict.fromkeys(("integer", "float", "numeric text", "intervals"), Kind.NUMERIC),
         **dict.fromkeys(("date", "datetime", "date text"), Kind.DATE),
+        **dict.fromkeys(("time", "time text"), Kind.TIME),
         "ordinal": Kind.ORDINAL,
     }.get(kind, Kind.CATEGORICAL)
     column = Column(

@@ -93,7 +93,7 @@ class Visitor:
         self.browser = browser
         self.server = server
         browser.driver.get("about:blank")  # what the page before says when it is left is not ours
-        browser.open(server.address, **look)  # type: ignore[arg-type]
+        browser.open(f"{server.address}#new", **look)  # type: ignore[arg-type]
         self.wait("window.Shiny && Shiny.shinyapp && Shiny.shinyapp.isConnected()")
 
     def wait(self, condition: str) -> None:
@@ -132,11 +132,28 @@ class Visitor:
         """Set parameters, and wait for a release."""
         for name, value in parameters.items():
             self.enter(name, value)
-        self.press("go")
+        self.go()
         self.wait(
             "document.getElementById('verdict') && document.getElementById('progress').hidden"
             + (f" && document.querySelectorAll('input[name=shown_run]').length === {run}" if run > 1 else "")
         )
+
+    def settle(self) -> None:
+        """Wait until the server has answered everything that was said so far."""
+        script = """
+        const done = arguments[arguments.length - 1];
+        Shiny.shinyapp.makeRequest('uploadInit', [[]], () => setTimeout(done, 50), done);
+        """
+        for _ in range(2):  # what is drawn tells its values, and these may change what is drawn
+            self.browser.driver.execute_async_script(script)
+
+    def go(self) -> None:
+        """Start a run; tick the box beside the warnings, if there is one."""
+        self.settle()
+        self.browser.run(
+            "const box = document.getElementById('confirmed'); if (box && !box.checked) box.click()"
+        )
+        self.press("go")
 
     def download(self, name: str) -> bytes:
         """Return the file behind a link, asked for with all cookies of the browser."""
@@ -160,6 +177,8 @@ class Forger:
     ----------
     server
         The server to talk to.
+    key
+        The key of an earlier session to continue.
     """
 
     OUTPUTS = (
@@ -167,7 +186,7 @@ class Forger:
         *("comparison_shown", "result_shown", "downloads_shown", "delta_shown"),
     )
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, key: str = "") -> None:
         import websocket
 
         self.server = server
@@ -180,7 +199,8 @@ class Forger:
         )
         self._tag = 0
         shown = {f".clientdata_output_{name}_hidden": False for name in self.OUTPUTS}
-        self.say({"method": "init", "data": {**shown, ".clientdata_url_search": "", "folder_file": ""}})
+        fields = {".clientdata_url_search": "", "folder_file": "", "key": key}
+        self.say({"method": "init", "data": {**shown, **fields}})
 
     def __enter__(self) -> Forger:
         return self
@@ -189,6 +209,13 @@ class Forger:
         with suppress(OSError):
             self._socket.close(timeout=1)
         self._socket.shutdown()  # also where the server has hung up
+
+    @property
+    def key(self) -> str:
+        """The key under which the server keeps the session."""
+        found = re.search(r'"session": ?\{"key": ?"([^"]+)"', "".join(self.heard) or self.listen('"session"'))
+        assert found is not None
+        return found[1]
 
     def say(self, message: object) -> None:
         """Send something; a text as it is."""

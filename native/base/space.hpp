@@ -15,6 +15,9 @@ namespace shoal {
 // The same numbers as in kernels/geometry.py.
 enum class Kind : std::uint8_t { range = 0, set = 1, tree = 2 };
 
+// What a code beyond a limit costs, in rows that show nothing at all.
+constexpr double kBeyond = 1024.0;
+
 // The largest number in any stretch of an array, in constant time after O(n log n).
 class StretchMaximum {
  public:
@@ -45,6 +48,14 @@ class StretchMaximum {
 // in between, because the ancestor of all of them is the ancestor of two neighbours;
 // - set: the number of possible values; m values cost (m - 1) / (possible - 1).
 //
+// The table may have a limit beyond which a generalized value must not grow:
+// - range: after the positions, the last code that an interval may have that begins at each code. They
+// ascend;
+// - set: after the number of possible values, the largest number of members.
+// Every code or member beyond the limit costs as much as many rows that show nothing. Such costs add up, so
+// that what it costs to reach a box from a part of the way is still a lower bound. Trees need no limit:
+// leaves below different nodes of the highest level that is allowed are never in one table.
+//
 // Example: the ages 20, 30 and 60 in a domain of 0..100 are the codes 0, 1, 2 with the positions 0.2, 0.3,
 // 0.6; interval_cost(0, 1) is 0.1. A set of 5 possible values: set_cost(3) is (3 - 1) / (5 - 1) = 0.5. A tree
 // of the leaves a, b (below X, which costs 0.3) and c (below the root, which costs 1): the table is 0.3, 1.0.
@@ -53,7 +64,9 @@ class Attribute {
   Attribute(Kind kind, double weight, std::int32_t size, std::span<const double> table)
       : kind(kind), weight(weight), size(size), table_(table) {
     if (kind == Kind::tree) ancestor_ = StretchMaximum(table);
-    if (kind == Kind::range && size > 0 && table.back() > 1.0) missing_ = size - 1;
+    if (kind == Kind::range && size > 0 && table[at(size - 1)] > 1.0) missing_ = size - 1;
+    limited_ = table.size() > (kind == Kind::range ? at(size) : 1) && kind != Kind::tree;
+    beyond_ = kBeyond / weight;
   }
 
   // Whether a code of a range is that of the missing value, which is apart from all numbers.
@@ -62,7 +75,9 @@ class Attribute {
   double interval_cost(std::int32_t low, std::int32_t high) const {
     const auto a = at(low), b = at(high);
     if (a == b) return 0.0;
-    return kind == Kind::range ? std::min(1.0, table_[b] - table_[a]) : ancestor_(a, b);
+    if (kind == Kind::tree) return ancestor_(a, b);
+    const double cost = std::min(1.0, table_[b] - table_[a]);
+    return limited_ ? cost + beyond_ * std::max(0.0, high - table_[at(size) + a]) : cost;
   }
 
   // The codes, from first to last, that the smallest generalized value around low..high covers.
@@ -86,7 +101,9 @@ class Attribute {
   }
 
   double set_cost(std::int64_t members) const {
-    return static_cast<double>(members - 1) / std::max(1.0, table_[0] - 1.0);
+    const auto count = static_cast<double>(members);
+    const double cost = (count - 1) / std::max(1.0, table_[0] - 1.0);
+    return limited_ ? cost + beyond_ * std::max(0.0, count - table_[1]) : cost;
   }
 
   Kind kind;
@@ -97,6 +114,8 @@ class Attribute {
   std::span<const double> table_;
   StretchMaximum ancestor_;
   std::int32_t missing_ = -1;
+  bool limited_ = false;
+  double beyond_;
 };
 
 }  // namespace shoal

@@ -9,23 +9,31 @@ from shoal.kinds.hierarchy import Hierarchy
 from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.models import (
     KK,
+    BetaLikeness,
     Concealment,
+    DeltaDisclosure,
+    DeltaPresence,
     Dissimilarity,
     Freeform,
     KAnonymity,
+    KMap,
     KOne,
     OneK,
     Patterned,
     SetAnonymity,
     SetDiversity,
+    TCloseness,
 )
 from shoal.models.patterns import Pattern
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
-    from shoal.auditing import Audit, audit
+    from shoal.attacking import AttackResult, Attacks, attack
+    from shoal.auditing import Audit, JointAudit, audit, joint_audit
+    from shoal.engines.again import anonymize_again, anonymize_new
     from shoal.engines.comparison import ComparedRun, Comparison, compare
+    from shoal.engines.ledger import Ledger
     from shoal.engines.local import anonymize
     from shoal.engines.on_disk import anonymize_file
     from shoal.engines.repetition import Guesses, RepeatedAttack, repeated_attack
@@ -40,12 +48,17 @@ if TYPE_CHECKING:
 __all__ = [
     "KK",
     "Advice",
+    "AttackResult",
+    "Attacks",
     "Audit",
+    "BetaLikeness",
     "BlockedRelease",
     "Column",
     "ComparedRun",
     "Comparison",
     "Concealment",
+    "DeltaDisclosure",
+    "DeltaPresence",
     "Dissimilarity",
     "Freeform",
     "Guesses",
@@ -54,9 +67,12 @@ __all__ = [
     "InputError",
     "InternalError",
     "Intervals",
+    "JointAudit",
     "KAnonymity",
+    "KMap",
     "KOne",
     "Kind",
+    "Ledger",
     "Loss",
     "Missing",
     "OneK",
@@ -74,13 +90,18 @@ __all__ = [
     "ShoalError",
     "ShoalWarning",
     "SparkRelease",
+    "TCloseness",
     "advise",
     "anonymize",
+    "anonymize_again",
     "anonymize_file",
+    "anonymize_new",
     "anonymize_spark",
+    "attack",
     "audit",
     "collect_items",
     "compare",
+    "joint_audit",
     "open_release",
     "read_table",
     "repeated_attack",
@@ -89,8 +110,11 @@ __all__ = [
 ]
 
 _LATE = {
-    "auditing": ("Audit", "audit"),
+    "attacking": ("AttackResult", "Attacks", "attack"),
+    "auditing": ("Audit", "JointAudit", "audit", "joint_audit"),
+    "engines.again": ("anonymize_again", "anonymize_new"),
     "engines.comparison": ("ComparedRun", "Comparison", "compare"),
+    "engines.ledger": ("Ledger",),
     "engines.local": ("anonymize",),
     "engines.on_disk": ("anonymize_file",),
     "engines.repetition": ("Guesses", "RepeatedAttack", "repeated_attack"),

@@ -38,6 +38,7 @@ class Reason(StrEnum):
     SPARK = "spark"
     DATABASE = "database"
     MISSING_EXTRA = "missing-extra"  # a package that is installed on request
+    PUBLISHED_BEFORE = "published-before"  # persons who are in an earlier release
     PROMISE_BROKEN = "promise-broken"
     CAUTION = "caution"  # the promise holds, but there are warnings
     BUG = "bug"

@@ -17,6 +17,7 @@ from shoal.base.randomness import Randomness
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds import encoding
 from shoal.kinds.domain import Attribute, Codes, Domain, Sensitive
+from shoal.kinds.limits import is_limited
 from shoal.schema import Missing, Role, Schema, as_frame
 
 
@@ -42,6 +43,8 @@ class Table:
         The person of each record, numbered from 0; None if no person has several records.
     over_limit
         Number of records left out because their person has more than are kept.
+    stranded
+        Number of records left out because they cannot be hidden within the limits of the columns.
     """
 
     schema: Schema
@@ -52,6 +55,7 @@ class Table:
     left_out: int
     owners: NDArray[np.int32] | None = None
     over_limit: int = 0
+    stranded: int = 0
 
     def __repr__(self) -> str:
         return f"Table({len(self)} records, {len(self.schema)} columns)"
@@ -76,6 +80,26 @@ class Table:
         """Return the same table without the columns that are never released, to be kept after the audit."""
         kept = [c.name for c in self.schema if c.role.released and c.name in self.frame.columns]
         return replace(self, frame=self.frame[kept], owners=None)
+
+    def only(self, records: NDArray[np.int64]) -> Table:
+        """Return the table with some of its records, in this order; domains stay those of the whole."""
+        owners = None
+        if self.owners is not None:
+            owners = np.unique(self.owners[records], return_inverse=True)[1].astype(np.int32)
+            owners = owners if len(owners) and np.bincount(owners).max() > 1 else None
+        return replace(
+            self,
+            frame=self.frame[records],
+            attributes=tuple(replace(a, codes=a.codes[records]) for a in self.attributes),
+            sensitive=tuple(replace(column, codes=column.codes[records]) for column in self.sensitive),
+            rows=self.rows[records],
+            owners=owners,
+        )
+
+    @property
+    def limited(self) -> bool:
+        """Whether a quasi-identifier has a limit."""
+        return any(is_limited(column) for column in self.schema.quasi)
 
     def with_fewer_records(self, most: int, randomness: Randomness) -> Table:
         """Return the table with at most this number of records of each person, drawn at random.
@@ -111,6 +135,29 @@ class Table:
     def decode(self) -> Any:
         """Return the quasi-identifiers as a frame of the original library."""
         return encoding.same_flavour([a.decode() for a in self.attributes], self.frame).to_native()
+
+    @classmethod
+    def of_population(cls, population: IntoDataFrame, schema: Schema) -> Table:
+        """Return a population as a table of quasi-identifiers, and persons if it says whose its records are.
+
+        No record is left out for a missing value, except those that have no person.
+
+        Parameters
+        ----------
+        population
+            Any frame that narwhals supports; it needs the quasi-identifiers only.
+        schema
+            What the columns of the table are.
+
+        Raises
+        ------
+        InputError
+            If it does not match the schema.
+        """
+        quasi = (replace(column, missing=Missing.CATEGORY) for column in schema.having(Role.QUASI))
+        known = as_frame(population).columns
+        who = (replace(c, missing=Missing.SUPPRESS) for c in schema.having(Role.PERSON) if c.name in known)
+        return cls.encode(population, Schema((*quasi, *who)), times=True)
 
     @classmethod
     def encode(

@@ -56,7 +56,7 @@ def columns(**changes: object) -> dict[str, object]:
 
 
 PROMISE = {"model": "freeform", "k": "3", "l": "", "p": "", "entropy_l": "", "method": "", "effort": ""}
-PROMISE |= {"form": "csv", "keep_key": False, "seed": ""}
+PROMISE |= {"form": "csv", "keep_key": False, "seed": "", "confirmed": True}
 
 
 @pytest.mark.parametrize("field", ["upload", "upload:shiny.file", "upload:shiny.number"])

@@ -142,7 +142,7 @@ def test_a_half_typed_number_stops_the_run(visitor: Visitor) -> None:
         for typed in ("2e", "-", "2,5", "two"):
             type_into(visitor, field, typed)
             visitor.browser.run("document.activeElement.blur()")
-            visitor.press("go")
+            visitor.go()
             visitor.wait(f"document.getElementById('problem-{field}').textContent.startsWith({typed!r})")
             assert "is not a number" in visitor.problem(field)
         visitor.enter(field, before)

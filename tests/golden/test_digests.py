@@ -42,6 +42,9 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "kk": [{"k": 3}, {"k": 3, "withhold": 0.1}],
     "patterned": [*DIVERSE, {"k": 3, "up_to": 2}],
     "dissimilarity": [{"k": 4, "epsilon": 2, "delta": 0.5}],
+    "t-closeness": [{"k": 3, "t": 0.3}],
+    "beta-likeness": [{"k": 3, "beta": 2}, {"k": 3, "beta": 2, "enhanced": True}],
+    "delta-disclosure": [{"k": 3, "disclosure_delta": 3}],
     "set-anonymity": [{"k": 3}],
     "set-diversity": [{"l": 2}, {"l": 3}],
 }
@@ -80,6 +83,8 @@ MODELS = {model.name: model for model in METHODS}
 def cases() -> Iterator[Case]:
     """Yield every case."""
     for model, kind in MODELS.items():
+        if kind.needs_population:
+            continue
         sets = model.startswith("set-")
         for method, function in METHODS[kind].items():
             known = inspect.signature(function).parameters
@@ -95,7 +100,8 @@ def cases() -> Iterator[Case]:
                 for value in values if option in known else ():
                     yield Case(table, model, PARAMETERS[model][0], method, {option: value})
             if not sets and method not in ("exact", "subsets"):
-                extra = {"epsilon": 0, "delta": 0.3} if model == "dissimilarity" else {}
+                own = {n: v for n, v in PARAMETERS[model][0].items() if kind.needs_sensitive and n != "k"}
+                extra = {"epsilon": 0, "delta": 0.3} if model == "dissimilarity" else own
                 yield Case("survey", model, {"k": 5, **extra}, method)
 
 

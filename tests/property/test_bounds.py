@@ -17,13 +17,11 @@ from strategies import tables
 from shoal import KAnonymity, Schema, anonymize
 from shoal.measures import lower_bound
 from shoal.methods import METHODS
-from shoal.models import CrowdModel, Dissimilarity, Model
+from shoal.models import CrowdModel, Model
 from shoal.table import Table
 
-# Dissimilarity is about classes, as KAnonymity is, but needs a sensitive column to say anything.
-CROWD_MODELS = [
-    model for model in METHODS if issubclass(model, CrowdModel) and not issubclass(model, Dissimilarity)
-]
+# Some are about classes, as KAnonymity is, but need a sensitive column to say anything.
+CROWD_MODELS = [model for model in METHODS if issubclass(model, CrowdModel) and not model.needs_sensitive]
 
 
 def cost(table: Table, crowd: tuple[int, ...]) -> float:

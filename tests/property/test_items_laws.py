@@ -76,7 +76,7 @@ def test_k_rows_cover_each_record_and_each_row_covers_k_records(
     k = min(k, len(frame))
     release = anonymize(frame, schema, SetAnonymity(k=k), method=method, seed=seed)
     assert release.audit.holds
-    rows, records = release.table.to_dicts(), frame.to_dicts()
+    rows, records = release.written("csv").to_dicts(), frame.to_dicts()
     expected = np.array([[fits(row, record) for row in rows] for record in records])
     assert release.audit.consistency.rows_of_record.tolist() == expected.sum(axis=1).tolist()
     assert release.audit.consistency.records_of_row.tolist() == expected.sum(axis=0).tolist()
@@ -100,7 +100,7 @@ def test_rows_with_l_labels_cover_each_record_as_published(
         assert printed or frame["label"].value_counts()["count"].max() * size > len(frame)
         return
     assert release.audit.holds
-    rows = release.table.to_dicts()
+    rows = release.written("csv").to_dicts()
     for record in frame.to_dicts():
         assert len({row["label"] for row in rows if fits(row, record)}) >= size
 

@@ -19,7 +19,7 @@ from shoal.table import Table
 
 
 def normal(cell: Any, column: Column) -> Any:
-    """Return a cell as it must read back: a number, a day, a category, or None for a missing value."""
+    """Return a cell as it must read back: a number, day, time or category, or None for a missing value."""
     if cell is None or cell is pd.NaT or cell != cell or cell in ("", MARK):
         return None
     if column.kind is Kind.NUMERIC and isinstance(cell, str):
@@ -28,6 +28,8 @@ def normal(cell: Any, column: Column) -> Any:
         if isinstance(cell, str):
             return datetime.date.fromisoformat(cell[:10])
         return cell.date() if isinstance(cell, datetime.datetime) else cell
+    if column.kind is Kind.TIME:
+        return datetime.time.fromisoformat(str(cell))
     return cell
 
 

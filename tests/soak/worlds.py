@@ -36,7 +36,8 @@ from shoal.methods.method import COUNTING_PERSONS, METHODS, options_of
 from shoal.models import Model, declarations
 from shoal.report.chart import Chart
 
-EVERY = [(model, method) for model, methods in METHODS.items() for method in methods]
+EVERY = [(m, method) for m, methods in METHODS.items() for method in methods if not m.needs_population]
+"""Models with a population need a second table; `test_population_models.py` has them."""
 SECONDS = 5.0
 """The time limit of methods that have one."""
 

@@ -43,6 +43,8 @@ from shoal import (
     SetDiversity,
 )
 from shoal.engines import spark_sessions as opening
+from shoal.engines.spark_files import read_files
+from shoal.engines.spark_frames import headings, inferred_in
 from shoal.errors import Reason
 from shoal.models import Model
 
@@ -304,6 +306,30 @@ def test_no_rows_are_sent_to_the_driver(session: Any, tmp_path: Path) -> None:
     )
     release = check(frame, tmp_path / "out", KAnonymity(k=5))
     assert sorted(release["letter"]) == sorted(frame["letter"])
+
+
+def test_kinds_are_those_of_other_engines(session: Any, tmp_path: Path) -> None:
+    rows = range(400)
+    frame = pl.DataFrame(
+        {
+            "age": [str(20 + row % 60) for row in rows],
+            "sex": [str(1 + row % 2) for row in rows],
+            "born": [f"{1 + row % 28:02}.{1 + row % 12:02}.1980" for row in rows],
+            "seen": [f"2024-01-{1 + row % 28:02}T10:00:00Z" for row in rows],
+            "at": [f"{row % 24:02}:{row * 7 % 60:02}" for row in rows],
+            "zip": [f"0{row % 90 + 1000}" for row in rows],
+            "score": ["?" if row % 9 == 0 else str(row) for row in rows],
+        }
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    table = read_files(session, tmp_path / "t.csv").repartition(3)
+    found = inferred_in(table, ["?"])
+    whole = Schema.infer(frame, missing_marks=["?"])
+    assert Schema.infer(headings(table), missing_marks=["?"], inferred=found) == whole
+    assert [column.kind.value for column in whole] == [
+        *("numeric", "categorical", "date", "date", "time", "categorical", "numeric"),
+    ]
+    assert (whole["born"].date_format, found["age"].numbers) == ("%d.%m.%Y", None)
 
 
 def test_text_means_what_it_means_elsewhere(session: Any, tmp_path: Path) -> None:

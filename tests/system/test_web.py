@@ -36,7 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(folder, tmp_path_factory.mktemp("temporary"), "--limit", str(LIMIT)) as started:
+    options = ("--limit", str(LIMIT), "--keep", "0")
+    with running(folder, tmp_path_factory.mktemp("temporary"), *options) as started:
         yield started
 
 
@@ -205,6 +206,22 @@ def test_bad_files_are_refused_with_a_reason(browser: Browser, server: Server, t
     visitor.wait("document.querySelector('.preview th')?.textContent === 'Straße'")
 
 
+def test_titles_and_numbers_of_a_file_can_be_described(
+    browser: Browser, server: Server, tmp_path: Path
+) -> None:
+    visitor = Visitor(browser, server)
+    lines = "".join(f"1.{number:03},5;{20 + number}\n" for number in range(40))
+    (tmp_path / "umsatz.csv").write_text(f"Titel\nUmsatz;Alter\n{lines}")
+    visitor.upload(tmp_path / "umsatz.csv")
+    assert "skip the rows above the header" in visitor.problem("data")
+    visitor.enter("skipped", "1")
+    visitor.wait("document.querySelector('.preview th')?.textContent === 'Umsatz'")
+    visitor.wait("document.querySelector('.column .reason')?.textContent.includes(\"decimal ','\")")
+    visitor.enter("numbers", ",.")
+    visitor.wait("document.getElementById('kind_0')?.value === 'numeric'")
+    assert visitor.text("#step-data .preview tbody td") == "1000.5"
+
+
 def test_a_promise_that_cannot_be_kept_comes_with_advice(
     browser: Browser, server: Server, folder: Path
 ) -> None:
@@ -213,12 +230,12 @@ def test_a_promise_that_cannot_be_kept_comes_with_advice(
     visitor.use_columns()
     possible = float(browser.run("return document.getElementById('l').max"))
     visitor.enter("l", 150)
-    visitor.press("go")
+    visitor.go()
     assert f"at most l = {possible:g}" in visitor.problem("l")
     assert browser.run("return document.getElementById('l').getAttribute('aria-invalid')") == "true"
     visitor.enter("l", "")
     visitor.enter("k", 201)
-    visitor.press("go")
+    visitor.go()
     assert "it can be 200 at most" in visitor.problem("k")
     assert visitor.text("#problem-l") == ""
     visitor.choose("dissimilarity")
@@ -234,7 +251,7 @@ def test_cancel_and_a_closed_tab_end_the_work(browser: Browser, server: Server, 
     visitor.use_columns()
     visitor.enter("effort", "best")
     visitor.enter("k", 100)
-    visitor.press("go")
+    visitor.go()
     until(lambda: len(server.workers()) == 1)
     first = browser.driver.current_window_handle
     browser.driver.switch_to.new_window("tab")
@@ -249,7 +266,7 @@ def test_cancel_and_a_closed_tab_end_the_work(browser: Browser, server: Server, 
     visitor.press("cancel")
     visitor.wait("document.getElementById('progress').hidden && !document.getElementById('go').disabled")
     until(lambda: server.workers() == [])
-    visitor.press("go")
+    visitor.go()
     until(lambda: len(server.workers()) == 1)
     browser.run("window.addEventListener('beforeunload', e => e.stopImmediatePropagation(), true)")
     browser.driver.get("about:blank")
@@ -458,7 +475,7 @@ def test_a_million_rows_and_a_page_that_answers(
         visitor.choose("k-anonymity")
         visitor.wait("document.querySelector('#method option[value=mondrian]')")
         visitor.enter("l", "")
-        visitor.press("go")
+        visitor.go()
         waits += _answers_while(visitor, "document.getElementById('verdict')")
         assert len(waits) > 5
         assert sorted(waits)[len(waits) // 2] < 1

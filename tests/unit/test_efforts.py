@@ -5,6 +5,7 @@ from __future__ import annotations
 from shoal.methods import METHODS, is_baseline, options_of
 
 WITHOUT = {"mondrian", "exact", "subsets", "set_ring", "diverse_groups"}
+WITHOUT |= {"like_mondrian", "like_chain", "population_mondrian"}
 """Methods that have nothing to search for, or always find the optimum."""
 
 

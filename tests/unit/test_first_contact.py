@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -101,14 +102,18 @@ def test_parts_of_a_table_suggest_what_the_whole_does() -> None:
         {
             "day": [f"{number % 28 + 1:02}.03.1980" for number in range(N)],
             "mixed": ["1"] * (N - 1) + ["x"],
-            "slash": ["01/02/1980"] * (N // 2) + ["31/12/1980"] * (N // 2),
+            "slash": ["01/02/1980"] * (N // 2) + ["31/12/1980"] * (N // 2),  # the first part can be both
+            "unclear": ["01/02/1980", "03/04/1981"] * (N // 2),
+            "both": ["31/12/1980"] * (N // 2) + ["12/31/1980"] * (N // 2),
+            "later": ["01/02/1980"] * (N - 1) + ["unknown"],
         }
     )
     merged = merged_columns([frame[:1], frame[1:50], frame[50:]])
-    for name in ("day", "mixed"):
+    for name in frame.columns:
         whole = infer_column(shoal.schema.as_frame(frame)[name])
-        assert merged[name].settings(name) == whole.settings(name)
-    assert merged["slash"].kind.value == "categorical"  # a part of it could be read in two ways
+        assert merged[name].settings(name) == whole.settings(name), name
+    assert merged["slash"].date_format == "%d/%m/%Y"
+    assert {merged[name].kind for name in ("unclear", "both", "later")} == {shoal.Kind.CATEGORICAL}
 
 
 def test_categories_that_should_be_something_else_are_warned_of() -> None:
@@ -127,7 +132,7 @@ def test_categories_that_should_be_something_else_are_warned_of() -> None:
     assert "all its values but one are numbers" in said[0]
     assert "look like dates" in said[1]
     assert "60 different values in 60 records" in said[3]
-    assert "decimal comma" in said[2]
+    assert "read the file with decimal ',' and thousands '.'" in said[2]
     frame = frame.select("amount")
     marked = shoal.Schema.infer(frame, quasi=["amount"], missing_marks=["unknown"])
     assert shoal.anonymize(frame, marked, shoal.KAnonymity(k=5)).warnings == ()
@@ -144,13 +149,19 @@ def test_survey_weights_are_no_body_weights() -> None:
 
 
 def test_types_that_cannot_be_generalized_come_with_a_remedy() -> None:
-    for cells, words in (
-        ([dt.time(number % 24) for number in range(N)], "such as the hour"),
-        ([dt.timedelta(number) for number in range(N)], "such as hours"),
+    durations = pl.DataFrame({"x": [dt.timedelta(number) for number in range(N)]})
+    times = pl.DataFrame({"x": [dt.time(number % 24) for number in range(N)]})
+    for frame, given, words in (
+        (durations, {}, "such as hours"),
+        (times, {"x": "numeric"}, "make its kind time"),
+        (pl.DataFrame({"x": [{"a": 1}] * N}), {}, "convert it to text"),
     ):
-        frame = pl.DataFrame({"x": cells})
+        schema = shoal.Schema.infer(frame, quasi=["x"], kinds=given)
         with pytest.raises(shoal.InputError, match=words):
-            shoal.anonymize(frame, shoal.Schema.infer(frame, quasi=["x"]), shoal.KAnonymity(k=5))
+            shoal.anonymize(frame, schema, shoal.KAnonymity(k=5))
+    uuids = pd.DataFrame({"x": [uuid.uuid4() for _ in range(N)]})
+    with pytest.raises(shoal.InputError, match="convert it to text"):
+        shoal.anonymize(uuids, shoal.Schema.infer(uuids, quasi=["x"]), shoal.KAnonymity(k=5))
 
 
 def test_misuses_in_python_are_explained(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shoal.web.guard import HEADERS, Guard
+from shoal.web.guard import ENTRANCE, HEADERS, Guard
 
 TOKEN, COOKIE = "secret-token", "shoal-8000"
 KNOWN = {"cookie": f"{COOKIE}={TOKEN}"}
@@ -47,6 +47,8 @@ def ask(
     method: str = "GET",
     host: str = "127.0.0.1:8000",
     bodies: tuple[int, ...] = (0,),
+    content: bytes = b"x",
+    room: int = 10_000,
     **headers: str,
 ) -> Answer:
     address, _, query = path.partition("?")
@@ -64,7 +66,7 @@ def ask(
 
     def pieces() -> Iterator[dict[str, Any]]:
         for place, size in enumerate(bodies):
-            yield {"type": "http.request", "body": b"x" * size, "more_body": place < len(bodies) - 1}
+            yield {"type": "http.request", "body": content * size, "more_body": place < len(bodies) - 1}
 
     rest = pieces()
 
@@ -77,7 +79,8 @@ def ask(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    guard = Guard(page, TOKEN, hosts={"localhost"}, most_bytes=1000, cookie=COOKIE, scripts=["run()"])
+    limits = {"most_bytes": 1000, "room": lambda: room}
+    guard = Guard(page, TOKEN, hosts={"localhost"}, cookie=COOKIE, scripts=["run()"], **limits)  # type: ignore[arg-type]
     asyncio.run(guard(scope, receive, send))
     return Answer(sent, read)
 
@@ -107,9 +110,22 @@ def test_nothing_opens_without_the_token(path: str, headers: dict[str, str]) -> 
 def test_the_token_is_exchanged_for_a_cookie() -> None:
     answer = ask(f"/?token={TOKEN}")
     assert (answer.status, answer.headers["location"]) == (303, "/")
-    assert answer.headers["set-cookie"] == f"{COOKIE}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
+    assert answer.headers["set-cookie"] == f"{COOKIE}={TOKEN}; Path=/; HttpOnly; SameSite=Lax"
     assert ask(**KNOWN).status == 200
     assert ask(method="POST", path=f"/?token={TOKEN}", origin="http://127.0.0.1:8000").status == 403
+
+
+def test_a_token_in_the_body_opens_the_page_from_anywhere_and_nothing_else_does() -> None:
+    given = f"token={TOKEN}".encode()
+    answer = ask(ENTRANCE, method="POST", content=given, bodies=(1,), origin="null")
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    assert answer.headers["set-cookie"].startswith(f"{COOKIE}={TOKEN};")
+    for wrong in (b"", b"token=", b"token=wrong", given[:-1], b"x" * 5000 + b"&" + given):
+        answer = ask(ENTRANCE, method="POST", content=wrong, bodies=(1,), origin="null")
+        assert (answer.status, "set-cookie" in answer.headers) == (403, False)
+    assert ask(ENTRANCE, method="POST", content=given, bodies=(1,), host="evil.example").status == 403
+    assert ask("/", method="POST", content=given, bodies=(1,)).status == 403
+    assert ask(ENTRANCE, method="POST", bodies=(900,) * 100, origin="null").read < 3000
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "", "localhost.evil.example", "[::1"])
@@ -146,3 +162,12 @@ def test_too_much_is_refused_by_what_it_says_and_by_what_it_is() -> None:
     endless = ask(method="POST", bodies=(600,) * 100, **origin)
     assert endless.status == 413
     assert endless.read < 3000  # not even thrown away for ever
+
+
+def test_nothing_is_stored_when_all_files_together_are_too_large() -> None:
+    origin = {"origin": "http://127.0.0.1:8000", **KNOWN}
+    assert ask(method="POST", content_length="500", bodies=(500,), room=500, **origin).status == 200
+    told = ask(method="POST", content_length="500", bodies=(500,), room=499, **origin)
+    assert (told.status, "End a session" in told.body) == (507, True)
+    assert ask(method="POST", bodies=(10,), room=999, **origin).status == 507  # it did not say how much
+    assert ask(room=0, **KNOWN).status == 200

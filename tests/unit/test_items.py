@@ -12,7 +12,6 @@ import pytest
 from one_column import FLAVOURS, encoded, frame_of, refused, values_of
 
 from shoal import (
-    Dissimilarity,
     InfeasibleError,
     InputError,
     Schema,
@@ -29,7 +28,7 @@ from shoal.kinds.domain import Attribute
 from shoal.kinds.item_sets import read_items
 from shoal.kinds.items import ItemsDomain
 from shoal.methods import METHODS
-from shoal.models import Model
+from shoal.models import Model, declarations, is_required
 from shoal.schema import Column, Kind, as_frame
 
 BASKETS = [["a", "b"], ["b"], [], ["a", "b"], ["c", "a"]]
@@ -151,9 +150,11 @@ OTHERS = [
 @pytest.mark.parametrize(("kind", "method"), OTHERS)
 def test_other_models_say_which_ones_generalize_items(kind: type[Model], method: str) -> None:
     frame = pl.DataFrame({"x": BASKETS, "y": range(len(BASKETS))})
-    more = {"epsilon": 0, "delta": 0} if kind is Dissimilarity else {}
+    needed = {"k": 2, "epsilon": 0, "delta": 0, "t": 0.5, "beta": 1, "disclosure_delta": 1, "delta_max": 1}
+    needed |= {"population": frame}
+    given = {name: needed[name] for name, _, own in declarations(kind) if is_required(own)}
     with pytest.raises(InputError, match="set-anonymity and set-diversity"):
-        anonymize(frame, Schema.infer(frame, quasi=["x"], sensitive=["y"]), kind(k=2, **more), method=method)
+        anonymize(frame, Schema.infer(frame, quasi=["x"], sensitive=["y"]), kind(**given), method=method)
 
 
 AWKWARD = ["red wine", "a,b", "*", "\\", "\\*", "tab\t", '"', "é", "a|b", "..", "new\nline", "\\ x"]

@@ -29,7 +29,7 @@ def test_a_kind_without_its_methods_is_refused() -> None:
 
 
 def test_a_class_without_a_name_is_no_kind() -> None:
-    assert [kind.value for kind in Kind] == ["numeric", "date", "categorical", "ordinal", "items"]
+    assert [kind.value for kind in Kind] == ["numeric", "date", "time", "categorical", "ordinal", "items"]
     assert not any(type(kind) is ValueKind for kind in Kind)
 
 

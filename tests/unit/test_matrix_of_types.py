@@ -30,7 +30,7 @@ CELLS: dict[str, tuple[pl.DataType, list[Any], str | None]] = {
     "boolean": (pl.Boolean(), [True, False], "categorical"),
     "text": (pl.String(), ["red", "blue"], "categorical"),
     "categorical": (pl.Categorical(), ["red", "blue"], "categorical"),
-    "enum": (pl.Enum(["low", "high", "unused"]), ["low", "high"], "categorical"),
+    "enum": (pl.Enum(["low", "high", "unused"]), ["low", "high"], "ordinal"),
     "date": (pl.Date(), [DAY, dt.date(2024, 3, 1)], "date"),
     "datetime": (pl.Datetime("us"), [dt.datetime(2024, 1, 1, 10), dt.datetime(2024, 3, 1)], "date"),
     "zoned": (
@@ -38,7 +38,7 @@ CELLS: dict[str, tuple[pl.DataType, list[Any], str | None]] = {
         [dt.datetime(2024, 1, 1, 10, tzinfo=UTC), dt.datetime(2024, 3, 1, tzinfo=UTC)],
         "date",
     ),
-    "time": (pl.Time(), [dt.time(10, 30), dt.time(11)], None),
+    "time": (pl.Time(), [dt.time(10, 30), dt.time(11)], "time"),
     "duration": (pl.Duration("us"), [dt.timedelta(hours=1), dt.timedelta(hours=2)], None),
     "list": (pl.List(pl.String()), [["a"], ["a", "b"]], "items"),
 }
@@ -122,6 +122,8 @@ def test_as_a_quasi_identifier(name: str, flavour: str, missing: bool, tmp_path:
     given = frame_of(flavour, pl.DataFrame([column(name, missing)]))
     schema = shoal.Schema.infer(given, quasi=["x"])
     kind = CELLS[name][2]
+    if (name, flavour) == ("enum", "duckdb"):
+        kind = "categorical"  # DuckDB makes texts of an Arrow dictionary
     model = shoal.SetAnonymity(k=4) if kind == "items" else shoal.KAnonymity(k=4)
     if kind is None:
         with pytest.raises(shoal.InputError, match=r"convert (it|them) to"):
@@ -148,6 +150,7 @@ def test_the_same_table_has_the_same_schema_wherever_it_comes_from(tmp_path: Pat
             "born": [f"{rng.randrange(1, 29):02}.{rng.randrange(1, 13):02}.1980" for _ in range(200)],
             "visit": [DAY + dt.timedelta(rng.randrange(300)) for _ in range(200)],
             "stamp": [f"2024-01-{rng.randrange(1, 29):02}T10:00:00Z" for _ in range(200)],
+            "at": [dt.time(rng.randrange(24), rng.randrange(60)) for _ in range(200)],
             "amount": [rng.randrange(10**4) / 4 for _ in range(200)],
             "smoker": [rng.choice([True, False]) for _ in range(200)],
             "note": [rng.choice(["a", "b", None]) for _ in range(200)],

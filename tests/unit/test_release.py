@@ -115,6 +115,7 @@ def test_what_is_saved_is_what_was_returned(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [
         "certificate.json",
         "codebook.json",
+        "evidence.html",
         "release.csv",
         "report.html",
         "report.json",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from pathlib import Path
@@ -10,17 +11,22 @@ from typing import Any
 
 import polars as pl
 import pytest
+from htmltools import TagList, tags
 
 import shoal
 from shoal.samples import hospital
 from shoal.schema import Kind, Role, Schema
-from shoal.web import export
+from shoal.web import export, parts
 from shoal.web.columns import described
 from shoal.web.data import shown_name, tables_in
+from shoal.web.memory import Memory
 from shoal.web.parameters import usual_k
 from shoal.web.planning import planned, suitable
+from shoal.web.project import filled_in, read_project
+from shoal.web.result import promise_words
+from shoal.web.sessions import Sessions
 from shoal.web.state import Pace, Plan, Run
-from shoal.web.tasks import Source
+from shoal.web.tasks import Source, as_on_page, explained, folded, look
 from shoal.web.work import Job
 
 NAMES = ["age", "sex", "zip", "diagnosis"]
@@ -46,8 +52,8 @@ def fields(**changes: Any) -> dict[str, Any]:
     return {**given, "kind_0": "numeric", **changes}
 
 
-def schema(folder: Path = Path("nowhere"), **changes: Any) -> Schema:
-    found, problems = described(NAMES, fields(**changes).__getitem__, folder)
+def schema(**changes: Any) -> Schema:
+    found, problems = described(NAMES, fields(**changes).__getitem__)
     assert problems == {}
     assert found is not None
     return found
@@ -93,18 +99,17 @@ def test_fields_describe_columns() -> None:
 
 
 def test_levels_are_read_from_small_text_files_only(tmp_path: Path) -> None:
-    (tmp_path / "fileupload-x" / "y").mkdir(parents=True)
-    levels = tmp_path / "fileupload-x" / "y" / "0.csv"
+    levels = tmp_path / "0.csv"
     levels.write_text("f;*\nm;*\n")
-    made = schema(tmp_path, hierarchy_1="file", levels_1=[{"name": "x.csv", "datapath": str(levels)}])
+    made = schema(hierarchy_1="file", levels_1=("x.csv", levels))
     assert isinstance(made["sex"].hierarchy, shoal.Hierarchy)
     packed = levels.with_name("0.gz")
     packed.write_bytes(b"")
     for given, words in (
         (None, "Choose the hierarchy file"),
-        ([{"name": "x.gz", "datapath": str(packed)}], "must be"),
+        (("x.gz", packed), "must be"),
     ):
-        _, problems = described(NAMES, fields(hierarchy_1="file", levels_1=given).__getitem__, tmp_path)
+        _, problems = described(NAMES, fields(hierarchy_1="file", levels_1=given).__getitem__)
         assert words in problems["hierarchy_1"]
 
 
@@ -119,7 +124,7 @@ def test_levels_are_read_from_small_text_files_only(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_stands_beside_its_field(changes: dict[str, Any], field: str) -> None:
-    found, problems = described(NAMES, fields(**changes).__getitem__, Path("nowhere"))
+    found, problems = described(NAMES, fields(**changes).__getitem__)
     assert found is None
     assert list(problems) == [field]
 
@@ -192,6 +197,22 @@ def test_time_left_is_told_when_it_is_known() -> None:
     now = 100.0
     assert pace.at("sorting", 0.1).left() == "about 15 minutes left in this stage"
     assert pace.at("auditing", 0.5).left() == ""  # has just begun
+    assert pace.words() == "1 min 40 s so far"
+    now = 110.0
+    assert pace.words() == "1 min 50 s so far, about 10 s left in this stage"
+    now = 120.0  # nothing was heard meanwhile, so it takes longer than it seemed
+    assert pace.words() == "2 min 0 s so far, about 20 s left in this stage"
+
+
+def test_panels_of_a_result_fold() -> None:
+    panel = (
+        '<section id="{0}" aria-labelledby="title-{0}">\n<h3 id="title-{0}">T</h3>\n<p>{0}</p>\n</section>\n'
+    )
+    shown = folded("<p>before</p>" + "".join(map(panel.format, "abcde")))
+    assert shown.startswith("<p>before</p><section")
+    assert shown.count("<details") == shown.count("</details></section>") == 5
+    assert shown.count("<details open><summary><h3") == 3
+    assert [f"<p>{each}</p>" in shown for each in "abcde"] == [True] * 5
 
 
 @pytest.fixture(scope="module")
@@ -277,6 +298,7 @@ def test_the_bundle_has_everything_but_the_key(clinic: Path, tmp_path: Path) -> 
             "codebook.json",
             "report.html",
             "report.json",
+            "evidence.html",
             "schema.toml",
             "repeat.sh",
             "repeat.py",
@@ -330,3 +352,127 @@ def test_work_can_be_ended_at_once(tmp_path: Path) -> None:
     assert all("progress" in message for message in told)
     assert time.monotonic() - started < 60  # the whole takes far longer
     assert not (tmp_path / "release.csv").exists()
+
+
+def test_fields_are_drawn_again_as_they_were() -> None:
+    def drawn() -> str:
+        shown = TagList(
+            parts.number("k", "k", 10),
+            parts.choice("effort", "Effort", {"": "default", "best": "best"}, ""),
+            parts.tick("keep_key", "Key"),
+            tags.div(
+                [tags.input(type="radio", name="model", value=each) for each in ("a", "b")],
+                id="model",
+                class_="shiny-input-radiogroup",
+            ),
+        )
+        return str(memory.filled(shown))
+
+    memory = Memory()
+    before = drawn()
+    memory.recall({"k": "10", "effort": "", "keep_key": False, "model": None, "other": "x"})
+    assert drawn() == before
+    memory.recall({"k": "7", "effort": "best", "keep_key": True, "model": "b"})
+    after = drawn()
+    assert 'value="7"' in after
+    assert 'value="best" selected=""' in after
+    assert after.count('checked=""') == 2
+    assert drawn() == after
+    memory.recall({"effort": "unknown", "model": "c"})  # what a field does not offer is not chosen
+    assert 'value="" selected=""' in drawn()
+    memory.forget()
+    assert drawn() == before
+
+
+def test_a_run_is_named_by_all_that_was_chosen() -> None:
+    source = Source(Path("t.csv"), "t.csv")
+    asked = plan(source, schema(), "dissimilarity", epsilon=0, delta=0)
+    shown = promise_words(Run(1, asked, Path(), {}))
+    assert shown == "dissimilarity, k = 4, epsilon = 0, delta = 0"
+    assert promise_words(Run(1, plan(source, schema(), "concealment", two_sided=True), Path(), {})).endswith(
+        "k = 4, two_sided"
+    )
+
+
+def test_too_many_columns_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text(
+        ",".join(f"c{n}" for n in range(1001)) + "\n" + ",".join(["1"] * 1001) + "\n"
+    )
+    told = []
+    with pytest.raises(shoal.ShoalError, match="1,001 columns, and the page shows 1,000") as raised:
+        look(Source(tmp_path / "wide.csv", "wide.csv"), lambda *each: told.append(each))
+    assert explained(raised.value, Source(tmp_path / "wide.csv", "wide.csv"))["message"].startswith(
+        "wide.csv:"
+    )
+
+
+def test_the_page_calls_settings_as_it_labels_them() -> None:
+    assert as_on_page("set its date_format") == "set its date format"
+
+
+def test_all_files_together_have_a_limit(tmp_path: Path) -> None:
+    sessions = Sessions(tmp_path, 1000, None, 60)
+    assert sessions.room() == 4000
+    (tmp_path / "session-x").mkdir()
+    (tmp_path / "session-x" / "table.csv").write_bytes(bytes(3900))
+    assert sessions.room() == 100
+
+
+def test_a_project_fills_in_what_was_entered(tmp_path: Path) -> None:
+    levels = tmp_path / "0.csv"
+    levels.write_text('value;all\n"a;b";*\nvalue;*\n')
+    made = schema(
+        hierarchy_2="prefixes",
+        rule_2="3, 2",
+        marks_1="?, n/a",
+        weight_0="2.5",
+        missing_1="suppress",
+        hierarchy_1="file",
+        levels_1=("x.csv", levels),
+        hierarchy_0="intervals",
+        rule_0="5, 10",
+    )
+    (tmp_path / "schema.toml").write_text(made.to_toml())
+    loaded = read_project("schema.toml", tmp_path / "schema.toml")
+    table = ["more", *reversed(NAMES)]
+    entries, lost = filled_in(loaded.schema, table, tmp_path)
+    assert lost == []
+    again, problems = described(list(reversed(NAMES)), lambda name: entries[_next(name)])
+    assert problems == {}
+    assert again is not None
+    assert {column.name: column for column in again} == {column.name: column for column in made}
+    # What has no field is named.
+    bounded = Schema((shoal.Column("age", Role.QUASI, Kind.NUMERIC, domain=(0, 120)), *made.columns[1:]))
+    assert filled_in(bounded, NAMES, tmp_path)[1] == ["age"]
+
+
+def _next(name: str) -> str:
+    field, _, place = name.rpartition("_")
+    return f"{field}_{int(place) + 1}"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("x.json", "[]", "is not a project file"),
+        ("x.json", "{", "is not a project file"),
+        ("x.json", '{"format": "shoal project", "version": 9}', "of this version"),
+        ("x.json", '{"format": "shoal project", "version": 1, "schema": 1}', "is not a project file"),
+        ("x.json", '{"format": "shoal project", "version": 1, "schema": "a = ["}', "x.json is not"),
+        ("x.toml", "columns = 1", "x.toml"),
+        ("x.toml", '[columns.a]\nhierarchy = "/etc/passwd"', "Attach the file"),
+        ("x.toml", '[columns.a]\nrole = "king"', "role 'king' is unknown"),
+    ],
+)
+def test_what_is_no_project_is_refused(tmp_path: Path, name: str, content: str, words: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(shoal.ShoalError, match=words) as raised:
+        read_project(name, tmp_path / name)
+    assert str(tmp_path) not in str(raised.value)
+
+
+def test_settings_of_a_project_are_checked(tmp_path: Path) -> None:
+    settings = {"k": "5", "seed": "7", "upload": "x", "l": [1], "two_sided": True, "go": 1, "role_0": "quasi"}
+    content = {"format": "shoal project", "version": 1, "schema": schema().to_toml(), "runs": []}
+    (tmp_path / "x.json").write_text(json.dumps({**content, "settings": settings}))
+    assert read_project("x.json", tmp_path / "x.json").settings == {"k": "5", "two_sided": True}

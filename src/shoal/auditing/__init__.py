@@ -2,5 +2,6 @@
 
 from shoal.auditing.auditor import audit, audit_table
 from shoal.auditing.outcome import Audit
+from shoal.auditing.together import JointAudit, joint_audit
 
-__all__ = ["Audit", "audit", "audit_table"]
+__all__ = ["Audit", "JointAudit", "audit", "audit_table", "joint_audit"]

@@ -14,17 +14,20 @@ from numpy.typing import NDArray
 from shoal.auditing.carried import carried_along
 from shoal.auditing.chance import chance_of
 from shoal.auditing.contribution import contributions_of
+from shoal.auditing.knowledge import partial_knowledge, require_knows
+from shoal.auditing.limits import beyond_limits, too_many_left_out, without_left_out
 from shoal.auditing.outcome import Audit
 from shoal.auditing.posterior import Posterior, labels_of, posterior
 from shoal.auditing.proximity import proximity_of_classes, proximity_of_records
 from shoal.auditing.released import ReleasedTable
 from shoal.auditing.risks import consistency_with_population, risks_of
 from shoal.auditing.rules import few_persons, rule_for
+from shoal.auditing.samples import sample_risks
 from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds.notation import SUPPRESSED
 from shoal.measures.distances import has_distance
-from shoal.models import Dissimilarity, Model, Patterned, require_model
+from shoal.models import Dissimilarity, LikenessModel, Model, Patterned, require_model
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
@@ -39,11 +42,15 @@ def audit(
     *,
     key: Sequence[int] | NDArray[np.int64] | None = None,
     may_leave_out: bool = False,
+    leave_out: float = 0.0,
+    knows: int | None = None,
     posterior: float | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     distance: str | Callable[[Any, Any], float] | None = None,
     population: Any = None,
+    sampling_fraction: float | None = None,
+    survey_weight: str | None = None,
     suppressed_marks: Collection[str] = (),
 ) -> Audit:
     """Audit a release of any tool; `Audit.holds` says whether the guarantee of the model holds.
@@ -62,13 +69,23 @@ def audit(
         then cover its own record, too.
     may_leave_out
         Whether the release may have fewer rows than records beyond what the model allows.
+    leave_out
+        The largest share of the records that may be left out because they cannot be hidden within the limits
+        of the columns. Records that fewer rows cover than promised must be among them.
+    knows
+        Check the guarantee of `Freeform` only against attackers who know at most this number of the
+        quasi-identifiers, whichever they are; without a model, report what they find.
     posterior
-        Seconds to estimate how likely the attacker's best guesses are; None leaves that out.
+        Number of seconds to estimate how likely the attacker's best guesses are; None omits this.
     epsilon, delta, distance
         Measure how much of each crowd has sensitive values within `epsilon` of each other; at most a share of
         1 - `delta` should. `distance` (see `Dissimilarity`) takes all sensitive columns as one value.
     population
         Table of everyone who could be in the original, for an attacker who does not know who is.
+    sampling_fraction
+        Estimate who is unique in the population of which the original is this share, drawn at random.
+    survey_weight
+        Compute the individual risk by the survey weights in this column of the original.
     suppressed_marks
         Texts for suppressed cells of quasi-identifiers in the release, besides ``*``.
 
@@ -88,12 +105,22 @@ def audit(
         require_model(model)
     table = Table.encode(original, schema, times=True)
     if suppressed_marks:
-        released = _with_marks(released, schema, suppressed_marks)
+        released = with_marks(released, schema, suppressed_marks)
+    require_knows(knows, len(table.attributes), model)
     records = None if key is None else _records(key, table, len(as_frame(released)))
     release = ReleasedTable(released, table, records)
     near = _proximity(release, epsilon, delta, distance)
-    found = _audited(release, model, may_leave_out=may_leave_out, thorough=True, posterior_seconds=posterior)
-    found = replace(found, **near)
+    found = _audited(
+        release,
+        model,
+        may_leave_out=may_leave_out,
+        leave_out=leave_out,
+        knows=knows,
+        thorough=True,
+        posterior_seconds=posterior,
+    )
+    sample = sample_risks(release, sampling_fraction, survey_weight, found.risks.threshold)
+    found = replace(found, **near, sample=sample)
     return found if population is None else _with_population(found, release, population)
 
 
@@ -104,6 +131,7 @@ def audit_table(
     key: NDArray[np.int64] | None = None,
     *,
     may_leave_out: bool = False,
+    leave_out: float = 0.0,
     thorough: bool = False,
     posterior_seconds: float | None = None,
 ) -> Audit:
@@ -111,7 +139,7 @@ def audit_table(
 
     Parameters
     ----------
-    table, released, model, may_leave_out, posterior_seconds
+    table, released, model, may_leave_out, leave_out, posterior_seconds
         As for `audit`.
     key
         For each released row, the record of the table it was made from, if the auditor may know.
@@ -123,27 +151,38 @@ def audit_table(
         ReleasedTable(released, table, key),
         model,
         may_leave_out=may_leave_out,
+        leave_out=leave_out,
         thorough=thorough,
         posterior_seconds=posterior_seconds,
     )
 
 
 def _audited(
-    release: ReleasedTable,
+    whole: ReleasedTable,
     model: Model | None,
     *,
     may_leave_out: bool = False,
+    leave_out: float = 0.0,
+    knows: int | None = None,
     thorough: bool = False,
     posterior_seconds: float | None = None,
 ) -> Audit:
     """Return what `audit_table` finds out about a release."""
-    findings = tuple(_findings(release, model, may_leave_out))
+    release = without_left_out(whole, model, leave_out)
+    k = None if model is None else model.crowd
+    partial = None if knows is None else partial_knowledge(release, knows, k)
+    findings = (
+        *too_many_left_out(whole, leave_out),
+        *_findings(release, None if partial else model, may_leave_out or leave_out > 0),
+        *(() if partial is None or k is None else partial.findings(k)),
+        *beyond_limits(release),
+    )
     carried = carried_along(release.frame, release.table, release.columns)
     near = release.proximity(model) if isinstance(model, Dissimilarity) else None
     # With classes alone, the values around each record are of interest only if values are guaranteed.
     around = thorough or model is None or model.crowd_kind == "rows" or model.needs_sensitive
     found = Audit(
-        len(release.table),
+        len(whole.table),
         len(release),
         release.classes,
         release.consistency,
@@ -157,9 +196,11 @@ def _audited(
         diversity_overall=release.diversity_overall,
         proximity=() if near is None else (near,),
         suppressions=release.suppressions if isinstance(model, Patterned) else (),
+        principles=release.principles(None) if isinstance(model, LikenessModel) else (),
         carried=carried,
         warnings=tuple(each.warning for each in carried),
         persons=release.persons,
+        partial=partial,
     )
     if thorough or (model is not None and model.crowd_kind == "rows"):
         chance = chance_of(release.graph, release.matches, quick=not thorough)
@@ -194,7 +235,7 @@ def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
 
 
 def _posterior(release: ReleasedTable, model: Model | None, seconds: float) -> Posterior:
-    """Return how likely the best guesses of an attacker who knows every record are."""
+    """Return the probabilities of the best guesses of an attacker who knows every record."""
     promised = None if model is None else model.crowd
     labels = labels_of(release.table, release.sensitive)
     owners = release.table.owners
@@ -241,7 +282,7 @@ def _proximity(
     }
 
 
-def _with_marks(released: IntoDataFrame, schema: Schema, marks: Collection[str]) -> Any:
+def with_marks(released: IntoDataFrame, schema: Schema, marks: Collection[str]) -> Any:
     """Return a release in which suppressed cells are written as Shoal writes them."""
     frame = as_frame(released)
     names = [c.name for c in schema.quasi if c.name in frame.columns and frame[c.name].dtype == nw.String]

@@ -37,9 +37,9 @@ STILL_THERE = 0.5
 GIVEN_AWAY = 0.9
 """A column gives another away if guesses with it are wrong less often by at least this share than without."""
 ENOUGH = 5
-"""The minimum number of records that must show that it is no chance."""
+"""The minimum number of records needed to exclude chance."""
 SAMPLE = 20_000
-"""From more records, some are looked at first, which most often shows that a column tells nothing."""
+"""In larger tables, a sample is looked at first, which usually shows that a column reveals nothing."""
 SAMPLED_ERRORS = 200
 """The minimum number of records in a sample that must show that a column does not give another away."""
 NESTED = pl.List | pl.Array | pl.Struct | pl.Binary
@@ -134,7 +134,7 @@ def carried_along(
     for name in frame.columns:
         if name in generalized or name in identifiers:
             continue
-        cells = _cells(frame[name])
+        cells = plain_cells(frame[name])
         share = _share_of_own(cells, name in sensitive)
         if name in table.frame.columns and _same_values(cells, original.cells(name)):
             repeats = tuple(original.repeated(name, hidden))
@@ -205,7 +205,7 @@ class _Original:
     def cells(self, name: str) -> pl.Series:
         """Return a column."""
         if name not in self._read:
-            self._read[name] = _cells(self._table.frame[name])
+            self._read[name] = plain_cells(self._table.frame[name])
         return self._read[name]
 
     def _codes(self, name: str) -> NDArray[np.int32]:
@@ -214,7 +214,7 @@ class _Original:
         return self._coded[name]
 
     def _few_codes(self, name: str) -> NDArray[np.int32]:
-        """Return codes of the records of the sample, other ones than those of all records."""
+        """Return codes of the records of the sample, which differ from those of all records."""
         if name not in self._coded_few:
             self._coded_few[name] = _coded(self.cells(name).gather(self._places))
         return self._coded_few[name]
@@ -232,15 +232,15 @@ class _Original:
         for other, words in self._others(hidden):
             # A few records show most often that it repeats nothing.
             if not _unlike(self._few(name), self._few(other)) and _equal(
-                _keys(self.cells(name)), _keys(self.cells(other))
+                comparable(self.cells(name)), comparable(self.cells(other))
             ):
                 yield words
 
     def _few(self, name: str) -> _Few | None:
-        """Return some values of a column, as `_keys` writes them."""
+        """Return some values of a column, as `comparable` writes them."""
         if name not in self._sampled:
             places = _places(len(self._table), SAMPLE // 20)
-            keys = _keys(self.cells(name).gather(places))
+            keys = comparable(self.cells(name).gather(places))
             self._sampled[name] = None if keys is None else _Few.of(keys.to_list())
         return self._sampled[name]
 
@@ -282,12 +282,12 @@ class _Original:
 
         All values of a column must be there, each as often. A quasi-identifier must be covered, too.
         """
-        keys = _keys(cells)
+        keys = comparable(cells)
         if keys is None or keys.null_count() == len(keys):
             return
         shown = {column.name: (attribute, column) for attribute, column in hidden}
         for other, words in self._others(hidden):
-            theirs = _keys(self.cells(other))
+            theirs = comparable(self.cells(other))
             if theirs is None or theirs.n_unique() < ENOUGH or _common(keys, theirs) < COPIED * len(keys):
                 continue
             if other not in shown or _covered(keys, *shown[other]):
@@ -320,7 +320,7 @@ def _unlike(mine: _Few | None, theirs: _Few | None) -> bool:
 
 
 def follows(by: NDArray[np.int32], of: NDArray[np.int32]) -> bool:
-    """Return whether the value of one column follows from that of another, with hardly an exception.
+    """Return whether the value of one column follows from that of another, with hardly any exception.
 
     Only values that occur more than once can show that. The first record of each is left out, and the most
     frequent value of the other column, which is easy to guess, does not count.
@@ -410,7 +410,7 @@ def _equal(mine: pl.Series | None, theirs: pl.Series | None) -> bool | None:
 def _same_values(released: pl.Series, original: pl.Series) -> bool:
     """Return whether a column of a release still has the values of the original."""
     if released.dtype != original.dtype:
-        ours, theirs = _keys(released), _keys(original)
+        ours, theirs = comparable(released), comparable(original)
         if ours is None or theirs is None:
             return True
         released, original = ours, theirs
@@ -442,7 +442,7 @@ def _common(one: pl.Series, other: pl.Series) -> int:
 
 def _covered(keys: pl.Series, attribute: Attribute, column: ReleasedColumn) -> bool:
     """Return whether nearly each value lies in what its row shows of a quasi-identifier."""
-    labels = _keys(attribute.domain.values)
+    labels = comparable(attribute.domain.values)
     assert labels is not None
     code_of = {label: code for code, label in enumerate(labels) if label is not None}
     codes = np.array([code_of.get(key, -1) for key in keys], dtype=np.int32)
@@ -451,7 +451,7 @@ def _covered(keys: pl.Series, attribute: Attribute, column: ReleasedColumn) -> b
     return int(covered.sum()) >= COPIED * len(keys)
 
 
-def _keys(cells: pl.Series) -> pl.Series | None:
+def comparable(cells: pl.Series) -> pl.Series | None:
     """Return texts that are equal where values are the same but for spelling; None for nested values."""
     if isinstance(cells.dtype, NESTED):
         return None
@@ -469,7 +469,7 @@ def _keys(cells: pl.Series) -> pl.Series | None:
     return cells.replace_strict(texts, keys, return_dtype=pl.String)
 
 
-def _cells(series: nw.Series[Any]) -> pl.Series:
+def plain_cells(series: nw.Series[Any]) -> pl.Series:
     """Return a column with null wherever a value is missing; values of several types as texts."""
     try:
         cells = to_polars(series)

@@ -1,4 +1,4 @@
-"""The least chance: how often an attacker's best guess about some record must be right, at least."""
+"""The least chance: the minimum probability that an attacker's best guess about some record is right."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ QUICK_EDGES = 2**20
 class Chance:
     """The least chance of a release.
 
-    An attacker knows all quasi-identifiers, and how rows were made and assigned to records. Whatever that way
-    is, some row carries some record with at least this probability. Methods that draw who carries which row
-    can attain it; then no guess is right with a higher one.
+    An attacker knows all quasi-identifiers, and how rows were made and assigned to records. However this was
+    done, some row carries some record with at least this probability. Methods that draw which record each row
+    carries can attain it; then no guess is right with a higher probability.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def chance_of(graph: Graph, matches: Matches, *, quick: bool) -> Chance | None:
     graph, matches
         The coverage graph and its matches.
     quick
-        Whether to do without it if it takes longer than a few seconds.
+        Whether to omit it if it would take longer than a few seconds.
     """
     if matches.unmatched_rows:
         return None

@@ -1,4 +1,4 @@
-"""Classes of identical rows in a release, and how varied the sensitive values in each are."""
+"""Classes of identical rows in a release, and how diverse the sensitive values in each are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEARLY_CERTAIN = 0.9
 
 
 def bin_of(shares: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return between which of `BINS` shares are; one of the ends, such as a half, is in the bin below it."""
+    """Return the bin of `BINS` that each share is in; the end of a bin, such as a half, belongs to it."""
     return np.digitize(shares - 1e-9, BINS[1:-1])
 
 
@@ -69,7 +69,7 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Diversity:
-    """How varied one sensitive column is in each of some crowds.
+    """How diverse one sensitive column is in each of some crowds.
 
     Parameters
     ----------
@@ -111,6 +111,12 @@ class Diversity:
             worst(np.add, "people"),
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[Diversity]) -> Diversity:
+        """Return the crowds of several lists as one list."""
+        names = ("distinct", "highest", "entropy", "people")
+        return cls(parts[0].column, *(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+
     def people_by_share(self) -> NDArray[np.int64]:
         """Return how many records have a crowd whose most frequent value has such a share, by `BINS`."""
         return np.bincount(bin_of(self.highest), self.people, len(BINS) - 1).astype(np.int64)
@@ -121,7 +127,7 @@ class Diversity:
 
     @property
     def p(self) -> int:
-        """The least number of different values in any crowd."""
+        """The minimum number of different values in any crowd."""
         return int(self.distinct.min())
 
     @property
@@ -151,7 +157,7 @@ def classes_of(graph: Graph) -> Classes:
 
 
 def diversity_of(column: Sensitive, classes: Classes) -> Diversity:
-    """Return how varied a sensitive column of the release is in each class, O(n log n)."""
+    """Return how diverse a sensitive column of the release is in each class, O(n log n)."""
     values = len(column)
     keys = classes.of_row.astype(np.int64) * values + column.codes
     if len(classes.sizes) * values <= 8 * len(keys):

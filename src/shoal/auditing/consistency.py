@@ -59,7 +59,7 @@ class Consistency:
 
     @property
     def rows_per_record(self) -> int:
-        """The least number of rows that cover a record, among those that some row covers."""
+        """The minimum number of rows that cover a record, among the records that some row covers."""
         some = self.rows_of_record[self.rows_of_record > 0]
         return int(some.min()) if len(some) else 0
 
@@ -105,7 +105,7 @@ def consistency_of(
     key
         For each released row, the record of the table it was made from, if that is known.
     graph
-        `graph_of` columns and table, if it is at hand.
+        `graph_of` columns and table, if it is known already.
     """
     rows, records = (graph or graph_of(columns, table)).degrees()
     strayed = None
@@ -118,10 +118,10 @@ def consistency_of(
 
 
 def diversity_around(column: Sensitive, graph: Graph, matches: Matches | None = None) -> Diversity:
-    """Return how varied a sensitive column is among the released rows that cover each record.
+    """Return how diverse a sensitive column is among the released rows that cover each record.
 
-    Takes about as much work as `consistency_of`, however many values there are. Records that no row
-    covers, which were left out, are passed over.
+    Takes about as much work as `consistency_of`, however many values there are. Records that no row covers,
+    because they were left out, are skipped.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Contribution: what each quasi-identifier adds to what an attacker can tell."""
+"""Contribution: what each quasi-identifier adds to the risk."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from shoal.recoding.coverage import Graph
 class Contribution:
     """How well a release hides records from an attacker who does not know one quasi-identifier.
 
-    In the other quasi-identifiers, at least as many rows cover a record as in all. The more there are, the
-    more of the risk is due to this one.
+    In the other quasi-identifiers, at least as many rows cover a record as in all of them. The more rows
+    there are, the more of the risk is due to this one.
 
     Parameters
     ----------
     column
         The quasi-identifier that is not known.
     rows_per_record
-        The least number of rows that cover a record in the others, among records that some row covers.
+        The minimum number of rows that cover a record in the others, among records that some row covers.
     records_per_row
-        The least number of records that a row covers in the others.
+        The minimum number of records that a row covers in the others.
     mean_risk
         The mean over covered records of the chance to pick their row among those that cover them in the
         others: the marketer's risk.
@@ -42,7 +42,7 @@ class Contribution:
 
 
 def contributions_of(names: Sequence[str], graph: Graph) -> tuple[Contribution, ...]:
-    """Return what is left of the risk without each quasi-identifier, in the order of the schema.
+    """Return the risk that remains without each quasi-identifier, in the order of the schema.
 
     Counts the edges of the graph once for each.
 

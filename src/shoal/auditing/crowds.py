@@ -76,10 +76,10 @@ def crowds_of_classes(classes: Classes, values: NDArray[np.integer[Any]]) -> His
 def crowds_of_records(
     graph: Graph, values: NDArray[np.integer[Any]]
 ) -> Iterator[tuple[NDArray[np.int64], Histograms]]:
-    """Yield the values in the crowds of some records, until all had their turn.
+    """Yield the values in the crowds of some records at a time, until all records were considered.
 
     The crowd of a record is the rows that cover it. Records with the same crowd share it, equal or not.
-    Memory does not grow with the number of pairs of a record and a covering row, time does.
+    Time grows with the number of pairs of a record and a covering row; memory does not.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class Links:
     records_of, rows_of
         How many records each type and how many rows each target stands for.
     sampled, refused
-        Which types of records chains told about, and which they could not tell about.
+        The types of records for which chains gave an estimate, and those for which they could not.
     error
         The standard error of the probability of each type's likeliest row; 0 where it was counted.
     draws, spread
@@ -79,6 +79,7 @@ def links_of(
     draws: int,
     most_states: int,
     randomness: Randomness,
+    most_walks: int = MOST_WALKS,
 ) -> Links:
     """Return how likely each row is each record's own, by types.
 
@@ -87,8 +88,8 @@ def links_of(
     matchings (see native/attacks/matching_chains.hpp) run until they are worth `draws` independent draws, or
     until time is up; each round makes up to twice as many walks as the one before, and only the last one
     counts. A component whose chains disagree is refused. So are single records for which they do, as far as
-    that can be seen: chains that all miss the same matchings agree. The largest components are refused
-    without a try if there would be no memory for what chains see.
+    that can be seen: chains that all miss the same matchings agree. The largest components are refused at
+    once if the memory would not suffice for what chains see.
 
     Parameters
     ----------
@@ -103,6 +104,8 @@ def links_of(
         In components with at most this many states (2^n for n different records) matchings are counted.
     randomness
         Where the walks come from.
+    most_walks
+        The maximum number of walks of a round: with few, results do not depend on the speed of the machine.
     """
     if matches.unmatched_rows:
         raise InputError(
@@ -114,7 +117,7 @@ def links_of(
     part = _with_spare(graph.within(matches, ~complete), matches)
     small = _small(part, len(complete), most_states)
     sampling = _Sampling(part, np.flatnonzero(~complete & ~small), randomness)
-    sampling.run(seconds, draws)
+    sampling.run(seconds, draws, most_walks)
     found = (
         _equal_links(graph, matches, complete),
         _counted(part, np.flatnonzero(small)),
@@ -235,7 +238,7 @@ class _Sampling:
         parts = part.parts(components)
         self._chains = kernels.MatchingChains(part.neighbourhoods, parts, CHAINS, key)
 
-    def run(self, seconds: float, draws: int) -> None:
+    def run(self, seconds: float, draws: int, most_walks: int) -> None:
         """Make walks until chains are worth enough draws, or time is up."""
         end = time.monotonic() + seconds
         active = self._affordable()
@@ -245,11 +248,11 @@ class _Sampling:
             in_time = self._round(active, walks, end - begin)
             now = time.monotonic()
             active = in_time[self._draws()[in_time] < draws]
-            # The next round should be over in time, and is worth it only if it is longer.
+            # The next round should end in time, and is worthwhile only if it is longer.
             affordable = 0.8 * (end - now) / max(now - begin, 1e-9) * walks
-            if min(affordable, MOST_WALKS) < 1.25 * walks:
+            if min(affordable, most_walks) < 1.25 * walks:
                 break
-            walks = int(min(2 * walks, affordable, MOST_WALKS))
+            walks = int(min(2 * walks, affordable, most_walks))
 
     def links(self) -> _Found:
         """Return the links that chains saw, as two halves of the chains say."""
@@ -257,7 +260,7 @@ class _Sampling:
         return self.part.records[self.seen.record], self.part.boxes[self.seen.box], halves
 
     def _affordable(self) -> NDArray[np.int32]:
-        """Return the components that there is memory for, smaller ones first."""
+        """Return the components for which the memory suffices, smaller ones first."""
         around = self.part.neighbourhoods
         lengths = np.concatenate(([0], np.cumsum(around.ends - around.begins, dtype=np.int64)))
         edges = np.bincount(
@@ -301,7 +304,7 @@ class _Sampling:
         """Return how many independent draws the chains of each component are worth, all records together."""
         record, of_draw, of_chains = self._variances()
         place = np.searchsorted(self._components, self.part.component_of_record[record])
-        # Where nothing ever moved, chains agree, and say nothing.
+        # Where nothing ever moved, chains agree, but this shows nothing.
         copies = self.part.neighbourhoods.record_copies[record] * (of_chains > 0)
         one, between = (
             np.bincount(place, copies * variance, minlength=len(self._components))

@@ -11,7 +11,9 @@ from shoal.auditing.chance import Chance
 from shoal.auditing.classes import NEARLY_CERTAIN, Classes, Diversity
 from shoal.auditing.consistency import Consistency
 from shoal.auditing.contribution import Contribution
+from shoal.auditing.knowledge import PartialKnowledge
 from shoal.auditing.persons import Persons
+from shoal.auditing.population import SampleRisks
 from shoal.auditing.posterior import Posterior
 from shoal.auditing.principles import Principles
 from shoal.auditing.proximity import Proximity
@@ -46,17 +48,17 @@ class Audit:
     risks
         How often attackers who pick a row at random are right.
     diversity
-        How varied each sensitive column is in the classes.
+        How diverse each sensitive column is in the classes.
     promise
         The guarantee that was checked, if any.
     findings
         What breaks it, in plain words; empty if it holds.
     diversity_around
-        How varied each sensitive column is among the matches of each record; empty if not requested.
+        How diverse each sensitive column is among the matches of each record; empty if not requested.
     diversity_consistent
         The same among all rows that cover each record.
     diversity_overall
-        How varied each sensitive column is in the release as a whole.
+        How diverse each sensitive column is in the release as a whole.
     contributions
         What each quasi-identifier adds to the risk; empty if not requested.
     uniqueness
@@ -77,14 +79,16 @@ class Audit:
     carried
         Columns beside the quasi-identifiers that could identify records.
     warnings
-        The same in plain words: no part of the guarantee is broken, but its reader should know.
+        The same in plain words: no part of the guarantee is broken, but readers should know.
     persons
         How well persons are hidden; None if no column says whose record each is.
     chance
-        The least chance: with which probability the best guess about some record must be right; None if not
+        The least chance: the minimum probability that the best guess about some record is right; None if not
         requested.
     not_checked
         What was not checked because the release was made block by block; None if it was not.
+    sample
+        Risks in the population that the original is a sample of; None if not requested.
 
     Examples
     --------
@@ -94,6 +98,8 @@ class Audit:
     >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
     >>> release.audit.k >= 5
     True
+    partial
+        What attackers find who know only some quasi-identifiers; None if not requested.
     """
 
     records: int
@@ -120,6 +126,8 @@ class Audit:
     persons: Persons | None = None
     chance: Chance | None = None
     not_checked: tuple[str, ...] | None = None
+    partial: PartialKnowledge | None = None
+    sample: SampleRisks | None = None
 
     @classmethod
     def merge(cls, audits: Sequence[Audit]) -> Audit:
@@ -161,15 +169,15 @@ class Audit:
 
     @property
     def concealment(self) -> int:
-        """The least number of matches of a record: what is left to an attacker who knows every record."""
+        """The minimum number of matches of a record: the rows that remain for the strongest attacker."""
         return self.matches.concealment
 
     @property
     def highest_risk(self) -> float:
         """The highest probability that the strongest attacker's best guess about a record is right.
 
-        That attacker knows every record. Where it is not known how likely each match of a record is, this is
-        the least that it can be.
+        That attacker knows every record. If it is not known how likely each match of a record is, this is its
+        minimum.
         """
         known = [self.risks.prosecutor.highest]
         if self.concealment:
@@ -210,6 +218,8 @@ class Audit:
             letter = "k" if "k" in self.promise.parameters else "l"
             count = f"{self.persons.count:,}"
             promise += f"; {letter} = {self.promise.crowd} counts persons, of whom there are {count}"
+        if self.partial is not None:
+            promise += f", for attackers who know at most {self.partial.knows} of the quasi-identifiers"
         if not self.warnings:
             return f"The guarantee holds: {promise}."
         said = worded(self.warnings)
@@ -237,6 +247,20 @@ class Audit:
         ]
         if self.chance is not None:
             facts.append(("least chance", self.chance.in_words))
+        if self.partial is not None:
+            some = self.partial
+            facts.append(
+                (
+                    f"with {some.knows} known columns",
+                    f"each record is covered by at least {_rows(some.rows_per_record)} "
+                    f"({some.combinations:,} combinations)",
+                )
+            )
+            facts += [
+                (f"known: {', '.join(each.columns)}", f"fewer than k rows for {each.records_below:,} records")
+                for each in some.worst
+                if each.records_below
+            ]
         if self.persons is not None:
             facts += self.persons.facts()
         if self.consistency.strayed is not None:
@@ -268,7 +292,7 @@ class Audit:
         return facts_html(self.verdict, self.facts())
 
     def require(self, *, strict: bool = False) -> None:
-        """Raise an error if anything was found, for pipelines that must stop there.
+        """Raise an error if anything was found, for pipelines that must stop then.
 
         Parameters
         ----------
@@ -316,7 +340,9 @@ class Audit:
             "carried": [each.as_dict() for each in self.carried],
             **({} if self.chance is None else {"chance": self.chance.as_dict()}),
             **({} if self.persons is None else {"persons": self.persons.as_dict()}),
+            **({} if self.sample is None else {"sample": self.sample.as_dict()}),
             **({} if self.not_checked is None else {"not_checked": list(self.not_checked)}),
+            **({} if self.partial is None else {"partial": self.partial.as_dict()}),
         }
 
 

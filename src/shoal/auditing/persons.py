@@ -183,10 +183,8 @@ def persons_of(
     owners = table.owners
     count = int(owners.max()) + 1
     persons_of_row, rows_of_person = graph.count_persons(owners)
-    if matches.components > 1:
-        matched = graph.count_persons(owners, matches)
-    else:
-        matched = persons_of_row, rows_of_person
+    every = matches.matches_of_record.sum() == graph.degrees()[0].sum()  # all covering rows are matches
+    matched = (persons_of_row, rows_of_person) if every else graph.count_persons(owners, matches)
     released = owners if key is None else owners[key]
     return Persons(
         np.bincount(released, minlength=count),
@@ -200,7 +198,7 @@ def persons_of(
 
 
 def _of_one_record_each(table: Table, graph: Graph, matches: Matches) -> Persons:
-    """Return the same where every record is another person's."""
+    """Return the same if every record belongs to a different person."""
     rows, records = graph.degrees()
     alone = np.ones(len(table), dtype=np.int64)
     matched = matches.matches_of_row, matches.matches_of_record
@@ -296,7 +294,7 @@ def uncounted(
     persons
         What was found.
     k
-        How many persons must be among those that cannot be told apart.
+        The minimum number of persons that cannot be distinguished.
     classes
         Whether the guarantee is about classes of equal rows; otherwise, about rows that cover a record.
     matching

@@ -1,4 +1,4 @@
-"""How likely the best guess is, to an attacker who knows every record and weighs every perfect matching."""
+"""The best guesses of an attacker who knows every record and weighs every perfect matching."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class PersonPosterior:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What an attacker believes to whom every perfect matching of records and rows is equally likely.
+    """The beliefs of an attacker who considers every perfect matching of records and rows equally likely.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Posterior:
 
     @property
     def status(self) -> str:
-        """``complete`` if nothing was refused, ``partial`` if some records were, else ``not mixed``."""
+        """``complete`` if nothing was refused, ``partial`` if some records were, otherwise ``not mixed``."""
         if self.refused == 0:
             return "complete"
         return "partial" if self.refused < self.records else "not mixed"
@@ -402,7 +402,7 @@ def _best(group: NDArray[np.int64], chances: NDArray[np.float64], groups: int) -
 def _disclosure(graph: Graph, matches: Matches, links: Links, labels: Labels) -> Disclosure:
     values = 1 + int(max(labels.of_record.max(initial=0), labels.of_row.max(initial=0)))
     target = np.concatenate((graph.row_type, len(graph.boxes) + matches.component_of_row))
-    record, value, chance = _value_chances(links, target, np.tile(labels.of_row, 2), values)
+    record, value, chance = value_chances(links, target, np.tile(labels.of_row, 2), values)
     trusted = ~links.refused[graph.record_type]
     likeliest = _best(record, chance, len(links.records_of))
     pairs = record * values + value  # ascending
@@ -417,7 +417,7 @@ def _disclosure(graph: Graph, matches: Matches, links: Links, labels: Labels) ->
     )
 
 
-def _value_chances(
+def value_chances(
     links: Links, target: NDArray[np.integer[Any]], label: NDArray[np.int32], values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the type of a record, a value, and its probability, for each pair that is possible.

@@ -37,15 +37,21 @@ class Principles:
         At most 1/m of a class lies within epsilon of one of its values, that value included: (epsilon,
         m)-anonymity (Li, Tao and Xiao 2008); None without an epsilon.
     distinct
-        The least number of different values.
+        The minimum number of different values.
     extent
-        The least distance of the lowest and the highest value, with `distinct` (k, e)-anonymity (Zhang et al.
-        2007); None if there are no numbers.
+        The minimum distance between the lowest and the highest value, with `distinct` (k, e)-anonymity (Zhang
+        et al. 2007); None if there are no numbers.
     variance
-        The least variance: variance control (LeFevre et al. 2006); None if there are no numbers.
+        The minimum variance: variance control (LeFevre et al. 2006); None if there are no numbers.
     closeness
-        The largest distance of the values of a class from those of the whole release: t-closeness (Li, Li and
-        Venkatasubramanian 2007), by ranks for numbers, by heights in a hierarchy, otherwise by equality.
+        The largest distance between the values of a class and those of the whole release: t-closeness (Li, Li
+        and Venkatasubramanian 2007), by ranks for numbers, by heights in a hierarchy, otherwise by equality.
+    gain
+        The largest (p - q) / q of a value with the share p in a class and q in the whole release: the beta of
+        basic beta-likeness (Cao and Karras 2012).
+    disclosure
+        The largest absolute value of log2(p / q): the delta of delta-disclosure privacy (Brickell and
+        Shmatikov 2008); infinite if a class lacks a value.
     """
 
     column: str
@@ -57,6 +63,8 @@ class Principles:
     extent: float | None
     variance: float | None
     closeness: float
+    gain: float
+    disclosure: float
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
@@ -70,6 +78,8 @@ class Principles:
             "extent": self.extent,
             "variance": self.variance,
             "t_closeness": self.closeness,
+            "beta_likeness": self.gain,
+            "delta_disclosure": self.disclosure if math.isfinite(self.disclosure) else None,
         }
 
 
@@ -119,18 +129,34 @@ def principles_of(
         int(np.diff(np.append(first, len(shares))).min()),
         extent,
         variance,
-        _closeness(crowds, first, distance),
+        closeness_of(crowds, distance),
+        float((shares / whole_shares(crowds, len(distance))[crowds.value]).max()) - 1,
+        _disclosure(crowds, first, len(distance)),
     )
+
+
+def whole_shares(crowds: Histograms, values: int) -> NDArray[np.float64]:
+    """Return the share of each value in all crowds together."""
+    return np.asarray(np.bincount(crowds.value, crowds.count, values) / crowds.count.sum())
+
+
+def _disclosure(crowds: Histograms, first: NDArray[np.int64], values: int) -> float:
+    """Return the largest absolute value of log2(p / q): share in a class by share in the whole."""
+    whole = whole_shares(crowds, values)
+    if np.diff(np.append(first, len(crowds.value))).min() < (whole > 0).sum():
+        return math.inf
+    shares = crowds.count / crowds.sizes[crowds.crowd]
+    return float(np.abs(np.log2(shares / whole[crowds.value])).max())
 
 
 def _spread(
     crowds: Histograms, first: NDArray[np.int64], numbers: NDArray[np.float64]
 ) -> tuple[float | None, float | None]:
-    """Return the least extent and the least variance of the numbers in a class, missing ones left out."""
+    """Return the minimum extent and the minimum variance of the numbers in a class, without missing ones."""
     known = ~np.isnan(numbers[crowds.value])
     if not known.any():
         return None, None
-    # Squares and sums of the largest numbers are beyond all floats.
+    # Squares and sums of the largest numbers exceed all floats.
     largest = float(np.nanmax(np.abs(numbers)))
     scale = largest if largest > _LARGE else 1.0
     number, count = np.where(known, numbers[crowds.value] / scale, 0.0), np.where(known, crowds.count, 0)
@@ -144,9 +170,10 @@ def _spread(
     return extent, variance if math.isfinite(variance) else None
 
 
-def _closeness(crowds: Histograms, first: NDArray[np.int64], distance: LinearDistance) -> float:
-    """Return the largest earth mover's distance between a class and the whole."""
-    whole = np.bincount(crowds.value, crowds.count, len(distance)) / crowds.count.sum()
+def closeness_of(crowds: Histograms, distance: LinearDistance) -> float:
+    """Return the largest earth mover's distance between a crowd and the whole; values are ranks."""
+    first = np.flatnonzero(np.diff(crowds.crowd, prepend=-1))
+    whole = whole_shares(crowds, len(distance))
     shares = crowds.count / crowds.sizes[crowds.crowd]
     if isinstance(distance, Absolute):
         return float(_moved_along(crowds, first, shares, whole).max())
@@ -155,7 +182,7 @@ def _closeness(crowds: Histograms, first: NDArray[np.int64], distance: LinearDis
         for begin, end in zip(first, np.append(first[1:], len(shares)), strict=True):
             difference = -whole
             difference[crowds.value[begin:end]] += shares[begin:end]
-            worst = max(worst, distance.moved(difference))
+            worst = max(worst, float(distance.moved(difference)))
         return worst
     # What a class has in common with the whole need not be moved.
     common = np.add.reduceat(np.minimum(shares, whole[crowds.value]), first)

@@ -21,7 +21,7 @@ from shoal.recoding.coverage import Graph
 
 @dataclass(frozen=True, eq=False)
 class Proximity:
-    """How far crowds reveal roughly what value their records have (the paper on XColor, Definition 6).
+    """How much crowds reveal about approximate values of their records (paper on XColor, Definition 6).
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from shoal.kinds.domain import Attribute
 from shoal.kinds.encoding import factorize, to_polars
 from shoal.kinds.generalized import Generalized
 from shoal.kinds.hierarchy import MISSING
+from shoal.kinds.limits import is_limited
 from shoal.kinds.released_numbers import float_texts
 from shoal.table import Table
 
@@ -39,6 +40,8 @@ class ReleasedColumn:
     days
         Which of the different cells are a day without a time, in a column of the original that has times: a
         single value as written, though it stands for several.
+    exceeding
+        Which of the different cells break a limit of the column; None if it has none.
     """
 
     name: str
@@ -46,6 +49,7 @@ class ReleasedColumn:
     cell: NDArray[np.int32]
     strangers: tuple[str, ...]
     days: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1, dtype=np.bool_))
+    exceeding: NDArray[np.bool_] | None = None
 
 
 def read_release(frame: nw.DataFrame[Any], table: Table) -> tuple[ReleasedColumn, ...]:
@@ -97,7 +101,10 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
         read = list(cells)
     values = attribute.domain.read_released(read, attribute.column)
     days = attribute.domain.are_whole_days(cells, attribute.column) & (values.sizes() > 0)
-    return ReleasedColumn(name, values, codes, _strangers(cells, values), days)
+    exceeding = None
+    if is_limited(attribute.column):
+        exceeding = attribute.domain.exceeding(read, values, attribute.column)
+    return ReleasedColumn(name, values, codes, _strangers(cells, values), days, exceeding)
 
 
 def _strangers(cells: Sequence[str], values: Generalized) -> tuple[str, ...]:
@@ -127,8 +134,8 @@ def _as_text(series: pl.Series, attribute: Attribute) -> pl.Series:
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Return whether cells of a type are single numbers, texts or dates."""
-    plain = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Null)
+    """Return whether cells of a type are single numbers, texts, dates or times."""
+    plain = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
     return dtype.is_numeric() or dtype in plain or isinstance(dtype, pl.Categorical | pl.Enum)
 
 
@@ -171,7 +178,7 @@ def _interval_texts(series: pl.Series, attribute: Attribute) -> pl.Series:
 
 
 def _written_intervals(series: pl.Series, attribute: Attribute) -> pl.Series:
-    """Return structs of low and high as text; only one without both says nothing."""
+    """Return structs of low and high as text; a struct without both shows nothing."""
     fields = series.struct.unnest()
     if not {"low", "high"}.issubset(fields.columns):
         raise _unreadable(

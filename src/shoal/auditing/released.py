@@ -90,25 +90,25 @@ class ReleasedTable:
 
     @cached_property
     def diversity(self) -> tuple[Diversity, ...]:
-        """How varied each sensitive column is in the classes."""
+        """How diverse each sensitive column is in the classes."""
         return tuple(diversity_of(shown, self.classes) for shown in self.sensitive.values())
 
     @cached_property
     def diversity_overall(self) -> tuple[Diversity, ...]:
-        """How varied each sensitive column is in the release as a whole."""
+        """How diverse each sensitive column is in the release as a whole."""
         whole = Classes(np.zeros_like(self.classes.of_row), np.array([len(self)]))
         return tuple(diversity_of(shown, whole) for shown in self.sensitive.values())
 
     @cached_property
     def diversity_consistent(self) -> tuple[Diversity, ...]:
-        """How varied each sensitive column is among the rows that cover each record; empty if none does."""
+        """How diverse each sensitive column is among the rows that cover each record; empty if none does."""
         if not self.consistency.rows_of_record.any():
             return ()
         return tuple(diversity_around(shown, self.graph) for shown in self.sensitive.values())
 
     @cached_property
     def diversity_around(self) -> tuple[Diversity, ...]:
-        """How varied each sensitive column is among the matches of each record."""
+        """How diverse each sensitive column is among the matches of each record."""
         if not (self.matches.matches_of_record < self.consistency.rows_of_record).any():
             return self.diversity_consistent
         return tuple(diversity_around(shown, self.graph, self.matches) for shown in self.sensitive.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,16 @@ from shoal.auditing.persons import Persons
 from shoal.auditing.reading import read_release
 from shoal.base.tally import Often, total
 from shoal.errors import InputError, Reason
-from shoal.schema import Missing, Role, Schema, as_frame
+from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
 THRESHOLD = 0.2
-"""Above this a record counts as at risk, unless told otherwise: a crowd of fewer than five."""
+"""By default, a record counts as at risk above this: in a crowd of fewer than five."""
 
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """How likely an attacker is right who picks one member of a crowd at random.
+    """The probability that an attacker who picks one member of a crowd at random is right.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Risks:
 
     @property
     def marketer(self) -> float:
-        """The share that an attacker gets right who links the whole release: the mean of `journalist`."""
+        """The share that an attacker who links the whole release gets right: the mean of `journalist`."""
         return self.journalist.mean
 
     def as_dict(self) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def risks_of(
     Raises
     ------
     InputError
-        If the threshold is no probability.
+        If the threshold is not a probability.
     """
     if not 0 <= threshold <= 1:
         raise InputError(
@@ -203,10 +203,7 @@ def consistency_with_population(released: Any, population: Any, schema: Schema) 
     InputError
         If a table does not match the schema.
     """
-    quasi = (replace(column, missing=Missing.CATEGORY) for column in schema.having(Role.QUASI))
-    known = as_frame(population).columns
-    who = (replace(c, missing=Missing.SUPPRESS) for c in schema.having(Role.PERSON) if c.name in known)
-    table = Table.encode(population, Schema((*quasi, *who)), times=True)
+    table = Table.of_population(population, schema)
     columns = read_release(as_frame(released), table)
     if table.owners is None:
         return consistency_of(columns, table)

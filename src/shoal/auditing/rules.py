@@ -13,23 +13,33 @@ from typing import Any
 import numpy as np
 
 from shoal.auditing.classes import Diversity
+from shoal.auditing.likeness import unlike_the_whole
 from shoal.auditing.persons import Persons, uncounted
+from shoal.auditing.presence import presence_in_table
 from shoal.auditing.released import ReleasedTable
+from shoal.auditing.risks import consistency_with_population
 from shoal.errors import InputError, Reason, listing
 from shoal.kernels import ROUNDING
 from shoal.models import (
     KK,
+    BetaLikeness,
     Concealment,
     CoverageModel,
+    DeltaDisclosure,
+    DeltaPresence,
     Dissimilarity,
     Freeform,
     KAnonymity,
+    KMap,
     KOne,
+    LikenessModel,
     Model,
     OneK,
     Patterned,
+    PopulationModel,
     SetAnonymity,
     SetDiversity,
+    TCloseness,
 )
 
 COVERING = "among the rows that cover some record"
@@ -184,6 +194,53 @@ def dissimilarity(model: Dissimilarity, release: ReleasedTable) -> Iterator[str]
         )
 
 
+@rule(TCloseness)
+@rule(BetaLikeness)
+@rule(DeltaDisclosure)
+def likeness(model: LikenessModel, release: ReleasedTable) -> Iterator[str]:
+    """Classes of at least k identical rows whose sensitive values are distributed nearly as in the whole."""
+    yield from small_classes(release, model.k)
+    yield from few_rows(release, model.k)
+    yield from few_matches(release, model.k)
+    absent = _absent(release)
+    if absent or not release.sensitive:
+        what = f"{listing(absent)} are not in the release" if absent else "there are none"
+        yield f"{model.name} was promised, but of the sensitive columns {what}"
+    for name, shown in release.sensitive.items():
+        yield from unlike_the_whole(model, release.classes, shown, release.table.schema[name])
+
+
+@rule(KMap)
+def k_map(model: KMap, release: ReleasedTable) -> Iterator[str]:
+    """At least k people of the population that each row covers."""
+    covered = consistency_with_population(release.frame, model.population, release.table.schema)
+    least = int(covered.records_of_row.min())
+    if least < model.k:
+        count = int((covered.records_of_row < model.k).sum())
+        yield (
+            f"{count:,} released rows cover fewer than k = {model.k} people of the population; the worst "
+            f"covers {least:,}"
+        )
+
+
+@rule(DeltaPresence)
+def delta_presence(model: DeltaPresence, release: ReleasedTable) -> Iterator[str]:
+    """Chances to be in the table within two bounds, for all records of the population."""
+    strangers, chances = presence_in_table(release.frame, model.population, release.table.schema)
+    if strangers:
+        yield f"{strangers:,} released rows cover no record of the population"
+    for wrong, what in (
+        (chances > model.delta_max + ROUNDING, f"above delta_max = {model.delta_max:g}"),
+        (chances < model.delta_min - ROUNDING, f"below delta_min = {model.delta_min:g}"),
+    ):
+        if wrong.any():
+            worst = float(chances[wrong].max() if "above" in what else chances[wrong].min())
+            yield (
+                f"{int(wrong.sum()):,} records of the population are in the table with a chance {what}; the "
+                f"worst with {worst:.4g}"
+            )
+
+
 def few_persons(model: Model, persons: Persons | None) -> Iterator[str]:
     """Yield for whom the guarantee does not hold if persons are counted; None if they are not.
 
@@ -192,7 +249,7 @@ def few_persons(model: Model, persons: Persons | None) -> Iterator[str]:
     about the matches of a row. If persons have several records, concealment is about both sides; in a table
     that was cut into blocks, only if they have in each block.
     """
-    if persons is None:
+    if persons is None or isinstance(model, PopulationModel):
         return
     one_sided = isinstance(model, Concealment) and not model.two_sided and persons.one_each
     yield from uncounted(

@@ -56,7 +56,7 @@ def uniqueness(
     up_to
         The largest number of columns to combine.
     most
-        How many combinations to return at most; None returns all.
+        The maximum number of combinations to return; None returns all.
 
     Returns
     -------

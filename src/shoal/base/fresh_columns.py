@@ -94,6 +94,27 @@ def orders_of_categories(frame: nw.DataFrame[Any], names: Iterable[str]) -> list
     return [name for name in names if _is_ordered(frame[name])]
 
 
+def declared_order(column: nw.Series[Any]) -> list[Any] | None:
+    """Return the categories of a column in the order that its type declares, lowest first; None without one.
+
+    Only texts, whole numbers and the intervals of ``pandas.cut`` count, which are written as texts.
+    """
+    if not _is_ordered(column):
+        return None
+    native = column.to_native()
+    if column.implementation.is_polars():
+        order = native.dtype.categories.to_list()
+    elif column.implementation.is_pyarrow():
+        chunks = native.unify_dictionaries().chunks if hasattr(native, "chunks") else [native]
+        order = chunks[0].dictionary.to_pylist() if chunks else []
+    else:
+        order = native.dtype.categories.tolist()
+        if hasattr(native.dtype.categories, "closed"):
+            order = [str(interval) for interval in order]
+    whole = all(isinstance(each, int) and not isinstance(each, bool) for each in order)
+    return order if whole or all(isinstance(each, str) for each in order) else None
+
+
 def rebuilt(column: pl.Series) -> pl.Series:
     """Return a Polars column with the same values and nothing else; categories as an `Enum` of those."""
     if isinstance(column.dtype, pl.Categorical | pl.Enum):

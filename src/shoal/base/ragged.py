@@ -1,4 +1,4 @@
-"""Lists of numbers in a row: what sets of items are made of, as compact arrays."""
+"""Lists of numbers as compact arrays, such as sets of items."""
 
 from __future__ import annotations
 

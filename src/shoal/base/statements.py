@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
 
-ABOUT = ("data_set", "purpose", "recipient", "decided_by")
+ABOUT = ("data_set", "purpose", "recipient", "decided_by", "risk_threshold", "review_by")
 """The names of the statements."""
 
 
@@ -16,7 +16,7 @@ def checked_about(given: Mapping[str, str] | None) -> dict[str, str]:
     Raises
     ------
     InputError
-        If a name is unknown, or a statement is not a text.
+        If a name is unknown, a statement is not a text, or the threshold is not a probability.
     """
     for name, text in (given or {}).items():
         if name not in ABOUT:
@@ -27,4 +27,21 @@ def checked_about(given: Mapping[str, str] | None) -> dict[str, str]:
             )
         if not isinstance(text, str):
             raise InputError(f"about: {name} must be a text", reason=Reason.PARAMETER, parameter="about")
-    return {name: text for name, text in (given or {}).items() if text}
+    stated = {name: text for name, text in (given or {}).items() if text}
+    if "risk_threshold" in stated and threshold_of(stated) is None:
+        raise InputError(
+            f"about: risk_threshold {stated['risk_threshold']!r} must be a number above 0 and at most 1, "
+            "such as 0.09",
+            reason=Reason.PARAMETER,
+            parameter="risk_threshold",
+        )
+    return stated
+
+
+def threshold_of(stated: Mapping[str, str]) -> float | None:
+    """Return the risk that a steward accepts; None if it is not stated or not a probability."""
+    try:
+        threshold = float(stated.get("risk_threshold", ""))
+    except ValueError:
+        return None
+    return threshold if 0 < threshold <= 1 else None

@@ -1,4 +1,4 @@
-"""`shoal advise`: which k and delta a table allows, before a release is tried."""
+"""`shoal advise`: which k and delta are achievable for a table, before a release is tried."""
 
 from __future__ import annotations
 
@@ -9,33 +9,44 @@ import typer
 from shoal.cli import loading, options
 from shoal.cli.declared import takes
 from shoal.cli.output import out, show_facts, show_json, show_table
+from shoal.engines.advice import advise_crowds
 from shoal.methods.dissimilarity_limits import DEFAULT_K, Advice, Point
 from shoal.methods.dissimilarity_limits import advise as adviser
+from shoal.report.panel import percent
 
 _HEIGHT = 10
+
+CROWDS = "2,5,10,20,50"
+"""The crowd sizes that are tried if none is named."""
 
 
 @takes(load=loading.TABLE)
 def advise(
     load: loading.Loading,
     epsilon: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--epsilon",
-            help="Sensitive values within this distance count as nearly equal.",
+            help="Sensitive values within this distance count as nearly equal: advise on dissimilarity.",
         ),
-    ],
+    ] = None,
     distance: Annotated[
         str | None, typer.Option("--distance", help="Distance between sensitive values; see `anonymize`.")
     ] = None,
     k: Annotated[
-        str,
+        str | None,
         typer.Option("--k", help="Minimum crowd sizes to report on, comma-separated."),
-    ] = ",".join(map(str, DEFAULT_K)),
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", help="Without --epsilon: freeform or k-anonymity.")
+    ] = "freeform",
     as_json: options.AsJson = False,
 ) -> None:
-    """Tell which delta of the model dissimilarity is guaranteed, and which is possible, for several k."""
-    ks = options.crowd_sizes(k)
+    """Tell what each k costs; with --epsilon, which delta of dissimilarity is guaranteed and possible."""
+    if epsilon is None:
+        _advise_crowds(load, options.crowd_sizes(k or CROWDS), model, as_json=as_json)
+        return
+    ks = options.crowd_sizes(k or ",".join(map(str, DEFAULT_K)))
     frame, described = load()
     advice = adviser(frame, described, epsilon=epsilon, distance=distance, k=ks)
     if as_json:
@@ -57,6 +68,41 @@ def advise(
     )
     if advice.frontier:
         out.print(plot(advice), markup=False, highlight=False)
+
+
+def _advise_crowds(load: loading.Loading, ks: list[int], model: str, *, as_json: bool) -> None:
+    """Show what each k costs, from quick runs."""
+    frame, described = load()
+    advice = advise_crowds(frame, described, ks, model)
+    if as_json:
+        show_json(advice.as_dict())
+        return
+    names = [column.name for column in described.quasi]
+    show_table(
+        f"What each k loses ({advice.model}, quick runs of {advice.method}; GCP, in all and by column)",
+        ("k", "all", *names, "left out"),
+        [
+            (
+                each.k,
+                "no release" if each.gcp is None else percent(each.gcp),
+                *("" if each.gcp is None else percent(each.by_attribute[name]) for name in names),
+                percent(each.left_out),
+            )
+            for each in advice.costs
+        ],
+    )
+    for each in advice.costs:
+        if each.gcp is not None:
+            out.print(f"k = {each.k:<4} {'#' * round(each.gcp * 100)} {percent(each.gcp)}", highlight=False)
+    if advice.widths:
+        show_table(
+            "Share of the records that would be left out, if cells are no wider",
+            ("column", "widest", *(f"k = {each.k}" for each in advice.costs)),
+            [
+                (each.column, f"{each.widest:g}", *(percent(share) for share in each.left_out.values()))
+                for each in advice.widths
+            ],
+        )
 
 
 def plot(advice: Advice) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from shoal import engines
+from shoal.attacking import checked_share
 from shoal.base.distribution import install_command
 from shoal.base.wording import plural
-from shoal.cli import defaults, loading, options
+from shoal.cli import defaults, limit_options, loading, options
 from shoal.cli.databases import into_database, require_target
 from shoal.cli.declared import method_options, model_parameters, statements, takes
+from shoal.cli.earlier import EarlierFiles, PublishingAgain
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
 from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.on_disk import anonymize_file
@@ -50,9 +51,16 @@ def anonymize(
     work: options.Work = None,
     fresh: options.Fresh = False,
     overwrite: options.Overwrite = False,
+    after: options.After = None,
+    after_tables: options.AfterTables = None,
+    after_keys: options.AfterKeys = None,
+    stable: options.Stable = False,
+    ledger: options.LedgerFile = None,
     strict: options.Strict = False,
     seed: options.Seed = None,
     most_per_person: options.MostPerPerson = None,
+    hold_out: options.HoldOut = None,
+    leave_out: limit_options.LeaveOut = 0.0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -62,14 +70,24 @@ def anonymize(
     placed = {"overwrite": overwrite, "strict": strict}
     in_blocks = {"block_rows": block_rows, "work": work}
     require_target(target, target_table)
-    who = loading.engine_for(engine, load, whole=keep_key or safe_for_spreadsheets or file_format in COPIES)
+    earlier = EarlierFiles("--after", after or [], after_tables or [], after_keys or [], "--key")
+    again = PublishingAgain(earlier, stable, ledger)
+    if hold_out is not None:
+        choices["hold_out"] = checked_share(options.share(hold_out, "--hold-out"))
+    in_memory = keep_key or safe_for_spreadsheets or file_format in COPIES or again.asked(file_format)
+    in_memory = in_memory or hold_out is not None or leave_out > 0
+    who = loading.engine_for(engine, load, whole=in_memory)
+    if who == "memory":
+        choices["leave_out"] = leave_out
     release: Release | BlockedRelease
     types: Mapping[str, Any] = {}
     with progress(quiet or as_json) as report, promised.explained():
         choices["progress"] = report
         if who == "memory":
             saved = {"keep_key": keep_key, "safe_for_spreadsheets": safe_for_spreadsheets}
-            release = _in_memory(load, promised, choices, output, file_format or "csv", saved, **placed)
+            release = _in_memory(
+                load, promised, choices, output, file_format or "csv", saved, again, **placed
+            )
         elif who == "spark":
             choices |= placed | in_blocks
             release = _on_spark(load, promised, choices, output, file_format, master)
@@ -96,6 +114,7 @@ def _in_memory(
     output: Path,
     form: Format,
     saved: dict[str, bool],
+    again: PublishingAgain,
     *,
     overwrite: bool,
     strict: bool,
@@ -105,10 +124,11 @@ def _in_memory(
     with staged_folder(output, overwrite=overwrite, ours=RELEASE_FILES) as staging:
         frame, described = load()
         model = promised(described, defaults.shares_in([frame]))
-        release = engines.anonymize(frame, described, model, **choices)
+        release = again.anonymize(frame, described, model, choices)
         if strict:
             release.certified.require_no_warnings()
         release.write_files(staging, form=form, **saved)
+        again.remember(frame, described, release, staging)
     return release
 
 
@@ -177,6 +197,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
             *_items(loss),
             *_left_out("left out", made.left_out, " with missing values"),
             *_left_out("over the limit", made.over_limit, " of persons"),
+            *_left_out("not hidden", made.stranded, " that cannot be hidden within the limits, left out"),
             *_left_out("withheld", made.withheld),
             ("made by", _made_by(made)),
             ("files", ", ".join(sorted(str(file) for file in folder.iterdir()))),

@@ -15,6 +15,7 @@ import typer
 from shoal.base.distribution import version
 from shoal.cli.advise import advise
 from shoal.cli.anonymize import anonymize
+from shoal.cli.attack import attack
 from shoal.cli.audit import audit
 from shoal.cli.compare import compare
 from shoal.cli.demo import demo
@@ -36,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, scan, advise, anonymize, audit, compare, query, read, ui, doctor):
+for command in (demo, scan, advise, anonymize, audit, attack, compare, query, read, ui, doctor):
     app.command()(command)
 
 

@@ -6,20 +6,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import polars as pl
 import typer
+from numpy.typing import NDArray
 
-from shoal import Audit
+from shoal import Audit, JointAudit, joint_audit
 from shoal import audit as auditor
-from shoal.cli import loading, options
+from shoal.cli import limit_options, loading, options
 from shoal.cli.declared import model_parameters, takes
+from shoal.cli.earlier import EarlierFiles, is_release_folder, release_at
 from shoal.cli.output import out, show_facts, show_json, verdict, warn
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
 from shoal.models import Model, declarations, is_required, make_model, model_named, usual_model
-from shoal.reading.opening import released_table
 from shoal.release import read_key
-from shoal.release.claims import CERTIFICATE, Claims
+from shoal.release.claims import Claims
 from shoal.schema import Schema
 
 
@@ -37,58 +39,103 @@ def audit(
     model: options.ModelName = None,
     key: options.Key = None,
     may_leave_out: options.MayLeaveOut = False,
+    leave_out: limit_options.AuditLeaveOut = None,
+    knows: limit_options.Knows = None,
     posterior: options.Posterior = None,
     suppressed_mark: options.SuppressedMarks = None,
     population: options.Population = None,
+    earlier: options.With = None,
+    earlier_tables: options.WithTables = None,
+    earlier_keys: options.WithKeys = None,
+    sampling_fraction: options.SamplingFraction = None,
+    survey_weight: options.SurveyWeight = None,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Check a release against its original: exit code 1 if the guarantee does not hold."""
-    claims = Claims.read(released) if _is_release_folder(released) else None
-    frame, described = load() if claims is None else _loaded(load, claims)
-    promised, near = _promised(model, parameters, described)
+    claims = Claims.read(released) if is_release_folder(released) else None
+    frame, described = load() if claims is None else loaded(load, claims)
+    everyone = None if population is None else read_table(population)
+    promised, near = _promised(model, parameters, described, everyone)
     if claims is not None and promised is None:
-        promised, may_leave_out = claims.model(), may_leave_out or claims.left_some_out
+        promised, may_leave_out = claims.model(everyone), may_leave_out or claims.left_some_out
+    if claims is not None and leave_out is None:
+        leave_out = claims.certificate.get("leave_out")
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
+    shown, records = release_at(released), None if key is None else read_key(key)
+    files = EarlierFiles("--with", earlier or [], earlier_tables or [], earlier_keys or [], "--with-key")
+    others = files.read(frame)
+    if claims is not None and claims.certificate.get("held_out"):
+        frame, records = _released_records(frame, records, claims)
     found = auditor(
         frame,
-        read_table(released) if claims is None else released_table(released)[0],
+        shown,
         described,
         promised,
-        key=None if key is None else read_key(key),
+        key=records,
         may_leave_out=may_leave_out,
+        leave_out=leave_out or 0.0,
+        knows=knows,
         posterior=posterior,
         suppressed_marks=suppressed_mark or (),
-        population=None if population is None else read_table(population),
+        population=everyone,
+        sampling_fraction=sampling_fraction,
+        survey_weight=survey_weight,
         **near,
     )
+    together = None
+    if others:
+        together = joint_audit(frame, shown, described, promised, earlier=others, key=records)
     differences = [] if claims is None else [*_differences(claims, described, promised, found)]
     if as_json:
-        show_json({**found.as_dict(), **({} if claims is None else {"disagreements": differences})})
+        more: dict[str, Any] = {} if claims is None else {"disagreements": differences}
+        more |= {} if together is None else {"together": together.as_dict()}
+        show_json({**found.as_dict(), **more})
     elif not quiet:
         show_facts("Audit", found.facts())
         show_facts("Attacker", _attacker(found))
         out.print(verdict(found.verdict, found.status), highlight=False)
         if claims is not None and not differences:
             out.print(f"The certificate in {released} says the same.", highlight=False)
+        if together is not None:
+            show_facts("Together with earlier releases", together.facts())
+            out.print(verdict(together.verdict, together.status), highlight=False)
     for text in differences:
         warn(text)
-    if found.status == "broken" or (strict and found.status == "caution"):
+    if found.status == "broken" or (strict and found.status == "caution") or not _holds(together):
         raise typer.Exit(1)
 
 
-def _is_release_folder(path: Path) -> bool:
-    return path.is_dir() and (path / CERTIFICATE).exists()
+def _holds(together: JointAudit | None) -> bool:
+    return together is None or together.holds
 
 
-def _loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:
+def loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:
     """Return the original; its schema is that of the certificate unless the call describes one."""
     frame = loading.read_alone(load)
     if frame is None:
         return load()
     return frame, claims.schema.completed(frame.columns)
+
+
+def _released_records(
+    frame: pl.DataFrame, key: NDArray[np.int64] | None, claims: Claims
+) -> tuple[pl.DataFrame, NDArray[np.int64] | None]:
+    """Return the records that a release with a control group was made from, and the key among them."""
+    said = claims.certificate
+    if len(frame) == said["audit"]["records"] + said["left_out"] + said.get("over_limit", 0):
+        return frame, key
+    if key is None:
+        raise InputError(
+            f"{said['held_out']:,} records were held out of this release; give the original without them, or "
+            "the key, which tells which they are",
+            reason=Reason.PARAMETER,
+            parameter="key",
+        )
+    kept = np.unique(key[(key >= 0) & (key < len(frame))])
+    return frame[kept], np.searchsorted(kept, key)
 
 
 def _differences(claims: Claims, schema: Schema, promised: Model | None, found: Audit) -> Iterator[str]:
@@ -108,7 +155,9 @@ def _differences(claims: Claims, schema: Schema, promised: Model | None, found: 
     yield from claims.disagreements(found)
 
 
-def _promised(name: str | None, given: dict[str, Any], schema: Schema) -> tuple[Model | None, dict[str, Any]]:
+def _promised(
+    name: str | None, given: dict[str, Any], schema: Schema, population: pl.DataFrame | None
+) -> tuple[Model | None, dict[str, Any]]:
     """Return the model that options describe, if any, and what else to find out about sensitive values."""
     kind = usual_model(schema) if name is None else model_named(name)
     # Without such a model, the distance between sensitive values is something to measure.
@@ -116,6 +165,8 @@ def _promised(name: str | None, given: dict[str, Any], schema: Schema) -> tuple[
     own = [each for each, _, _ in declarations(kind)]
     near = {each: given[each] for each in measured if each not in own}
     asked = {each: value for each, value in given.items() if each not in near and value is not None}
+    if kind.needs_population and population is not None:
+        asked["population"] = population
     if not asked and name is None:
         return None, near
     if not any(is_required(field) and each in asked for each, _, field in declarations(kind)):
@@ -146,6 +197,8 @@ def _attacker(found: Audit) -> list[tuple[str, str]]:
                 f"is picked right {guessed.mean:.1%} of the time on average, {guessed.highest:.1%} at most",
             )
         )
+    if found.sample is not None:
+        facts += found.sample.facts()
     for near in found.proximity_around:
         breached = "" if near.vulnerability is None else f"; {near.vulnerability:.1%} of them above 1 - delta"
         facts.append(

@@ -26,7 +26,7 @@ from shoal.report.panel import percent
 DEFAULT_K = ",".join(map(str, comparison.DEFAULT_K))
 
 
-@takes(load=loading.TABLE, parameters=model_parameters(), wanted=method_options())
+@takes(load=loading.TABLE_AND_TIME, parameters=model_parameters(), wanted=method_options())
 def compare(
     load: loading.Loading,
     parameters: dict[str, Any],

@@ -124,6 +124,8 @@ _STATED = {
     "purpose": "what it is released for",
     "recipient": "who receives it",
     "decided_by": "who decided",
+    "risk_threshold": "the risk that is accepted, such as 0.09",
+    "review_by": "when it is evaluated again",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.base.commands import option, words
-from shoal.cli import options
+from shoal.cli import limit_options, options
 from shoal.cli.declared import Bundle
 from shoal.cli.output import warn
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
-from shoal.engines.spark_frames import headings, kinds_in
+from shoal.engines.spark_frames import headings, inferred_in
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
 from shoal.files.databases import hidden
 from shoal.files.formats import Reading, format_of
@@ -34,7 +34,10 @@ from shoal.schema.suggesting import warnings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-READING_OPTIONS = ("delimiter", "encoding", "sheet", "skip_rows", "missing_codes")
+READING_OPTIONS = (
+    *("delimiter", "encoding", "sheet", "skip_rows", "missing_codes"),
+    *("decimal", "thousands"),
+)
 ENGINES = ("auto", "memory", "blocks", "spark")
 
 
@@ -50,6 +53,9 @@ def load(
     separator: options.Separators = None,
     long: options.Long = None,
     weight: options.Weights = None,
+    limit: limit_options.Limits = None,
+    bands: limit_options.ForBands = None,
+    strata: limit_options.Strata = None,
     missing: options.Missings = None,
     missing_mark: options.MissingMarks = None,
     delimiter: options.Delimiter = None,
@@ -57,6 +63,8 @@ def load(
     sheet: options.Sheet = None,
     skip_rows: options.SkipRows = 0,
     missing_codes: options.MissingCodes = False,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     relation: options.DatabaseTable = None,
     query: options.Query = None,
     ask_password: options.AskPassword = False,
@@ -69,7 +77,9 @@ def load(
         If table or schema cannot be read, or do not fit each other.
     """
     del ask_password  # it was asked for when the options were read
-    reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
+    reading = Reading(
+        delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query, decimal, thousands
+    )
     frame = read(table, reading, long)
     return frame, _described(
         frame,
@@ -85,6 +95,9 @@ def load(
         weight,
         missing,
         missing_mark,
+        limit=limit,
+        bands=bands,
+        strata=strata,
     )
 
 
@@ -143,10 +156,17 @@ def spark_table(load: Loading, session: SparkSession) -> tuple[DataFrame, Schema
         raise InputError(
             "Spark reads files; release a table of a database in memory or in blocks", reason=Reason.PARAMETER
         )
+    if reading.skip_rows or reading.decimal or reading.thousands:
+        raise InputError(
+            "Spark reads numbers with a decimal point, and files that begin with their header; use the "
+            "engine memory or blocks",
+            reason=Reason.PARAMETER,
+        )
     table = read_files(session, given["table"], delimiter=reading.delimiter, encoding=reading.encoding)
     marks = tuple(given["missing_mark"] or ())
-    kinds = None if given["schema"] is not None else kinds_in(table, marks)
-    return table, _described(headings(table), **given, kinds=kinds)
+    described = given["schema"] is not None and not given["quasi"]
+    found = None if described else inferred_in(table, marks)
+    return table, _described(headings(table), **given, inferred=found)
 
 
 def _described(
@@ -163,7 +183,10 @@ def _described(
     weight: list[str] | None,
     missing: list[str] | None,
     missing_mark: list[str] | None,
-    kinds: Mapping[str, Kind] | None = None,
+    *,
+    limit: list[str] | None = None,
+    bands: list[str] | None = None,
+    strata: list[str] | None = None,
     inferred: Mapping[str, Inferred] | None = None,
 ) -> Schema:
     """Return the schema that file and options describe; kinds are those of the frame unless given."""
@@ -184,6 +207,9 @@ def _described(
         changes.setdefault(name, {}).update(kind=Kind.ITEMS, separator=text)
     for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
         changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
+    limits = _limits(limit, bands, _names(strata, frame.columns), frame.columns)
+    for name, change in limits.items():
+        changes.setdefault(name, {}).update(change)
     marks = tuple(missing_mark or ())
     found = Schema.infer(
         frame,
@@ -192,13 +218,15 @@ def _described(
         drop=named[Role.IDENTIFIER],
         person=person,
         missing_marks=marks,
-        kinds=kinds,
         inferred=inferred,
     )
     described = _with_file(found, Schema.read(schema), named, marks) if schema is not None else found
     described = with_labels(described, table)
     for name, change in changes.items():
-        if schema is None and change.get("kind", described[name].kind) != described[name].kind:
+        before = described[name].kind
+        if schema is None and "hierarchy" in change and before.needs_domain:
+            change = {"kind": Kind.CATEGORICAL, **change}  # instead of the order of its type
+        if schema is None and change.get("kind", before) != before:
             change = {"domain": None, "date_format": None, **change}  # those of the kind that was inferred
         described = described.changed(name, **change)
     return described.completed(frame.columns)
@@ -236,8 +264,8 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
     whole = whole or load.keywords["long"] is not None
     if engine in ("blocks", "spark") and whole:
         raise InputError(
-            "--keep-key, --long, --safe-for-spreadsheets and --format xlsx, sav or dta need the whole table "
-            "in memory; use --engine memory",
+            "--keep-key, --hold-out, --leave-out, --long, --safe-for-spreadsheets and --format xlsx, sav or "
+            "dta need the whole table in memory; use --engine memory",
             reason=Reason.PARAMETER,
         )
     if engine != "auto":
@@ -252,7 +280,7 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
 
 
 def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
-    """Warn of columns that would be released unchanged but may identify records."""
+    """Warn about columns that would be released unchanged but may identify records."""
     lines = warnings(frame, schema)
     for line in lines:
         warn(line)
@@ -264,11 +292,15 @@ Loading = partial[tuple[pl.DataFrame, Schema]]
 """The call that reads the table and its schema."""
 
 
-TABLE = Bundle(
-    tuple(inspect.signature(load, eval_str=True).parameters.values()),
-    lambda given: partial(load, **given),
-)
+_PARAMETERS = tuple(inspect.signature(load, eval_str=True).parameters.values())
+
+TABLE = Bundle(_PARAMETERS, lambda given: partial(load, **given))
 """The options that describe a table; a command gets them as a call that reads the table."""
+
+TABLE_AND_TIME = Bundle(
+    tuple(each for each in _PARAMETERS if each.name != "limit"), lambda given: partial(load, **given)
+)
+"""The same for a command whose option ``--limit`` is about time; a schema file has limits of columns."""
 
 
 def words_of(load: Loading) -> list[str]:
@@ -338,6 +370,34 @@ def _pairs(given: list[str] | None, option: str, columns: list[str]) -> list[tup
             raise unknown_column(ways[0][0], columns)
         pairs.append(known[0])
     return pairs
+
+
+def _limits(
+    limit: list[str] | None, bands: list[str] | None, strata: list[str], columns: list[str]
+) -> dict[str, dict[str, Any]]:
+    """Return what options say about the limits of columns, by name."""
+    changes: dict[str, dict[str, Any]] = {}
+    for name, text in _pairs(limit, "--limit", columns):
+        change = {"exact": {"exact": True}, "shown": {"suppressible": False}}.get(
+            text, {"widest": _plain(text)}
+        )
+        changes.setdefault(name, {}).update(change)
+    for name, text in _pairs(bands, "--bands", columns):
+        cuts = text if text.strip().startswith("every") else tuple(map(_plain, text.split(",")))
+        changes.setdefault(name, {})["bands"] = cuts
+    for name in strata:
+        if name not in columns:
+            raise unknown_column(name, columns)
+        changes.setdefault(name, {})["exact"] = True
+    return changes
+
+
+def _plain(text: str) -> int | float | str:
+    """Return a text as a number, if it is one."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text.strip()
 
 
 def _number(text: str, name: str) -> float:

@@ -74,7 +74,7 @@ Kinds = Annotated[
         COLUMNS,
         "--kind",
         metavar="COLUMN=KIND",
-        help="Kind of a column, if it is inferred wrongly: numeric, date, ordinal, categorical or items.",
+        help="Kind of a column, if it is inferred wrongly: numeric, date, time, ordinal, categorical, items.",
     ),
 ]
 Separators = Annotated[
@@ -122,7 +122,26 @@ Encoding = Annotated[
 ]
 Sheet = Annotated[str | None, _in(FILES, "--sheet", help="Sheet of the workbook; the first if omitted.")]
 SkipRows = Annotated[
-    int, _in(FILES, "--skip-rows", min=0, help="Number of rows above the header of the sheet.")
+    int,
+    _in(FILES, "--skip-rows", min=0, help="Number of rows above the header of the CSV file or the sheet."),
+]
+Decimal = Annotated[
+    str | None,
+    _in(
+        FILES,
+        "--decimal",
+        metavar="MARK",
+        help="Decimal mark of numbers in the CSV file; a point if omitted.",
+    ),
+]
+Thousands = Annotated[
+    str | None,
+    _in(
+        FILES,
+        "--thousands",
+        metavar="MARK",
+        help="Mark between groups of three digits in the CSV file; none if omitted.",
+    ),
 ]
 MissingCodes = Annotated[
     bool,
@@ -165,6 +184,16 @@ MostPerPerson = Annotated[
         "--most-per-person",
         min=1,
         help="Maximum number of records kept of each person, drawn at random; needs --person.",
+    ),
+]
+HoldOut = Annotated[
+    str | None,
+    _in(
+        METHOD,
+        "--hold-out",
+        metavar="SHARE",
+        help="Keep this share of the records, such as 5%, out of the release as a control group, and attack "
+        "the release.",
     ),
 ]
 RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
@@ -229,6 +258,36 @@ Posterior = Annotated[
         help="Also estimate, for this long, how likely the strongest attacker guesses right.",
     ),
 ]
+Control = Annotated[
+    Path | None,
+    _in(FILES, "--control", help="Table of records that were held out before the release was made."),
+]
+AttackKey = Annotated[
+    Path | None,
+    _in(FILES, "--key", help="key.csv: records of TABLE that it does not name are the control group."),
+]
+Targets = Annotated[
+    int,
+    _in(METHOD, "--targets", min=1, help="Maximum number of records to attack, in and out of the release."),
+]
+AttackSeconds = Annotated[
+    float,
+    _in(
+        METHOD,
+        "--posterior",
+        metavar="SECONDS",
+        help="Time to find out how likely each row is each record's, for inference; 0 leaves that out.",
+    ),
+]
+Halves = Annotated[
+    str | None,
+    _in(
+        METHOD,
+        "--halves",
+        metavar="COLUMNS:COLUMNS",
+        help="Two lists of quasi-identifiers, such as age,sex:zip,job, for linkability.",
+    ),
+]
 SuppressedMarks = Annotated[
     list[str] | None,
     _in(
@@ -245,6 +304,90 @@ Population = Annotated[
         "--population",
         help="Table of everyone who could be in the original, for the risk from an attacker who does not "
         "know who is.",
+    ),
+]
+With = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--with",
+        metavar="RELEASE",
+        help="An earlier release of the same people, or its folder: also audit all of them together.",
+    ),
+]
+WithTables = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--with-table",
+        metavar="TABLE",
+        help="The original of each --with, in the same order; TABLE if omitted.",
+    ),
+]
+WithKeys = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--with-key",
+        metavar="FILE",
+        help="key.csv of each --with, in the same order: only records that were released count.",
+    ),
+]
+After = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--after",
+        metavar="RELEASE",
+        help="Folder of an earlier release, the newest first: release only persons who are in none of them. "
+        "Needs --after-table and --person.",
+    ),
+]
+AfterTables = Annotated[
+    list[Path] | None,
+    _in(FILES, "--after-table", metavar="TABLE", help="The original of each --after, in the same order."),
+]
+AfterKeys = Annotated[
+    list[Path] | None,
+    _in(
+        FILES,
+        "--key",
+        metavar="FILE",
+        help="key.csv of each --after, in the same order; the one in its folder if omitted.",
+    ),
+]
+Stable = Annotated[
+    bool,
+    _in(
+        FILES,
+        "--stable",
+        help="With --after: release the whole table again, and keep the rows of unchanged records.",
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    _in(
+        FILES,
+        "--ledger",
+        metavar="FILE",
+        help="Private file of what was published before, by keyed hash: created, checked and extended. Needs "
+        "--person.",
+    ),
+]
+SamplingFraction = Annotated[
+    float | None,
+    _in(
+        FILES,
+        "--sampling-fraction",
+        help="Share of the population that the original is, drawn at random: estimates who is unique there.",
+    ),
+]
+SurveyWeight = Annotated[
+    str | None,
+    _in(
+        COLUMNS,
+        "--survey-weight",
+        help="Column of survey weights of the original, for the individual risk in the population.",
     ),
 ]
 AsJson = Annotated[bool, _in(FILES, "--json", help="Print JSON for programs.")]
@@ -300,6 +443,23 @@ Overwrite = Annotated[bool, _in(FILES, "--overwrite", help="Replace existing fil
 def words(given: str | None) -> list[str]:
     """Return the words of a comma-separated list."""
     return [word.strip() for word in (given or "").split(",") if word.strip()]
+
+
+def share(given: str, option: str) -> float:
+    """Return a share that is written as 5% or 0.05.
+
+    Raises
+    ------
+    InputError
+        If it is not a number.
+    """
+    text = given.strip()
+    try:
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise InputError(
+            f"{option} {given!r} must be a share, such as 5% or 0.05", reason=Reason.PARAMETER
+        ) from None
 
 
 def crowd_sizes(given: str) -> list[int]:

@@ -35,6 +35,8 @@ def scan(
     sheet: options.Sheet = None,
     skip_rows: options.SkipRows = 0,
     missing_codes: options.MissingCodes = False,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
     relation: options.DatabaseTable = None,
     query: options.Query = None,
     ask_password: options.AskPassword = False,
@@ -43,7 +45,9 @@ def scan(
     """Describe a table: kinds, suggested roles, how identifying columns and their combinations are."""
     del ask_password  # it was asked for when the options were read
     with staged_file(output, overwrite=overwrite) as staged:
-        reading = Reading(delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query)
+        reading = Reading(
+            delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query, decimal, thousands
+        )
         frame = read_as(table, reading)
         keys = None if relation is None or not isinstance(table, str) else keys_of(table, relation)
         found = look_through(frame, up_to=up_to, keys=keys)
@@ -52,14 +56,16 @@ def scan(
         show_json(_as_dict(found, output))
     else:
         words = reading_words(table, reading)
-        _show(found, words, output, _dialect_words(table, delimiter, encoding))
+        _show(found, words, output, _dialect_words(table, reading))
 
 
-def _dialect_words(table: Path | str, delimiter: str | None, encoding: str | None) -> str:
+def _dialect_words(table: Path | str, reading: Reading) -> str:
     """Return how a text file was read, so that a wrong detection is visible."""
     if isinstance(table, str) or format_of(table) is not DELIMITED:
         return ""
-    dialect = sniff(table, delimiter=delimiter, encoding=encoding)
+    dialect = sniff(
+        table, delimiter=reading.delimiter, encoding=reading.encoding, skip_rows=reading.skip_rows
+    )
     return f"; read as {dialect.encoding}, cells separated by {dialect.delimiter!r}"
 
 

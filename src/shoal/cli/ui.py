@@ -30,6 +30,15 @@ def ui(
     limit: Annotated[
         int, typer.Option("--limit", metavar="MB", min=1, help="Maximum size of a table, uncompressed.")
     ] = 500,
+    keep: Annotated[
+        int,
+        typer.Option(
+            "--keep",
+            metavar="MINUTES",
+            min=0,
+            help="How long data and results are kept after the page was closed.",
+        ),
+    ] = 60,
 ) -> None:
     """Open the web page: from a file to a release without a command line."""
     require("shiny", "web", "the web page")
@@ -45,12 +54,19 @@ def ui(
     elif folder is None:
         folder = Path.cwd()
 
-    def ready(address: str) -> None:
+    def ready(address: str, opener: Path) -> None:
         out.print("The page is open at", highlight=False)
         out.print(f"  {address}", markup=False, highlight=False, soft_wrap=True)
         out.print("The token in it is new each time. Press Ctrl-C to stop the server.", highlight=False)
         out.file.flush()  # a program may read the address from a pipe
         if browser:
-            server.open_browser(address)
+            server.open_browser(opener)
 
-    server.serve(host=host, port=port, shared=folder, most_bytes=limit * 1_000_000, ready=ready)
+    server.serve(
+        host=host,
+        port=port,
+        shared=folder,
+        most_bytes=limit * 1_000_000,
+        kept_for=keep * 60,
+        ready=ready,
+    )

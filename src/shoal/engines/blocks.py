@@ -21,6 +21,7 @@ from shoal.engines.local import anonymize_table
 from shoal.engines.own_values import OwnValues, judged
 from shoal.engines.workers import failure
 from shoal.errors import InputError, InternalError, Reason
+from shoal.kinds.limits import is_limited
 from shoal.kinds.ranges import interval_type
 from shoal.measures import Loss
 from shoal.methods import method_for, require_options
@@ -32,7 +33,7 @@ from shoal.table import Table, require_most_per_person
 BLOCK_ROWS = 50_000
 """The default number of records in a block, approximately."""
 SAMPLE = 400_000
-"""The maximum number of records in the sample that cuts are learnt from."""
+"""The maximum number of records in the sample that cuts are learned from."""
 SAFE = 20
 """A block has at least this many times the records of a crowd."""
 
@@ -44,7 +45,7 @@ def least_rows(model: Model) -> int:
 
 @dataclass(frozen=True)
 class Call:
-    """A request to anonymize a table in blocks: what every engine that works in blocks is asked for.
+    """A request to anonymize a table in blocks, the same for every engine that works in blocks.
 
     Parameters
     ----------
@@ -142,6 +143,13 @@ def call_for(
     require_model(model)
     require_options(*method_for(model, method), options)
     completed = schema.completed(columns)
+    if any(is_limited(column) for column in completed.quasi):
+        raise InputError(
+            "limits of columns need the whole table in memory, not blocks; release it in memory, or remove "
+            "exact, widest, bands and suppressible from the schema",
+            reason=Reason.PARAMETER,
+            parameter="engine",
+        )
     model.blocks_must_not_overlap(completed)  # raises an error if the table must not be cut
     seed = checked_seed(seed)
     if most_per_person is not None:

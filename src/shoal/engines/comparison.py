@@ -1,4 +1,4 @@
-"""Models, methods and k side by side on one table: what each loses, how well it hides, its time."""
+"""Models, methods and k side by side on one table: information loss, risk and time of each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ComparedRun:
     reason, message
         Why there is no release, as a code and in words.
     queries
-        How far off answers from the release are; None if it was not asked.
+        The errors of answers from the release; None if no questions were asked.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class ComparedRun:
 
     @property
     def query_error(self) -> float | None:
-        """Median error of counts that a reader estimates from the release; None if it was not asked."""
+        """Median error of counts that a reader estimates from the release; None if none were asked for."""
         return None if self.queries is None else float(self.queries["median"])
 
     @property

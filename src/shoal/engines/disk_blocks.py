@@ -142,7 +142,7 @@ class DiskBlocks:
             for done in wait(waiting, return_when=FIRST_COMPLETED).done:
                 unit, told = waiting.pop(done), done.result()
                 if unit not in units or "reason" not in told:
-                    continue  # it is part of a larger unit by now, or all is well
+                    continue  # it is part of a larger unit by now, or succeeded
                 _require_alive(told)
                 units, wider = united(units, tree, unit, told)
                 for future in [each for each, other in waiting.items() if other.start in wider]:

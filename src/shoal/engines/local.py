@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from narwhals.stable.v2.typing import IntoDataFrameT
 
+from shoal.attacking import attack, held_out
 from shoal.auditing.rules import rule_for
-from shoal.base.randomness import Randomness, checked_seed
+from shoal.base.randomness import SEED_BITS, Randomness, checked_seed
 from shoal.base.statements import checked_about
 from shoal.errors import ShoalWarning
 from shoal.methods import (
@@ -23,6 +25,7 @@ from shoal.methods import (
     require_options,
     silent,
 )
+from shoal.methods.limits import require_share, within_limits
 from shoal.models import Model, require_model
 from shoal.release import Release, column_warnings, publish
 from shoal.schema import Schema, as_frame, flavour_of
@@ -37,6 +40,8 @@ def anonymize(
     method: str | None = None,
     seed: int | None = None,
     most_per_person: int | None = None,
+    hold_out: float | None = None,
+    leave_out: float = 0.0,
     about: Mapping[str, str] | None = None,
     progress: Progress = silent,
     **options: Any,
@@ -56,9 +61,15 @@ def anonymize(
     most_per_person
         Keep at most this number of records of each person, drawn at random; the others are left out. Needs a
         person column.
+    hold_out
+        Share of the records, such as 0.05, to keep out of the release as a control group, drawn at random.
+        The release is then attacked, and the certificate has the success rates (see `attack`).
+    leave_out
+        The largest share of the records that may be left out because they cannot be hidden within the limits
+        of the columns (see `Column`).
     about
-        What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient`` and
-        ``decided_by``, as texts.
+        What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient``,
+        ``decided_by``, ``risk_threshold`` and ``review_by``, as texts.
     progress
         Called with what is being done and the share of it that is done; may raise to cancel.
     **options
@@ -102,21 +113,48 @@ def anonymize(
     progress("reading values", 0.0)
     flavour = flavour_of(frame)
     collected: Any = frame if flavour is None else as_frame(frame).to_native()
-    table = Table.encode(collected, schema)
+    control = None
+    if hold_out is None:
+        table = Table.encode(collected, schema)
+    else:
+        table, control = _split(collected, schema, hold_out, seed)
     if most_per_person is not None:
         table = table.with_fewer_records(most_per_person, Randomness(seed))
-    release = anonymize_table(table, model, method=method, seed=seed, progress=progress, **options)
+    release = anonymize_table(
+        table, model, method=method, seed=seed, leave_out=leave_out, progress=progress, **options
+    )
     cautions = [
         *release.circumstances.get("warnings", ()),
         *column_warnings(table.schema, release.audit, collected),
     ]
     seconds = round(time.perf_counter() - started, 3)
     made = {**release.circumstances, "warnings": cautions, "seconds": seconds}
+    if control is not None:
+        made |= _attacked(release, collected, table.schema, control, seed, progress)
     made |= {"about": stated} if stated else {}
     release = replace(release, circumstances=made, flavour=flavour)
     for text in release.warnings:
         warnings.warn(text, ShoalWarning, stacklevel=2)
     return release
+
+
+def _split(frame: Any, schema: Schema, share: float, seed: int | None) -> tuple[Table, Any]:
+    """Return the table of the records to release, and the control group."""
+    data = as_frame(frame)
+    out = held_out(data, schema, share, Randomness(seed))
+    kept = np.flatnonzero(~out)
+    table = Table.encode(data[kept], schema)
+    return replace(table, rows=kept[table.rows]), data[np.flatnonzero(out)]
+
+
+def _attacked(
+    release: Release, frame: Any, schema: Schema, control: Any, seed: int | None, progress: Progress
+) -> dict[str, Any]:
+    """Return what a certificate says about the control group and attacks."""
+    members = as_frame(frame)[np.sort(release.key)]
+    other = None if seed is None else (seed + 1) % 2**SEED_BITS  # not the choices of the release again
+    found = attack(members, release.shown, schema, control, seed=other, progress=progress)
+    return {"held_out": len(control), "attacks": found.as_dict()}
 
 
 def anonymize_table(
@@ -125,20 +163,26 @@ def anonymize_table(
     *,
     method: str | None = None,
     seed: int | None = None,
+    leave_out: float = 0.0,
     progress: Progress = silent,
     typed: bool | None = None,
     **options: Any,
 ) -> Release:
     """Make a release of a table that is already encoded; see `anonymize` and, on `typed`, `publish`."""
     name, function = method_for(model, method)
+    require_share(leave_out, table)
     if table.owners is not None:
         require_counting_persons(model, name, function)
     randomness = Randomness(seed)
     circumstances = Circumstances(randomness, progress)
-    recoding = function(table, model, circumstances, **options)
+    if table.limited:
+        recoding = within_limits(function, table, model, circumstances, leave_out, options)
+    else:
+        recoding = function(table, model, circumstances, **options)
     progress("auditing", 0.0)
     notes = {"notes": circumstances.notes} if circumstances.notes else {}
     made = {"method": name, "options": options, "seeded": seed is not None, **notes}
-    release = publish(recoding, model, randomness, made, typed=typed)
+    made |= {"leave_out": leave_out} if leave_out else {}
+    release = publish(recoding, model, randomness, made, typed=typed, whole=table, leave_out=leave_out)
     progress("auditing", 1.0)
     return release

@@ -54,6 +54,9 @@ def anonymize_file(
     encoding: str | None = None,
     table: str | None = None,
     query: str | None = None,
+    skip_rows: int = 0,
+    decimal: str | None = None,
+    thousands: str | None = None,
     format: Format = "csv",  # noqa: A002 - the word of the command line
     method: str | None = None,
     seed: int | None = None,
@@ -79,7 +82,7 @@ def anonymize_file(
         As for `anonymize`.
     output
         Folder for the release; it appears when everything is done.
-    delimiter, encoding, table, query
+    delimiter, encoding, table, query, skip_rows, decimal, thousands
         As for `read_table`.
     format
         Format of the release: text (``csv``) or typed (``parquet``).
@@ -131,7 +134,16 @@ def anonymize_file(
         raise InputError(f"jobs = {jobs} is below 1", reason=Reason.PARAMETER, parameter="jobs")
     output = Path(output)
     folder = Path(os.path.realpath(work)) if work is not None else default_folder(output)
-    with _opened(path, Reading(delimiter, encoding, table=table, query=query)) as source:
+    reading = Reading(
+        delimiter,
+        encoding,
+        skip_rows=skip_rows,
+        table=table,
+        query=query,
+        decimal=decimal,
+        thousands=thousands,
+    )
+    with _opened(path, reading) as source:
         columns = source.head.columns
         call = call_for(columns, schema, model, method, options, seed, block_rows, most_per_person, about)
         with (

@@ -126,7 +126,7 @@ def judged(audits: Sequence[Audit], own: Mapping[str, OwnValues], schema: Schema
 def _anywhere(
     audits: Sequence[Audit], name: str, told: Callable[[Carried], Sequence[str]]
 ) -> tuple[str, ...]:
-    """Return what a column reveals in some blocks, with the share of rows if not in all."""
+    """Return what a column reveals in some blocks, with their share of the rows if it is not all."""
     rows: dict[str, int] = {}
     for audit in audits:
         for carried in audit.carried:

@@ -1,4 +1,4 @@
-"""The attacker who has the code: runs a method again and again, and learns what its rows tell."""
+"""The attacker who has the code: runs a method repeatedly, and learns what its rows reveal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Guesses:
         The share of right guesses about the person for whom it is the highest.
     certain
         The share of persons and test runs in which the attacker was certain, although another value was
-        possible; None if no release was familiar as a whole.
+        possible; None if no release was recognized as a whole.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Guesses:
 
 @dataclass(frozen=True)
 class RepeatedAttack:
-    """What an attacker gains who knows all quasi-identifiers and runs the method on them again and again.
+    """The gain of an attacker who knows all quasi-identifiers and runs the method on them repeatedly.
 
     Parameters
     ----------
@@ -117,14 +117,14 @@ def repeated_attack(
     progress: Progress = silent,
     **options: Any,
 ) -> RepeatedAttack:
-    """Measure how much an attacker gains who has the code and knows the quasi-identifiers of every record.
+    """Measure the gain of an attacker who has the code and knows the quasi-identifiers of every record.
 
-    In each run the sensitive values are dealt to the records at random, since to the attacker all ways to
-    deal them are equally likely, and a release is made. In training, the attacker counts which records rows
+    In each run the sensitive values are assigned to the records at random, since to the attacker all
+    assignments are equally likely, and a release is made. In training, the attacker counts which records rows
     like each one carry, and which value each person has in releases like each one. In each test, the attacker
-    guesses the row and the values of each person. A release that is familiar as a whole gives the exact
+    guesses the row and the values of each person. A release that is recognized as a whole gives the exact
     posterior probability, up to sampling error. On tables of more than about ten records most releases are
-    not familiar, and rows are judged one by one. The result is a lower bound: another attack may find more.
+    not recognized, and rows are judged one by one. The result is a lower bound: another attack may find more.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def repeated_attack(
 
 
 class _Attacker:
-    """What the attacker has learnt, and how often it was right."""
+    """What the attacker has learned, and how often it was right."""
 
     def __init__(self, frame: nw.DataFrame[Any], schema: Schema) -> None:
         self._frame = frame
@@ -195,7 +195,7 @@ class _Attacker:
         self._certain: dict[str, list[NDArray[np.bool_]]] = defaultdict(list)
 
     def dealt(self, random: np.random.Generator) -> tuple[Any, dict[str, NDArray[np.str_]]]:
-        """Return the table with its sensitive values dealt anew, and the values of each record."""
+        """Return the table with its sensitive values assigned at random, and the values of each record."""
         order = random.permutation(len(self._frame))
         columns = [self._frame[name][order.tolist()] for name in self._sensitive]
         dealt = self._frame.with_columns(*columns) if columns else self._frame

@@ -1,4 +1,4 @@
-"""Several ways to publish one table, side by side: each runs in a process of its own, some at a time."""
+"""Several releases of one table, side by side: each is made in a process of its own, some at a time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WORKER = "from shoal.engines.runs import answer; answer()"
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One way to publish a table.
+    """A model, a method and its options to try.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Outcome:
     seconds
         The time that the run took, with the start of its process.
     query_error
-        How far off answers from the release are, as plain data; None where no questions can be asked.
+        The errors of answers from the release, as plain data; None if no questions can be asked.
     """
 
     certificate: Mapping[str, Any] | None
@@ -94,7 +94,7 @@ def compare_runs(
     jobs: int | None = None,
     progress: Progress = silent,
 ) -> list[Outcome]:
-    """Make a release of a table in each of several ways, and return their outcomes without the releases.
+    """Make several releases of a table, and return their outcomes without the releases.
 
     A run that fails, takes too long or dies is an outcome like any other.
 
@@ -164,7 +164,7 @@ def answer() -> None:
 
 
 def _query_error(release: Release[Any]) -> dict[str, Any] | None:
-    """Return how far off answers from a release are; None if its columns cannot be asked for ranges."""
+    """Return the errors of answers from a release; None if its columns cannot be asked for ranges."""
     table = release.recoding.table
     if len(release.rows) > MOST_ROWS or not all(a.domain.in_boxes for a in table.attributes):
         return None

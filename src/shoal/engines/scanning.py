@@ -86,7 +86,10 @@ def scan(frame: IntoDataFrame, *, up_to: int = 3, keys: Keys | None = None) -> S
     if keys is not None:
         suggestions = _with_keys(suggestions, keys, len(table))
     schema = Schema(
-        tuple(Column(s.name, role=s.role, kind=s.kind, date_format=s.date_format) for s in suggestions)
+        tuple(
+            Column(s.name, role=s.role, kind=s.kind, date_format=s.date_format, domain=s.domain)
+            for s in suggestions
+        )
     )
     found: tuple[Combination, ...] = ()
     if schema.quasi:
@@ -98,7 +101,7 @@ def scan(frame: IntoDataFrame, *, up_to: int = 3, keys: Keys | None = None) -> S
 
 
 def _with_keys(found: tuple[Suggestion, ...], keys: Keys, records: int) -> tuple[Suggestion, ...]:
-    """Return suggestions that follow the keys of a database: what numbers records, and what names persons."""
+    """Return suggestions that follow the keys of a database: numbers of records, and of persons."""
     people = [name for name, table in keys.foreign if _names_persons(table)]
     named = any(each.role is Role.PERSON for each in found)
     new = []

@@ -14,7 +14,7 @@ from shoal.files import private_folders, staging
 from shoal.files.binary import PARQUET
 from shoal.files.formats import format_of
 from shoal.files.streams import open_source
-from shoal.files.text import DELIMITED, dialect_of
+from shoal.files.text import DELIMITED, dialect_of, names_delimiter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,6 +62,11 @@ def read_files(
         return _read_parquet(session, addresses)
     if len(texts) < len(files):
         raise InputError(f"{texts[0]} is text, but other files are not", reason=Reason.FILE_FORMAT)
+    for file in filter(names_delimiter, map(Path, files)) if here else ():
+        raise InputError(
+            f"{file} begins with a line that names its delimiter, which Spark cannot skip; remove the line",
+            reason=Reason.FILE_FORMAT,
+        )
     if here:
         dialect = dialect_of(Path(files[0]), delimiter, encoding)
         delimiter, encoding = dialect.delimiter, dialect.encoding
@@ -172,7 +177,7 @@ def _read_text(session: SparkSession, addresses: Sequence[str], delimiter: str, 
         encoding="utf-8" if encoding == "utf-8-sig" else encoding,
         quote='"',
         escape='"',
-        multiLine=True,  # else a line feed inside quotes would end a record unnoticed
+        multiLine=True,  # otherwise a line feed inside quotes would end a record unnoticed
         mode="FAILFAST",
         enforceSchema=False,  # all headers must be the same
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,8 @@ import polars as pl
 
 from shoal.engines.spark_sessions import failures_explained, prepared
 from shoal.errors import InputError, Reason
-from shoal.schema import Kind, merged_kinds
+from shoal.schema import merged_columns
+from shoal.schema.frames import Inferred
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,8 +20,8 @@ TOGETHER = 100_000
 """Number of rows that a task looks at at a time."""
 
 
-def kinds_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, Kind]:
-    """Return the kinds of all columns of a Spark frame that have values, as `merged_kinds` does.
+def inferred_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, Inferred]:
+    """Return what the columns of a Spark frame that have values suggest, as `merged_columns` does.
 
     Parameters
     ----------
@@ -32,15 +33,15 @@ def kinds_in(table: DataFrame, missing_marks: Sequence[str] = ()) -> dict[str, K
     names = table.columns
 
     def look(batches: Iterator[Any]) -> Iterator[Any]:
-        kinds = merged_kinds((named(frame, names) for frame in frames_of(batches)), missing_marks)
-        yield arrow_batch({"kinds": [json.dumps(kinds)]})
+        found = merged_columns((named(frame, names) for frame in frames_of(batches)), missing_marks)
+        few = {name: each.without_quantities(name, last=name == names[-1]) for name, each in found.items()}
+        yield arrow_batch({"found": [pickle.dumps(few)]})
 
-    found: dict[str, Kind] = {}
+    found: dict[str, Inferred] = {}
     with failures_explained(), prepared(table.sparkSession):
-        for row in plain_columns(table).mapInArrow(look, "kinds string").collect():
-            for name, text in json.loads(row["kinds"]).items():
-                kind = Kind(text)
-                found[name] = found.get(name, kind).united(kind)
+        for row in plain_columns(table).mapInArrow(look, "found binary").collect():
+            for name, each in pickle.loads(row["found"]).items():
+                found[name] = found[name].united(each) if name in found else each
     return found
 
 

@@ -56,7 +56,7 @@ class Crew:
         self._lock = threading.Lock()
 
     def ask(self, code: str, task: bytes) -> dict[str, Any]:
-        """Have a process do a task and return its result; after a failure, a ``reason`` and a ``message``.
+        """Let a process do a task, and return its result; after a failure, a ``reason`` and a ``message``.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class _Worker:
         self._errors.close()
 
     def last_words(self) -> str:
-        """Return how a process ended that died: the signal, or the last line that it wrote."""
+        """Return how a process died: the signal, or the last line that it wrote."""
         self.process.communicate()
         self._errors.seek(0)
         last = self._errors.read().decode(errors="replace").strip().splitlines()[-1:] or ["no message"]

@@ -1,4 +1,4 @@
-"""Opening files: whether they are there, how large they are, what is said when they cannot be used."""
+"""Opening files: whether they exist, how large they are, and errors if they cannot be used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def refusal(path: str | Path, problem: str, reason: Reason, parameter: str | Non
 
 
 def require_file(path: Path) -> None:
-    """Refuse a file that is not there or is a folder."""
+    """Refuse a file that does not exist or is a folder."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -125,7 +125,7 @@ def unpacked(path: Path, most_bytes: int | None = None) -> bytes:
 
 
 def installed(module: str, extra: str, what: str) -> Any:
-    """Return a module of an extra; without it, say what needs it and how to get it."""
+    """Return a module of an extra; if it is not installed, say what needs it and how to install it."""
     try:
         return import_module(module)
     except ImportError:

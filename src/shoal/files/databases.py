@@ -31,14 +31,14 @@ def is_database(name: object) -> bool:
 
 
 def hidden(address: str) -> str:
-    """Return an address of a database without its password, fit to be shown."""
+    """Return an address of a database without its password, so that it can be shown."""
     plain = re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1@", address)
     return re.sub(r"([?&](?:password|sslpassword|token)=)[^&#]*", r"\1...", plain, flags=re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Keys:
-    """What a database says about the columns of a table that point to things.
+    """What a database says about the keys of a table.
 
     Parameters
     ----------
@@ -118,11 +118,11 @@ class Database(ABC):
         self.execute(f"comment on table {named(name)} is {literal(text)}")
 
     def cancel(self) -> None:
-        """Undo everything since the transaction began."""
+        """Roll back the transaction."""
         self.connection.rollback()
 
     def finish(self) -> None:
-        """Make everything since the transaction began permanent."""
+        """Commit the transaction."""
         self.connection.commit()
 
     def close(self) -> None:
@@ -331,7 +331,7 @@ def _password(address: str) -> str | None:
 
 
 class DatabaseTable:
-    """A table or query of a database, read in batches, again and again, always in the same state.
+    """A table or query of a database, read in batches, any number of times, always in the same state.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ class DatabaseTable:
 
     @cached_property
     def size(self) -> int:
-        """The number of bytes, about."""
+        """The approximate number of bytes."""
         head = self.head
         return int(self.rows * head.estimated_size() // max(head.height, 1))
 

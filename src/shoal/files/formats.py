@@ -28,11 +28,13 @@ class Reading:
     sheet
         Name of the sheet of a workbook; its first one if None.
     skip_rows
-        Number of rows above the header of a sheet.
+        Number of rows above the header of a sheet or a text file.
     missing_codes
         Whether the codes of a statistics package that stand for missing values are values of their own.
     table, query
         Of a database: the name of the table, or a query instead of it.
+    decimal, thousands
+        Of text: the decimal mark, and what separates groups of three digits.
     """
 
     delimiter: str | None = None
@@ -43,6 +45,8 @@ class Reading:
     missing_codes: bool = False
     table: str | None = None
     query: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
 
 
 @dataclass(frozen=True)

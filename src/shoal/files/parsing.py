@@ -49,14 +49,18 @@ def parse_text(path: Path, text: bytes, delimiter: str, *, lines_before: int = 0
         raise refusal(path, "is empty", Reason.EMPTY_FILE)
     names = [name.strip() for name in header]
     check_names(path, names)
-    frame = _parse_fast(text, delimiter, names) if line == 1 + lines_before else None
+    above = len(text) - len(text.lstrip(b"\n"))  # lines that were emptied by `load_text`
+    frame = _parse_fast(text[above:], delimiter, names) if line == 1 + lines_before + above else None
     return _parse_strict(path, numbered, names) if frame is None else frame
 
 
 def check_names(path: Path | str, names: Sequence[str]) -> None:
     """Refuse columns without a name, or with the name of another."""
     if "" in names:
-        message = f"has no name for column {names.index('') + 1} of {len(names)}; give each column a name"
+        message = (
+            f"has no name for column {names.index('') + 1} of {len(names)}; give each column a name, or skip "
+            "the rows above the header if there are any"
+        )
         raise refusal(path, message, Reason.FILE_FORMAT)
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
@@ -172,6 +176,7 @@ def _regular_rows(path: Path, records: Iterator[tuple[int, list[str]]], width: i
         elif not is_blank(record):
             message = (
                 f"line {line} has {len(record)} field{'s' * (len(record) > 1)}, the header has {width}; "
-                "correct the line, or name the delimiter if the wrong one was detected"
+                "correct the line, name the delimiter if the wrong one was detected, or skip the rows above "
+                "the header if there are any"
             )
             raise InputError(f"{path}: {message}", reason=Reason.RAGGED_ROW, parameter="delimiter")

@@ -1,4 +1,4 @@
-"""Reading tables, and the few other files that Shoal is told things by."""
+"""Reading tables, and the few other files that Shoal takes as input."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ def read_table(
     missing_codes: bool = False,
     table: str | None = None,
     query: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
 ) -> pl.DataFrame:
-    """Read a table from a file of any format Shoal knows, told by the ending of its name, or a database.
+    """Read a table from a file of any supported format, recognized by the ending of its name, or a database.
 
     The cells of a text file are read as strings exactly as they are written, so that a ZIP code keeps its
     leading zero; an empty cell is null, blank lines are skipped, names of columns lose the space around them.
@@ -48,17 +50,24 @@ def read_table(
         Other formats can be added: see `shoal.files.formats`. Or the address of a database:
         ``postgresql://host/database``, ``sqlite:///file``, ``duckdb:///file``.
     delimiter, encoding
-        For text files, see `sniff`; the delimiter also for transactions whose items stand apart otherwise.
+        For text files, see `sniff`; the delimiter also for transactions whose items are separated in another
+        way.
     most_bytes
         How large the table may be, unpacked, for files of others; None for any size. No more than a part of
         what is above it is ever unpacked.
-    sheet, skip_rows
-        Of a spreadsheet: the name of the sheet (the first if None), and how many rows there are above the
-        header.
+    sheet
+        Of a spreadsheet: the name of the sheet; the first if None.
+    skip_rows
+        Of a spreadsheet or a text file: how many rows there are above the header, such as a title. The line
+        ``sep=;`` that Excel writes first is not counted.
     missing_codes
-        Of SPSS, Stata and SAS: whether codes that stand for missing values are values of their own.
+        For SPSS, Stata and SAS: whether codes that stand for missing values are values of their own.
     table, query
         Of a database: the name of the table, or a query instead of it.
+    decimal, thousands
+        Of text files: the decimal mark (``.`` or ``,``) and the mark between groups of three digits. Columns
+        of such numbers are read as if they had been written with a decimal point and no other mark; dates,
+        codes and texts stay as they are.
 
     Returns
     -------
@@ -79,7 +88,9 @@ def read_table(
     >>> shoal.read_table("table.csv").rows()
     [('02138', '44')]
     """
-    reading = Reading(delimiter, encoding, most_bytes, sheet, skip_rows, missing_codes, table, query)
+    reading = Reading(
+        delimiter, encoding, most_bytes, sheet, skip_rows, missing_codes, table, query, decimal, thousands
+    )
     return read_as(place_of(path), reading)
 
 
@@ -113,7 +124,7 @@ def read_rows(path: str | Path) -> list[list[str]]:
     Parameters
     ----------
     path
-        The file, whatever the ending of its name; delimiter and encoding are found out as in `sniff`.
+        The file, whatever the ending of its name; delimiter and encoding are detected as in `sniff`.
 
     Returns
     -------
@@ -148,7 +159,7 @@ def read_toml(
     Raises
     ------
     InputError
-        If it is not there or is not TOML.
+        If it does not exist or is not TOML.
     """
     path = Path(path)
     try:

@@ -1,4 +1,4 @@
-"""Tables that need not fit into memory: one or several files of one schema, read in batches, again and again.
+"""Tables that need not fit into memory: one or several files of one schema, read in batches, repeatedly.
 
 Cells mean what they mean to `read_table`: those of text files are strings, an empty one is null.
 """
@@ -62,11 +62,11 @@ class StreamedTable:
 
     @property
     def size(self) -> int:
-        """How many bytes all files have."""
+        """The number of bytes of all files."""
         return sum(file.stat().st_size for file in self.files)
 
     def rows_about(self) -> int:
-        """Return how many rows there are, about, without reading them all."""
+        """Return the approximate number of rows, without reading them all."""
         rows = 0.0
         for file in self.files:
             known = format_of(file)
@@ -92,7 +92,7 @@ class StreamedTable:
 
 
 class BatchedTable(Protocol):
-    """A table that is read in batches, again and again."""
+    """A table that can be read in batches, any number of times."""
 
     @property
     def head(self) -> pl.DataFrame:
@@ -100,7 +100,7 @@ class BatchedTable(Protocol):
 
     @property
     def size(self) -> int:
-        """The number of bytes, about."""
+        """The approximate number of bytes."""
 
     @property
     def fingerprint(self) -> list[Any]:
@@ -110,7 +110,7 @@ class BatchedTable(Protocol):
         """Yield the rows in order, some at a time."""
 
     def rows_about(self) -> int:
-        """Return the number of rows, about."""
+        """Return the approximate number of rows."""
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def open_source(
     ----------
     path
         The file, the files or the folder. In a folder, files with an ending that `read_table` does not know,
-        and those whose names begin with a dot or an underscore, are passed over.
+        and those whose names begin with a dot or an underscore, are skipped.
     reading
         How the files are to be read.
 

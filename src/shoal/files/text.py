@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -16,6 +17,7 @@ import numpy as np
 from shoal.errors import InputError, Reason
 from shoal.files.access import PACKED, chunks_of, refusal, unpacked
 from shoal.files.formats import FileFormat, Reading, register
+from shoal.files.local_numbers import notation_of
 from shoal.files.parsing import is_blank, lines, parse_text
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ _NUL_BYTES = (
 _CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\n\r"))
 _SNIFFED_RECORDS = 100
 _HEAD = 1 << 20
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_SEPARATOR_LINE = re.compile(rb'"?sep=([ -~\t])"?[ \t]*(?:\r\n|\n|\r|$)', re.IGNORECASE)  # by Excel
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,9 @@ class Dialect:
     encoding: str
 
 
-def sniff(path: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> Dialect:
+def sniff(
+    path: str | Path, *, delimiter: str | None = None, encoding: str | None = None, skip_rows: int = 0
+) -> Dialect:
     """Find out how a delimited text file is written.
 
     Parameters
@@ -70,10 +76,13 @@ def sniff(path: str | Path, *, delimiter: str | None = None, encoding: str | Non
     path
         The file; one whose name ends in ``.gz`` is unpacked.
     delimiter
-        Used if given; otherwise the one of ``,`` ``;`` tab and ``|`` that splits most of the
-        first records into the same number of fields, and ``,`` where there is only one column.
+        Used if given; otherwise that of a first line such as ``sep=;``, or the one of ``,`` ``;`` tab and
+        ``|`` that splits most of the first records into the same number of fields, and ``,`` where there is
+        only one column.
     encoding
         If given, the only one tried; otherwise what the byte order mark says, or UTF-8, or Windows-1252.
+    skip_rows
+        Number of rows above the header.
 
     Returns
     -------
@@ -85,13 +94,20 @@ def sniff(path: str | Path, *, delimiter: str | None = None, encoding: str | Non
     InputError
         If the file cannot be read, is empty, is not text, or is not written in the encoding.
     """
-    return load_text(Path(path), delimiter, encoding)[1]
+    return load_text(Path(path), delimiter, encoding, skip_rows=skip_rows)[1]
 
 
 def load_text(
-    path: Path, delimiter: str | None, encoding: str | None, most_bytes: int | None = None
+    path: Path,
+    delimiter: str | None,
+    encoding: str | None,
+    most_bytes: int | None = None,
+    skip_rows: int = 0,
 ) -> tuple[bytes, Dialect]:
-    """Return the text of a file as UTF-8 without byte order mark, and how it was written."""
+    """Return the text of a file as UTF-8 without byte order mark, and how it was written.
+
+    A line that names the delimiter, and lines above the header, are empty in it: others keep their numbers.
+    """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         message = f"delimiter {delimiter!r} is not a single character, or one that means something else"
         raise InputError(message, reason=Reason.PARAMETER, parameter="delimiter")
@@ -102,9 +118,21 @@ def load_text(
     text, encoding = _decode(path, data, encoding)
     if b"\0" in text:
         raise refusal(path, _NUL_BYTES, Reason.FILE_FORMAT, "encoding")
+    text, named = _below(text, skip_rows)
     if not text or text.isspace():
         raise refusal(path, "is empty", Reason.EMPTY_FILE)
-    return text, Dialect(delimiter or delimiter_of(text), encoding)
+    return text, Dialect(delimiter or named or delimiter_of(text), encoding)
+
+
+def _below(text: bytes, skip_rows: int) -> tuple[bytes, str | None]:
+    """Return a text with empty lines above its header, and the delimiter that its first line may name."""
+    found = _SEPARATOR_LINE.match(text)
+    above = skip_rows + (found is not None)
+    if not above:
+        return text, None
+    ends = [end.end() for end in islice(_LINE_END.finditer(text), above)]
+    rest = text[ends[-1] :] if len(ends) == above else b""
+    return b"\n" * above + rest, None if found is None else found[1].decode()
 
 
 def _decode(path: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
@@ -158,15 +186,30 @@ def delimiter_of(text: bytes) -> str:
 
 
 def _read(path: Path, reading: Reading) -> pl.DataFrame:
-    data, dialect = load_text(path, reading.delimiter, reading.encoding, reading.most_bytes)
-    return parse_text(path, data, dialect.delimiter)
+    notation = notation_of(reading.decimal, reading.thousands)
+    data, dialect = load_text(
+        path, reading.delimiter, reading.encoding, reading.most_bytes, reading.skip_rows
+    )
+    frame = parse_text(path, data, dialect.delimiter)
+    return frame if notation is None else notation.made_plain(frame, notation.columns([frame]))
 
 
 def _batches(file: Path, reading: Reading) -> Iterator[pl.DataFrame]:
-    dialect = dialect_of(file, reading.delimiter, reading.encoding)
+    notation = notation_of(reading.decimal, reading.thousands)
+    if notation is None:
+        yield from _written(file, reading)
+        return
+    columns = notation.columns(_written(file, reading))
+    for batch in _written(file, reading):
+        yield notation.made_plain(batch, columns)
+
+
+def _written(file: Path, reading: Reading) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a file with all cells as they are written, some at a time."""
+    dialect = dialect_of(file, reading.delimiter, reading.encoding, reading.skip_rows)
     header = b""
     before = 0
-    for text in _records_of(file, dialect.encoding):
+    for text in _records_of(file, dialect.encoding, reading.skip_rows):
         frame = parse_text(file, header + text, dialect.delimiter, lines_before=before - header.count(b"\n"))
         yield frame
         before += text.count(b"\n")
@@ -180,15 +223,22 @@ def _header(names: list[str], delimiter: str) -> bytes:
     return line.getvalue().encode()
 
 
-def dialect_of(file: Path, delimiter: str | None, encoding: str | None) -> Dialect:
-    """Return how a text file is written, as `sniff` would say, without holding it all."""
+def dialect_of(file: Path, delimiter: str | None, encoding: str | None, skip_rows: int = 0) -> Dialect:
+    """Return how a text file is written, as `load_text` would say, without holding it all."""
     head = next(chunks_of(file, _HEAD), b"")
     if not head.strip() or not _decodes(file, encoding or candidate_encodings(head)[0]):
         # Judged by all its bytes, with all that may be said against them.
-        return sniff(file, delimiter=delimiter, encoding=encoding)
+        return load_text(file, delimiter, encoding, skip_rows=skip_rows)[1]
     encoding = encoding or candidate_encodings(head)[0]
-    text = codecs.getincrementaldecoder(encoding)().decode(head).encode()
-    return Dialect(delimiter or delimiter_of(text[: text.rfind(b"\n") + 1] or text), encoding)
+    text = codecs.getincrementaldecoder(encoding)().decode(head).encode().removeprefix(codecs.BOM_UTF8)
+    text, named = _below(text, skip_rows)
+    return Dialect(delimiter or named or delimiter_of(text[: text.rfind(b"\n") + 1] or text), encoding)
+
+
+def names_delimiter(file: Path) -> bool:
+    """Return whether a file begins with a line such as ``sep=;``, which is not its header."""
+    head = next(chunks_of(file, _HEAD), b"").removeprefix(codecs.BOM_UTF8)
+    return _SEPARATOR_LINE.match(head) is not None
 
 
 def _decodes(file: Path, encoding: str) -> bool:
@@ -198,11 +248,17 @@ def _decodes(file: Path, encoding: str) -> bool:
         return False
 
 
-def _records_of(file: Path, encoding: str) -> Iterator[bytes]:
+def _records_of(file: Path, encoding: str, skip_rows: int) -> Iterator[bytes]:
     """Yield the text of a file as UTF-8, in pieces that end where a record does."""
     rest = b""
+    begun = False
     for chunk in _decoded(file, encoding):
         text = rest + chunk
+        if not begun:
+            if chunk and text.count(b"\n") <= skip_rows + 1:
+                rest = text
+                continue
+            text, begun = _below(text, skip_rows)[0], True
         codes = np.frombuffer(text, dtype=np.uint8)
         # A newline ends a record if the number of quotes before it is even.
         ends = np.flatnonzero(codes == ord("\n"))

@@ -1,4 +1,4 @@
-"""The only door to native code: typed functions over the compiled core, which trusts its arguments."""
+"""The only access to native code: typed functions over the compiled core, which trusts its arguments."""
 
 from shoal.kernels.assignments import Walked, cheapest_assignment, walk
 from shoal.kernels.classes import ClassMoves, cut, mondrian, spaced

@@ -141,7 +141,7 @@ def greedy_extraction(
     Returns
     -------
     NDArray or None
-        The records of each row. None if a walk could not go on, or there were too many steps.
+        The records of each row. None if a walk could not continue, or there were too many steps.
     """
     stacked = np.stack([records.astype(np.int32) for records in starts])
     members = _native.greedy_extraction(
@@ -181,7 +181,7 @@ def backtracking_walk(
 ) -> Walked:
     """Return one of the assignments that `walk` finds, by walks that never visit a record twice.
 
-    A walk that cannot go on takes a step back (Wong, Mamoulis and Cheung 2010). O(k n^2) at worst.
+    A walk that cannot continue takes a step back (Wong, Mamoulis and Cheung 2010). O(k n^2) at worst.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def spaced(owners: NDArray[np.int32], gap: int) -> NDArray[np.int32]:
     Parameters
     ----------
     owners
-        The person of each record, in an order in which neighbours are alike.
+        The person of each record, in an order in which neighbours are similar.
     gap
         How far apart. A record that comes too soon waits, and is the next as soon as it may be.
 

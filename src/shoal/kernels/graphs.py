@@ -1,4 +1,4 @@
-"""Regular graphs: exchanges that lower their cost, and changes that make labels more varied."""
+"""Regular graphs: exchanges that lower their cost, and changes that make labels more diverse."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LOOKS = 64
 
 
 class Diversification:
-    """Rows with the labels of one record each, and changes that make the labels around records more varied.
+    """Rows with the labels of one record each, and changes that make the labels around records more diverse.
 
-    A record is violated if the labels of the rows that cover it are less varied than required.
+    A record is violated if the labels of the rows that cover it are less diverse than required.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Diversification:
         return self._native.swap()
 
     def widen(self) -> int:
-        """Mend each violated record by letting rows grow at the least cost; return how many grew.
+        """Repair each violated record by letting rows grow at the least cost; return how many grew.
 
         Other records may be violated afterwards. Returns 0 only if no record is violated, or if every row
         covers each of those who are.
@@ -170,7 +170,7 @@ class DrawnColumn:
 
 
 class DiverseDraw:
-    """An assignment of records to rows that is changed at random until the labels of all crowds are varied.
+    """An assignment of records to rows that is changed at random until the labels of all crowds are diverse.
 
     See native/matching/diverse_draw.hpp for the distribution that is drawn from.
 

@@ -175,7 +175,7 @@ class OwnRows:
         distinct: int = 0,
         entropy: float = 0.0,
     ) -> int:
-        """Let rows grow until the labels in the crowd of each record are varied (Algorithm 7).
+        """Let rows grow until the labels in the crowd of each record are diverse (Algorithm 7).
 
         Parameters
         ----------

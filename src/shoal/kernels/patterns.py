@@ -12,7 +12,7 @@ from shoal.kernels import _native
 
 @dataclass(frozen=True, eq=False)
 class VariedLabels:
-    """Sensitive values, and how varied they must be in every class; by default nothing is required.
+    """Sensitive values, and how diverse they must be in every class; by default nothing is required.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def cover(
         Whether rows that have a pattern still count for others: each row then has the first pattern that it
         could have at all.
     labels
-        How varied the sensitive values of a class must be. Of rows that look the same, those with the most
-        frequent values wait for another pattern where that makes the others varied enough.
+        How diverse the sensitive values of a class must be. Of rows that look the same, those with the most
+        frequent values wait for another pattern where that makes the others diverse enough.
 
     Returns
     -------
@@ -104,7 +104,7 @@ class PatternSearch:
     pattern_of
         The pattern of each row at first, as of a `Cover`.
     labels
-        How varied the sensitive values of a class must be; no move changes that.
+        How diverse the sensitive values of a class must be; no move changes that.
     """
 
     def __init__(

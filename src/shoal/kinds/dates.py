@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import narwhals.stable.v2 as nw
@@ -14,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason
-from shoal.kinds import moments
+from shoal.kinds import limits, moments
 from shoal.kinds.domain import Attribute, Domain
 from shoal.kinds.groups import round_starts, span_labels
 from shoal.kinds.hierarchy import MISSING
@@ -119,6 +120,29 @@ class Dates(ValueKind, name="date"):
         else:
             ranked = [moments.Moment(day) for day in domain.values.head(domain.known).to_physical().to_list()]
         return Scale(ranked, lambda text: moments.read(text, column.date_format))
+
+    def width(self, column: Column) -> Decimal:
+        return limits.days(column.widest)
+
+    def bands(
+        self, column: Column, low: limits.Place | None, high: limits.Place | None, *, whole: bool
+    ) -> Iterator[limits.Band]:
+        del whole
+        days = [None if place is None else int(place) for place in (low, high)]
+        bounds = self.places(pl.Series(column.domain or (), dtype=pl.Date))
+        yield from limits.clipped(limits.bands_of_days(column.bands, *days), bounds)
+
+    def places(self, values: pl.Series) -> Sequence[limits.Place]:
+        days: list[int] = values.to_physical().to_list()
+        return days
+
+    def place(self, end: Any) -> limits.Place:
+        day: int = end.day
+        return day
+
+    def at_places(self, places: Sequence[limits.Place], column: Column) -> pl.Series:
+        del column
+        return pl.Series([int(place) for place in places], dtype=pl.Int32).cast(pl.Date)
 
     def typed_dates(self, days: pl.Series, domain: Domain, column: Column) -> list[str]:
         """Return dates and times to the nanosecond; leaves of a hierarchy are written days."""

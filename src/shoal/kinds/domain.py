@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists, ascending_sets
 from shoal.kinds import notation
+from shoal.kinds.limits import Bands, ColumnLimit
 
 if TYPE_CHECKING:
     from shoal.kernels import Geometry
@@ -35,11 +36,14 @@ class Domain(ABC):
         The same, typed; null for the missing value.
     missing
         The code of the missing value, or None.
+    bands
+        Where intervals may end, if not everywhere.
     """
 
     labels: tuple[str, ...]
     values: pl.Series
     missing: int | None
+    bands: Bands | None = field(default=None, kw_only=True)
 
     ordered: ClassVar[bool] = False
     """Whether its values have an order that people know, so that intervals of them are released."""
@@ -167,6 +171,50 @@ class Domain(ABC):
         """Return what it costs to cover several codes by LM: the same, unless values lie on a scale."""
         return self.geometry(weight)
 
+    def in_bands(self) -> Domain:
+        """Return the bands as a domain of their own, for a domain that has any.
+
+        Raises
+        ------
+        TypeError
+            If values have no bands.
+        """
+        raise TypeError(f"{type(self).__name__} have no bands")
+
+    def limit(self, column: Column) -> ColumnLimit:
+        """Return which codes may share a cell, by the limits of a column."""
+        parts = np.arange(len(self), dtype=np.int32) if column.exact else None
+        return ColumnLimit(parts) if column.exact else self.widest(column)
+
+    def widest(self, column: Column) -> ColumnLimit:
+        """Return the same for a column that is not exact."""
+        del column
+        return ColumnLimit()
+
+    def exceeding(
+        self, cells: Sequence[str | None], values: Generalized, column: Column
+    ) -> NDArray[np.bool_]:
+        """Return which different released cells break the limits of a column.
+
+        Parameters
+        ----------
+        cells
+            The cells as they are written; None for one that stands for nothing.
+        values
+            What each can stand for.
+        column
+            What the column is.
+        """
+        wide = self.wider(cells, values, column)
+        if column.suppressible:
+            return wide
+        return wide | np.array([cell == notation.SUPPRESSED for cell in cells], dtype=np.bool_)
+
+    def wider(self, cells: Sequence[str | None], values: Generalized, column: Column) -> NDArray[np.bool_]:
+        """Return which different released cells are wider than a column allows, or end inside a band."""
+        del cells
+        return ~values.is_exact() if column.exact else np.zeros(len(values), dtype=np.bool_)
+
     def expected_costs(self, counts: NDArray[np.int64], k: int) -> NDArray[np.float64]:
         """Return the expected cost that each code adds to 1, 2, ..., k - 1 random records, summed.
 
@@ -245,7 +293,7 @@ class Domain(ABC):
     def diversity(
         self, codes: Codes, starts: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return how varied the values in each group are, 0 to 1: the share of the values that occur.
+        """Return how diverse the values in each group are, 0 to 1: the share of the values that occur.
 
         Parameters
         ----------
@@ -310,16 +358,37 @@ def copied_items(
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """One quasi-identifier: its description, its domain, and one code for each record."""
+    """One quasi-identifier: its description, its domain, and one code for each record.
+
+    Parameters
+    ----------
+    column, domain, codes
+        These three.
+    limit
+        Which codes may share a cell, in the table that a method is given; None if all may.
+    """
 
     column: Column
     domain: Domain
     codes: Codes
+    limit: ColumnLimit | None = None
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How many records have each code."""
         return np.bincount(self.codes, minlength=len(self.domain))
+
+    def geometry(self, weight: float, *, lm: bool = False) -> Geometry:
+        """Return what it costs to cover several codes within the limit, by NCP or LM, for kernels."""
+        costs = self.domain.lm_geometry(weight) if lm else self.domain.geometry(weight)
+        return costs if self.limit is None else costs._replace(table=self.limit.table(costs.table))
+
+    def within_limits(self) -> Attribute:
+        """Return the attribute as methods are given it: with its limit, and bands instead of values."""
+        limit = self.domain.limit(self.column)
+        if self.domain.bands is None:
+            return replace(self, limit=limit)
+        return Attribute(self.column, self.domain.in_bands(), self.domain.bands.of_code[self.codes], limit)
 
     def decode(self) -> pl.Series:
         """Return the values of all records, typed, null where missing."""

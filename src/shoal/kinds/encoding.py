@@ -31,6 +31,9 @@ def to_polars(series: nw.Series[Any]) -> pl.Series:
         return _of_objects(series) if native.dtype == pl.Object else native
     if series.dtype == nw.Object:
         _refuse_mixed_dates(series)
+    if hasattr(getattr(getattr(native, "dtype", None), "categories", None), "closed"):  # by pandas.cut
+        cells = [None if none else str(cell) for cell, none in zip(native, native.isna(), strict=True)]
+        return pl.Series(series.name, cells, dtype=pl.String)
     try:
         if find_spec("pyarrow") is not None:
             return _of_arrow(series.name, series.to_arrow())

@@ -36,7 +36,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def parse(text: str) -> Decimal | None:
-    """Return a text as a number; None if it is no number that can be kept exactly."""
+    """Return a text as a number; None if it is not a number, or cannot be kept exactly."""
     if not _NUMBER.fullmatch(text) or len(text) > 3 * MOST_PLACES:
         return None
     try:
@@ -108,7 +108,7 @@ def floats(cells: pl.Series) -> pl.Series:
 
 
 def whole_if_possible(numbers: pl.Series) -> pl.Series:
-    """Return 64-bit floats as 64-bit integers if all are whole numbers that floats can tell apart."""
+    """Return 64-bit floats as 64-bit integers if all are whole numbers that floats can distinguish."""
     if (_is_plain_whole(numbers) | numbers.is_null()).all():
         return numbers.cast(pl.Int64)
     return numbers
@@ -148,7 +148,7 @@ def _is_float(number: Decimal) -> bool:
 
 
 def _type_for(numbers: Iterable[Decimal]) -> pl.DataType:
-    """Return the first type that keeps numbers, floats aside."""
+    """Return the first type that keeps numbers, apart from floats."""
     places, digits, whole = 0, 0, True
     for number in numbers:
         last = _last_place(number)
@@ -161,7 +161,7 @@ def _type_for(numbers: Iterable[Decimal]) -> pl.DataType:
 
 
 def _last_place(number: Decimal) -> int:
-    """Return the power of ten that the last digit of a number counts, zeros at its end aside."""
+    """Return the power of ten of the last digit of a number that is not a zero at its end."""
     _, digits, exponent = number.as_tuple()
     zeros = 0
     while zeros < len(digits) and digits[-1 - zeros] == 0:
@@ -260,7 +260,7 @@ def outside(values: pl.Series, low: Any, high: Any) -> pl.Series:
 
 
 def fitting(number: Any, dtype: pl.DataType) -> int | float | None:
-    """Return a number as it would stand among 64-bit integers or floats; None if it could not."""
+    """Return a number as a 64-bit integer or float; None if it cannot be one."""
     value = exact(number)
     if dtype.is_integer():
         return int(value) if _type_for([value]) == pl.Int64 else None

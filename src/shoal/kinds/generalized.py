@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -77,6 +78,28 @@ class Generalized(ABC):
         themselves, and None.
         """
         return self, None
+
+    def joined(self, others: Sequence[Generalized]) -> Generalized:
+        """Return these and others of the same attribute, one after the other.
+
+        Raises
+        ------
+        TypeError
+            If the kind does not join them.
+        """
+        del others
+        raise TypeError(f"{type(self).__name__} are not joined")
+
+    def between_bands(self, domain: Domain) -> Generalized:
+        """Return intervals of bands as intervals of the values of a domain that has these bands.
+
+        Raises
+        ------
+        TypeError
+            If these are not intervals.
+        """
+        del domain
+        raise TypeError(f"{type(self).__name__} are no intervals of bands")
 
     @abstractmethod
     def for_kernel(self) -> CodeIntervals | Subsets:

@@ -126,7 +126,7 @@ class Hierarchy:
         Parameters
         ----------
         path
-            A file as `from_levels` reads it. Its first line is taken for a header and skipped if it begins
+            A file as `from_levels` reads it. Its first line is considered a header and skipped if it begins
             with `value`, `values`, `level0` or `level 0`, or if it is the only one of three or more lines
             that does not end in the same label as the others.
 

@@ -37,7 +37,9 @@ class Items(Kind, name="items"):
     def fits(self, series: nw.Series[Any], texts: nw.Series[Any] | None) -> bool:
         del texts
         if series.dtype == nw.Object:
-            return isinstance(next(iter(series.drop_nulls().head(1)), None), list | tuple | set)
+            return isinstance(
+                next(iter(series.drop_nulls().head(1)), None), list | tuple | set | frozenset | np.ndarray
+            )
         return isinstance(series.dtype, nw.List | nw.Array)
 
     def checked_domain(self, column: Column) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds import exact_numbers as exact
-from shoal.kinds import moments
+from shoal.kinds import limits, moments
 from shoal.kinds.domain import Attribute, Codes, Domain, released_members
 from shoal.kinds.encoding import plain, to_polars
 from shoal.kinds.generalized import Generalized
@@ -37,7 +38,7 @@ def _abstract(method: F) -> F:
 
 
 _REMEDIES = {
-    "Time": "convert it to a number, such as the hour, or to a date with a time (generalized to days)",
+    "Time": "make its kind time",
     "Duration": "convert it to a number, such as hours",
 }
 """What to do with columns of types that are no quasi-identifiers."""
@@ -92,6 +93,8 @@ class Kind(str, metaclass=_Kinds):
     """An interval of numbers."""
     DATE: ClassVar[Kind]
     """An interval of days; times of day are generalized to their day."""
+    TIME: ClassVar[Kind]
+    """An interval of times of day, without a date."""
     CATEGORICAL: ClassVar[Kind]
     """A set of values, or a node of a hierarchy."""
     ORDINAL: ClassVar[Kind]
@@ -212,7 +215,7 @@ class Kind(str, metaclass=_Kinds):
         Raises
         ------
         InputError
-            If a value does not fit the column; the message names the first row where one does not.
+            If a value is not valid in the column; the message names the first row with such a value.
         """
 
     def texts(self, values: pl.Series, column: Column) -> tuple[str, ...]:
@@ -243,6 +246,52 @@ class Kind(str, metaclass=_Kinds):
         """
         del values, column
         return None
+
+    def off_the_line(self, places: pl.Series) -> pl.Series | None:
+        """Return the values at positions of `on_a_line`; None if the positions are the values."""
+        del places
+        return None
+
+    def width(self, column: Column) -> Decimal:
+        """Return the limit `widest` of an interval, as a difference of `places`; of a set, its members.
+
+        Raises
+        ------
+        ValueError
+            If the limit is not understood.
+        """
+        return Decimal(limits.members(column.widest, "values"))
+
+    def bands(
+        self, column: Column, low: limits.Place | None, high: limits.Place | None, *, whole: bool
+    ) -> Iterator[limits.Band]:
+        """Yield the bands of a column that is `measured`, from one that has `low` to one that has `high`.
+
+        Parameters
+        ----------
+        column
+            What it is.
+        low, high
+            Two `places`; None if the bands are only checked.
+        whole
+            Whether all values are whole numbers.
+
+        Raises
+        ------
+        ValueError
+            If the bands are not understood, or a value is outside them.
+        """
+        del low, high, whole
+        raise ValueError(f"a {column.kind.value} column has no bands")
+
+    def places(self, values: pl.Series) -> Sequence[limits.Place]:
+        """Return where ascending values lie, none of them missing: by default their ranks."""
+        return range(len(values))
+
+    def place(self, end: Any) -> limits.Place:
+        """Return where the end of an interval lies, as the `scale` reads it."""
+        place: limits.Place = end
+        return place
 
     def scale(self, domain: Domain, column: Column) -> Scale:
         """Return the values of a domain for the auditor, who looks up the ends of released intervals."""

@@ -1,4 +1,4 @@
-"""Missing marks: which cells they stand for, and which marks a release would give another meaning."""
+"""Missing marks: which cells they stand for, and which marks have another meaning in a release."""
 
 from __future__ import annotations
 

@@ -91,11 +91,11 @@ def read(text: str, form: str | None = None) -> tuple[Moment, Moment] | None:
     return None
 
 
-def form_of(texts: pl.Series) -> str | None:
-    """Return the format of dates in one of the common local forms; None if they are something else.
+def forms_of(texts: pl.Series) -> tuple[str, ...]:
+    """Return the formats that dates in one of the common local forms can have; none for something else.
 
     Where day and month are both at most 12 in all dates and separated by a slash or a hyphen, nothing says
-    which comes first, so there is no format.
+    which comes first, so there are two.
     """
     texts = texts.str.strip_chars()
     for pattern, form in _LOCAL_FORMS.items():
@@ -106,10 +106,9 @@ def form_of(texts: pl.Series) -> str | None:
             numbers = texts.str.extract_groups(pattern).struct.unnest().cast(pl.Int32)
             first, second = (int(numbers[name].max()) for name in numbers.columns[:2])  # type: ignore[arg-type]
             mark = form[2]
-            forms = [f"%d{mark}%m{mark}%Y"] * (first > 12) + [f"%m{mark}%d{mark}%Y"] * (second > 12)
-        if len(forms) == 1 and not parts(texts, forms[0])["day"].null_count():
-            return forms[0]
-    return None
+            forms = [f"%d{mark}%m{mark}%Y"] * (second <= 12) + [f"%m{mark}%d{mark}%Y"] * (first <= 12)
+        return tuple(each for each in forms if not parts(texts, each)["day"].null_count())
+    return ()
 
 
 _LOCAL_FORMS = {

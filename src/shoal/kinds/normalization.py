@@ -24,8 +24,8 @@ def normalized(texts: pl.Series) -> pl.Series:
     """Return texts such that those that look the same are equal; null stays null.
 
     Compatibility forms are replaced (Unicode NFKC: the ligature in "ﬂu", full-width letters, accents written
-    apart), capitals are folded, characters without a picture are removed, and white space is one space
-    between words and none at the ends. Letters of other scripts that look alike stay different.
+    separately), capitals are folded, invisible characters are removed, and white space is one space between
+    words and none at the ends. Letters of other scripts that look similar stay different.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import Reason
 from shoal.kinds import exact_numbers as exact
+from shoal.kinds import limits
 from shoal.kinds.domain import Domain, released_members
 from shoal.kinds.groups import round_starts, span_labels
 from shoal.kinds.kind import refuse
@@ -90,6 +91,22 @@ class Numbers(ValueKind, name="numeric"):
     def scale(self, domain: Domain, column: Column) -> NumberScale:
         del column
         return NumberScale(domain.values.head(domain.known))
+
+    def width(self, column: Column) -> Decimal:
+        return limits.number(column.widest)
+
+    def bands(
+        self, column: Column, low: limits.Place | None, high: limits.Place | None, *, whole: bool
+    ) -> Iterator[limits.Band]:
+        bands = limits.bands_of_numbers(column.bands, low, high, whole=whole)
+        yield from limits.clipped(bands, [exact.exact(bound) for bound in column.domain or ()])
+
+    def places(self, values: pl.Series) -> Sequence[limits.Place]:
+        return [exact.exact(value) for value in values.to_list()]
+
+    def at_places(self, places: Sequence[limits.Place], column: Column) -> pl.Series:
+        del column
+        return exact.read(pl.Series([exact.write(exact.exact(place)) for place in places], dtype=pl.String))
 
     def within_bounds(self, cells: pl.Series, column: Column) -> bool:
         members = [each for each in released_members(cells, intervals=True) if each != ""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,9 @@ class Ordered(Categories, name="ordinal"):
         known = len(values) - (missing is not None)
         positions = np.append(np.arange(known) / max(known - 1, 1), [2.0] * (missing is not None))
         return RangeDomain(labels, values, missing, positions)
+
+    def width(self, column: Column) -> Decimal:
+        return super().width(column) - 1
 
     def on_a_line(self, values: pl.Series, column: Column) -> pl.Series:
         places = {str(value): float(place) for place, value in enumerate(column.domain or ())}

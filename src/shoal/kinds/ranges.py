@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import isinf, nan
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import inf, isinf, nan
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain, sum_of_powers
 from shoal.kinds.generalized import Generalized, covered, entropies_of_intervals, sizes_of_intervals
 from shoal.kinds.hierarchy import MISSING
+from shoal.kinds.limits import Band, Bands, ColumnLimit, Place, widest_reach
 from shoal.kinds.moments import Moment
 from shoal.kinds.moments import read as read_moment
 
@@ -82,6 +84,69 @@ class RangeDomain(Domain):
         if self.missing is not None:
             low = np.where((high == self.missing) & (low < high), np.int32(0), low)
         return Ranges(self, low, high)
+
+    def widest(self, column: Column) -> ColumnLimit:
+        """Return the limit of intervals; of those of bands, if there are any."""
+        if column.widest is None and column.suppressible:
+            return ColumnLimit()
+        places = column.kind.places(self.values.head(self.known))
+        ends = list(places) if self.bands is None else [places[code] for code in self.bands.last]
+        starts = ends if self.bands is None else [places[code] for code in self.bands.first]
+        reach = np.full(len(ends), len(ends) - 1, dtype=np.int32)
+        if column.widest is not None:
+            reach = widest_reach(starts, ends, column.kind.width(column))
+        covers_all = len(ends) > 1 and self.positions[0] <= 0.0 and self.positions[self.known - 1] >= 1.0
+        if not column.suppressible and self.missing is None and covers_all:
+            reach[0] = min(reach[0], len(ends) - 2)
+        missing = [] if self.missing is None else [len(ends)]
+        return ColumnLimit(reach=np.append(reach, missing).astype(np.int32))
+
+    def in_bands(self) -> RangeDomain:
+        """Return the bands as a domain of their own, each at its middle."""
+        assert self.bands is not None
+        first, last = self.bands.first, self.bands.last
+        codes = first if self.missing is None else np.append(first, self.missing)
+        middles = (self.positions[first] + self.positions[last]) / 2
+        return RangeDomain(
+            tuple(self.labels[code] for code in codes),
+            self.values.gather(codes),
+            None if self.missing is None else len(first),
+            np.append(middles, [2.0] * (self.missing is not None)),
+        )
+
+    def wider(self, cells: Sequence[str | None], values: Generalized, column: Column) -> NDArray[np.bool_]:
+        """Return it by what is written, also about values that do not occur."""
+        del values
+        scale = column.kind.scale(self, column)
+        places = column.kind.places(self.values.head(self.known))
+        width = Decimal(0) if column.exact else None
+        if column.widest is not None:
+            width = column.kind.width(column)
+        span = 0 if len(self) == 1 else inf if self.missing is not None else places[-1] - places[0]
+
+        def is_wrong(cell: str | None) -> bool:
+            if cell is None or cell == MISSING:
+                return False
+            if cell == notation.SUPPRESSED:
+                return width is not None and span > width
+            least, most, _, with_most = scale.ends(cell, column)
+            low, high = column.kind.place(least), column.kind.place(most)
+            if width is not None and high - low > width:
+                return True
+            return column.bands is not None and self._cuts_a_band(low, high, with_most, column)
+
+        return np.array([is_wrong(cell) for cell in cells], dtype=np.bool_)
+
+    def _cuts_a_band(self, low: Place, high: Place, with_high: bool, column: Column) -> bool:
+        """Return whether an interval ends inside a band."""
+        whole = not (self.values.dtype.is_float() or self.values.dtype.is_decimal())
+        integers = self.values.dtype.is_integer()
+        try:
+            start, _ = next(column.kind.bands(column, low, low, whole=integers), (None, None))
+            begin, end = next(column.kind.bands(column, high, high, whole=integers), (None, None))
+        except (ValueError, ArithmeticError):  # outside the bands, or endless
+            return True
+        return low != start or (high != end and not (high == begin and not (whole and with_high)))
 
     def geometry(self, weight: float) -> Geometry:
         return Geometry(RANGE, weight, len(self), self.positions)
@@ -206,9 +271,11 @@ class Scale:
             low, high = self.read_end(foreign[0], lower=True), self.read_end(foreign[1], lower=False)
             if low is not None and high is not None:
                 return low[not foreign[2]], high[foreign[3]], foreign[2], foreign[3]
+        article = "an" if column.kind.value[0] in "aeiou" else "a"
+        sets = "; if the release shows sets, make the column categorical" if len(members) > 1 else ""
         raise InputError(
-            f"column {column.name!r} of the release: {cell!r} is neither a {column.kind.value} value nor an "
-            "interval such as 20..40 or [20, 40[",
+            f"column {column.name!r} of the release: {cell!r} is neither {article} {column.kind.value} value "
+            f"nor an interval such as 20..40 or [20, 40[{sets}",
             reason=Reason.RELEASE_UNREADABLE,
             column=column.name,
         )
@@ -276,6 +343,18 @@ class Ranges(Generalized):
         _, first, shown = np.unique(keys, return_index=True, return_inverse=True)
         return Ranges(self.domain, self.low[first], self.high[first]), shown
 
+    def joined(self, others: Sequence[Generalized]) -> Ranges:
+        each: list[Any] = [self, *others]
+        low, high = (np.concatenate([getattr(part, end) for part in each]) for end in ("low", "high"))
+        return Ranges(self.domain, low, high)
+
+    def between_bands(self, domain: Domain) -> Ranges:
+        assert isinstance(domain, RangeDomain)
+        assert domain.bands is not None
+        bands, missing = domain.bands, [] if domain.missing is None else [domain.missing]
+        first, last = np.append(bands.first, missing), np.append(bands.last, missing)
+        return Ranges(domain, first[self.low].astype(np.int32), last[self.high].astype(np.int32))
+
     def for_kernel(self) -> CodeIntervals:
         return CodeIntervals(len(self.domain), self.low, self.high)
 
@@ -332,6 +411,25 @@ class Ranges(Generalized):
         return 2 * float((halves / len(rows)).sum())
 
 
+def with_bands(domain: Domain, bands: Sequence[Band], places: Sequence[Place]) -> Domain:
+    """Return a domain with bands, the ends of which are among its values.
+
+    Parameters
+    ----------
+    domain
+        The domain; its missing value is in no band.
+    bands
+        The two ends of each band, ascending.
+    places
+        Where the values of the domain lie.
+    """
+    first = np.array([bisect_left(places, start) for start, _ in bands], dtype=np.int32)
+    last = np.array([bisect_left(places, end) for _, end in bands], dtype=np.int32)
+    of_code = np.searchsorted(first, np.arange(len(places)), side="right") - 1
+    missing = [] if domain.missing is None else [len(bands)]
+    return replace(domain, bands=Bands(first, last, np.append(of_code, missing).astype(np.int32)))
+
+
 def interval_type(each: pl.DataType) -> pl.Struct:
     """Return the data type of released intervals of values with a type."""
     return pl.Struct({"low": each, "high": each})
@@ -345,7 +443,7 @@ def positions_between(values: pl.Series, *ends: Any) -> NDArray[np.float64]:
     low, high = fitting
     places: NDArray[Any] = values.to_numpy()
     if values.dtype.is_integer():
-        # Integers near each other but far from zero differ by less than a float can tell: subtract first.
+        # Integers near each other but far from zero differ by less than a float can express: subtract first.
         first = int(places[0])
         places = (places.astype(np.int64) - first).view(np.uint64).astype(np.float64)
         low, high = low - first, high - first

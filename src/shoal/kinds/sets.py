@@ -17,6 +17,7 @@ from shoal.kernels import SET, Geometry
 from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain, sum_of_powers
 from shoal.kinds.generalized import Generalized, entropies_of_sums, share_of_domain, xlogx
+from shoal.kinds.limits import ColumnLimit
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -46,6 +47,36 @@ class SetDomain(Domain):
             elif cell.startswith("{") and cell.endswith("}"):
                 codes = [self.code_of.get(label.strip()) for label in cell[1:-1].split(",")]
         return sorted({code for code in codes if code is not None})
+
+    def widest(self, column: Column) -> ColumnLimit:
+        most = len(self) if column.widest is None else int(column.kind.width(column))
+        if not column.suppressible and len(self) > 1:
+            most = min(most, len(self) - 1)
+        if most == 1:
+            return ColumnLimit(np.arange(len(self), dtype=np.int32))
+        return ColumnLimit(most=most) if most < len(self) else ColumnLimit()
+
+    def wider(self, cells: Sequence[str | None], values: Generalized, column: Column) -> NDArray[np.bool_]:
+        """Return it by what is written, with members that never occur."""
+        del values
+        if column.exact:
+            most = 1
+        elif column.widest is not None:
+            most = int(column.kind.width(column))
+        else:
+            return np.zeros(len(cells), dtype=np.bool_)
+        return np.array([self._size(cell) > most for cell in cells], dtype=np.bool_)
+
+    def _size(self, cell: str | None) -> int:
+        """Return the number of members of a written set."""
+        if cell is None or cell in self.code_of:
+            return 1
+        if cell == notation.SUPPRESSED:
+            return len(self)
+        members = notation.read_set(cell)
+        if len(members) == 1 and cell.startswith("{") and cell.endswith("}"):
+            return len(cell[1:-1].split(","))
+        return len(members)
 
     @property
     def released_type(self) -> pl.DataType:
@@ -152,6 +183,11 @@ class Sets(Generalized):
     def different(self) -> tuple[Sets, NDArray[np.int64]]:
         codes, shown = self.codes.different()
         return Sets(self.domain, codes), shown
+
+    def joined(self, others: Sequence[Generalized]) -> Sets:
+        each: list[Any] = [self, *others]
+        sizes = np.concatenate([part.codes.sizes for part in each])
+        return Sets(self.domain, Lists.of_sizes(sizes, np.concatenate([part.codes.values for part in each])))
 
     def for_kernel(self) -> Subsets:
         return Subsets(*self.codes.arrays, len(self.domain))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.base.ragged import Lists
 from shoal.errors import InputError
 from shoal.kernels import TREE, CodeIntervals, Geometry
-from shoal.kinds import notation
+from shoal.kinds import limits, notation
 from shoal.kinds.domain import Attribute, Codes, Domain, copied_items, sum_of_powers
 from shoal.kinds.generalized import (
     Generalized,
@@ -23,6 +23,7 @@ from shoal.kinds.generalized import (
     sizes_of_intervals,
 )
 from shoal.kinds.hierarchy import MISSING, Hierarchy
+from shoal.kinds.limits import ColumnLimit
 
 if TYPE_CHECKING:
     from shoal.schema import Column
@@ -77,6 +78,40 @@ class TreeDomain(Domain):
         low = np.minimum.reduceat(codes, starts[:-1])
         high = np.maximum.reduceat(codes, starts[:-1])
         return Nodes(self, self.hierarchy.ancestor(low, high))
+
+    def widest(self, column: Column) -> ColumnLimit:
+        allowed = self._allowed(column)
+        if allowed.all():
+            return ColumnLimit()
+        tree, top = self.hierarchy, self.hierarchy.leaf_node.copy()
+        while True:
+            above = tree.parent[top]
+            higher = np.where((above >= 0) & allowed[above], above, top)
+            if (higher == top).all():
+                return ColumnLimit(top.astype(np.int32))
+            top = higher
+
+    def _allowed(self, column: Column) -> NDArray[np.bool_]:
+        """Return which nodes may be released; leaves always."""
+        tree = self.hierarchy
+        leaf = tree.first == tree.last
+        allowed = np.ones(len(tree.labels), dtype=np.bool_)
+        if column.exact:
+            return np.asarray(leaf)
+        if column.widest is not None:
+            leaves, level = limits.level(column.widest)
+            if level is not None:
+                allowed = tree.depth >= int(tree.depth.max()) - level
+            else:
+                allowed = tree.last - tree.first + 1 <= (leaves or 1)
+        if not column.suppressible:
+            allowed[0] = False
+        return np.asarray(allowed | leaf)
+
+    def wider(self, cells: Sequence[str | None], values: Generalized, column: Column) -> NDArray[np.bool_]:
+        del cells
+        assert isinstance(values, Nodes)
+        return ~self._allowed(column)[values.nodes] & (values.nodes >= 0)
 
     def geometry(self, weight: float) -> Geometry:
         return Geometry(TREE, weight, len(self), self._meetings().ncp())
@@ -193,6 +228,10 @@ class Nodes(Generalized):
 
     def typed(self) -> pl.Series:
         return pl.Series(self.domain.values.name, self.texts(), dtype=pl.String)
+
+    def joined(self, others: Sequence[Generalized]) -> Nodes:
+        each: list[Any] = [self, *others]
+        return Nodes(self.domain, np.concatenate([part.nodes for part in each]))
 
     def for_kernel(self) -> CodeIntervals:
         return CodeIntervals(len(self.domain), self.low, self.high)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +12,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason
+from shoal.kinds import exact_numbers as exact
+from shoal.kinds import limits
 from shoal.kinds.domain import Attribute, Codes, Domain
 from shoal.kinds.encoding import factorize
 from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.kind import Kind, refuse_years
 from shoal.kinds.marks import check_marks
+from shoal.kinds.ranges import with_bands
 from shoal.kinds.trees import tree_attribute
 
 if TYPE_CHECKING:
@@ -58,6 +62,9 @@ class ValueKind(Kind):
         values, codes = factorize(read, numeric=self.numeric)
         if known is not None:
             return Attribute(column, known, self._codes_in(known, values, column, codes, rows))
+        bands: Sequence[limits.Band] = ()
+        if column.bands is not None and len(values):
+            values, codes, bands = self._with_ends_of_bands(values, codes, column)
         labels = self.texts(values, column)
         values, labels, codes = self.declared(column, values, labels, codes, rows)
         if column.hierarchy is not None:
@@ -69,8 +76,34 @@ class ValueKind(Kind):
                 labels = (*labels, MISSING)
                 values = pl.concat([values, pl.Series([None], dtype=values.dtype)])
             found = Attribute(column, self.domain(labels, values, missing, column), codes)
+            if bands:
+                found = replace(
+                    found, domain=with_bands(found.domain, bands, self.places(values.drop_nulls()))
+                )
         check_marks(column, found.domain, self.is_value(column, found.domain))
         return found
+
+    def at_places(self, places: Sequence[limits.Place], column: Column) -> pl.Series:
+        """Return the values that lie at some `places`, if the kind has bands."""
+        del places
+        raise TypeError(f"column {column.name!r} has no bands")
+
+    def _with_ends_of_bands(
+        self, values: pl.Series, codes: Codes, column: Column
+    ) -> tuple[pl.Series, Codes, list[limits.Band]]:
+        """Return values with the ends of all bands among them, the codes into these, and the bands."""
+        places = self.places(values)
+        try:
+            bands = list(self.bands(column, places[0], places[-1], whole=values.dtype.is_integer()))
+        except ValueError as error:
+            raise InputError(
+                f"column {column.name!r}: {error}", reason=Reason.OUT_OF_DOMAIN, column=column.name
+            ) from None
+        ends = self.at_places([end for band in bands for end in band], column)
+        united = exact.united([values, ends]) if self.numeric else pl.concat([values, ends]).unique().sort()
+        known = {place: code for code, place in enumerate(self.places(united))}
+        number = np.array([*(known[place] for place in places), -1], dtype=np.int32)
+        return united.rename(column.name), number[codes], bands
 
     def declared(
         self,

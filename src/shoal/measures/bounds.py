@@ -25,7 +25,7 @@ class Bound:
     value
         The bound, or the estimate of it from a sample of records.
     error
-        The standard error of the estimate; 0 if all records were asked.
+        The standard error of the estimate; 0 if all records were used.
     """
 
     value: float
@@ -55,8 +55,8 @@ def lower_bound(
     k
         How many records each row covers; at most all of them count.
     sample
-        How many records are asked, two from each of half as many stretches of neighbours; if there are no
-        more different ones with fewer than k copies, all. `SAMPLE` by default.
+        The number of records that are used, two from each of half as many stretches of neighbours; all, if
+        there are no more different ones with fewer than k copies. `SAMPLE` by default.
     records
         The records that have a row; all by default. The others can still be one of the k that a row covers.
     """
@@ -68,7 +68,7 @@ def lower_bound(
     rows = copies if records is None else np.bincount(groups[records], minlength=len(first))[tree.order]
     paying = np.flatnonzero((copies < k) & (rows > 0))  # the others hide among their copies
     horizon = 4 * k + 40
-    steps = 20_000 // horizon  # the wider it looks, the dearer is each step
+    steps = 20_000 // horizon  # the wider it looks, the more each step costs
 
     def costs(places: NDArray[np.int64]) -> NDArray[np.float64]:
         return tree.crowd_costs(places, copies, min(k, len(table)), horizon=horizon, steps=steps)
@@ -80,7 +80,7 @@ def lower_bound(
     ends = np.cumsum(rows[paying])
     edges = np.linspace(0, ends[-1], max(sample // 2, 1) + 1).astype(np.uint64)
     sizes = np.diff(edges)
-    # Always the same sample, so that releases of one table are held against the same bound.
+    # Always the same sample, so that releases of one table are compared with the same bound.
     drawn = edges[:-1] + Randomness(0).words(2 * len(sizes)).reshape(2, -1) % sizes
     asked, which = np.unique(np.searchsorted(ends, drawn, side="right"), return_inverse=True)
     one, other = costs(paying[asked])[which.reshape(2, -1)] * (sizes / rows.sum())

@@ -24,8 +24,7 @@ class Costs:
     attributes
         The cost of each attribute's generalized values.
     counts
-        For each attribute, how many records have each code, where these have to be costed by entropy; else
-        empty.
+        For each attribute, how many records have each code, if cost is measured by entropy; otherwise empty.
     """
 
     attributes: list[Geometry]
@@ -49,7 +48,7 @@ def costs(table: Table, measure: str) -> Costs:
         return Costs(geometry(table), [attribute.counts for attribute in table.attributes])
     refuse_items(table)
     weighted = zip(table.attributes, table.weights, strict=True)
-    return Costs([attribute.domain.lm_geometry(float(weight)) for attribute, weight in weighted], [])
+    return Costs([attribute.geometry(float(weight), lm=True) for attribute, weight in weighted], [])
 
 
 def refuse_items(table: Table) -> None:
@@ -81,7 +80,7 @@ def geometry(table: Table) -> list[Geometry]:
     """
     refuse_items(table)
     return [
-        attribute.domain.geometry(float(weight))
+        attribute.geometry(float(weight))
         for attribute, weight in zip(table.attributes, table.weights, strict=True)
     ]
 

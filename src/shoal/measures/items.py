@@ -97,8 +97,8 @@ def _loss(recoding: Recoding, attribute: Attribute, values: Worlds) -> ItemsLoss
 def error_rate(recoding: Recoding, attribute: Attribute, values: Worlds) -> float:
     """Return the mean share of wrong items in the base (ER); see `ItemsLoss`.
 
-    Any of the records that a row was made to cover can be given it, equally likely, unless who gets which is
-    settled. A record without items counts as one with a single item.
+    Any of the records that a row was made to cover can be given it, equally likely, unless the assignment is
+    known. A record without items counts as one with a single item.
     """
     rows, records = _possible_pairs(recoding)
     sets, codes = values.domain.sets, attribute.codes[records]

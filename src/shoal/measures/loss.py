@@ -26,9 +26,9 @@ class Loss:
         `discernibility`, `average_class_size`, `usefulness`, `row_types`, `by_attribute`, `items`, and those
         that were added.
     bound
-        What every release that keeps the promise has as `gcp` at least; see `lower_bound`.
+        The minimum `gcp` of every release that keeps the guarantee; see `lower_bound`.
     bound_error
-        The standard error of `bound` where it is estimated from a sample of the records, else 0.
+        The standard error of `bound` where it is estimated from a sample of the records, otherwise 0.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def measure(recoding: Recoding, k: int, *, records_per_row: int | None = None) -
     k
         The size of a crowd.
     records_per_row
-        How many records each row must fit, for the bound; `k` by default.
+        How many records each row must cover, for the bound; `k` by default.
     """
     crowd = k if records_per_row is None else records_per_row
     bound = lower_bound(recoding.table, crowd, records=recoding.records if recoding.withheld else None)

@@ -82,7 +82,7 @@ class Measure:
         return percent(figure) if self.share else number(figure)
 
     def compared(self, figure: float | None) -> str:
-        """Return a figure as comparisons write it, with enough digits to tell similar releases apart."""
+        """Return a figure as comparisons write it, with enough digits to distinguish similar releases."""
         if figure is None:
             return ""
         return f"{figure:.2%}" if self.share else f"{figure:.4g}"

@@ -1,4 +1,4 @@
-"""Count queries: how far off a release is, if its readers ask how many records have certain values."""
+"""Count queries: the errors of a release if its readers ask how many records have certain values."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Query:
 
 @dataclass(frozen=True, eq=False)
 class QueryError:
-    """How far off the answers to some queries are.
+    """The errors of the answers to some queries.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def query_error(
     rows: NDArray[np.integer[Any]] | None = None,
     records: NDArray[np.integer[Any]] | None = None,
 ) -> QueryError:
-    """Return how far off a release's answers are, if values are spread evenly over generalized ones.
+    """Return the errors of a release's answers, if values are spread evenly over generalized ones.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def conditions_of(table: Table, query: Query) -> dict[str, Any]:
 
 
 def read_error(reader: Reader, table: Table, queries: Sequence[Query]) -> QueryError:
-    """Return how far off the answers of a release's reader are.
+    """Return the errors of the answers of a release's reader.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Classes of equal released rows: their number and sizes, and what these cost."""
+"""Classes of equal released rows: their number, their sizes, and measures of these."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def row_types(recoding: Recoding) -> RowTypes:
 
 @loss_measure(help="Mean size of a class of identical rows, in units of k.", place=4)
 def average_class_size(recoding: Recoding, k: int) -> float:
-    """Return the mean class size in units of k (LeFevre et al.); 1 is the least that k allows."""
+    """Return the mean class size in units of k (LeFevre et al.); 1 is the minimum that k allows."""
     return row_types(recoding).mean / k
 
 
@@ -51,8 +51,8 @@ def average_class_size(recoding: Recoding, k: int) -> float:
 def discernibility(recoding: Recoding) -> int:
     """Return the discernibility of Bayardo and Agrawal: each row costs the size of its class.
 
-    A row in which every attribute shows its whole domain is told from no other and costs the size of the
-    table.
+    A row in which every attribute shows its whole domain cannot be distinguished from any other and costs the
+    size of the table.
     """
     sizes = np.bincount(recoding.types).astype(np.int64)
     suppressed = np.logical_and.reduce(

@@ -1,4 +1,4 @@
-"""Usefulness: how varied the original values in a class of identical rows are."""
+"""Usefulness: how diverse the original values in a class of identical rows are."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ class Improvable(Protocol):
 
 @dataclass(frozen=True)
 class ClassExchanges:
-    """ClassExchanges between classes that reduce the cost, with their options.
+    """Exchanges between classes that reduce the cost, with their options.
 
     Parameters
     ----------

@@ -85,8 +85,8 @@ def expansion(
     measure
         Information loss to keep small: ``gcp``, ``lm`` or ``em``.
     randomized
-        Whether rows, the order in which records have their turns (Algorithm 6), and who carries which row
-        are drawn at random. Otherwise each row carries the record it was made for, and an attacker
+        Whether rows, the order in which records have their turns (Algorithm 6), and the record that each row
+        carries are drawn at random. Otherwise each row carries the record it was made for, and an attacker
         who knows all records and the method can tell which one that is: for experiments only.
     effort
         ``fast`` (the algorithms of the paper), ``balanced`` or ``best``.
@@ -151,8 +151,8 @@ def _for_persons(
 def _drawn(recoding: Recoding, circumstances: Circumstances) -> NDArray[np.int64]:
     """Draw the record that each row carries, such that the best guess of an attacker is as bad as possible.
 
-    Rows tell for which record they were made: it is often in the middle, or at the edge that others were
-    taken in from. So this record is forgotten, and another one drawn with probabilities that depend on the
+    Rows reveal the record they were made for: it is often in the middle, or at the edge that others were
+    taken in from. So this record is dropped, and another one is drawn, with probabilities that depend on the
     rows alone; none is above the least chance.
     """
     kept = recoding.records
@@ -216,8 +216,8 @@ class _RowGrowth:
 
         The rows made for the records `kept` have the sensitive values of the records `carried`.
 
-        A row that grows for one record comes to cover others as well, and may make their crowds less
-        diverse. So every record has further turns until nothing changes; the paper gives each one turn.
+        A row that grows for one record may cover others as well, and make their crowds less diverse. So every
+        record has further turns until nothing changes; the paper gives each one turn.
         """
         order = self._order()
         if not isinstance(model, Concealment):
@@ -237,7 +237,7 @@ class _RowGrowth:
                 entropy=asked.entropy,
             )
             grown = found > 0
-            if not isinstance(model, Concealment | KOne):  # rows may have come to cover withheld records
+            if not isinstance(model, Concealment | KOne):  # rows may cover withheld records now
                 grown = self.rows.cover(order, self.k) > 0 or grown
         self.circumstances.progress("making sensitive values diverse", 1.0)
 
@@ -254,7 +254,7 @@ class _RowGrowth:
         self.circumstances.progress("tightening rows", 1.0)
 
     def _join(self) -> Matches:
-        """Find all matches, and tell the rows which components they form."""
+        """Find all matches, and pass the components that they form to the rows."""
         all_records = np.arange(len(self.table))
         graph = Graph.of_recoding(Recoding.of_rows(self.table, *self.rows.members, all_records))
         found = graph.matches(all_records)

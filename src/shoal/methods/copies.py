@@ -18,7 +18,7 @@ class Copies:
     codes
         One row for each record.
     owners
-        The person of each, if persons have several; copies of one person stand apart then.
+        The person of each, if persons have several; copies that belong to one person are then kept apart.
     """
 
     def __init__(self, codes: NDArray[np.int32], owners: NDArray[np.int32] | None = None) -> None:
@@ -41,7 +41,7 @@ class Copies:
 
 
 def occurrence(types: NDArray[np.integer[Any]], owners: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return for each record how many records of its type and its person stand before it."""
+    """Return for each record how many records of its type and its person come before it."""
     order = np.lexsort((owners, types))
     same = (np.diff(types[order]) == 0) & (np.diff(owners[order]) == 0)
     first = np.flatnonzero(np.concatenate(([True], ~same)))

@@ -136,7 +136,7 @@ def advise(
     distance: str | Callable[[Any, Any], float] | None = None,
     k: int | Sequence[int] = DEFAULT_K,
 ) -> Advice:
-    """Tell which k and delta of `Dissimilarity` a table allows.
+    """Report which k and delta of `Dissimilarity` are achievable for a table.
 
     Parameters
     ----------
@@ -152,7 +152,8 @@ def advise(
     Returns
     -------
     Advice
-        O(n log n) for one column; for composite values in proportion to the pairs of different values.
+        O(n log n) for one column; for composite values, time is in proportion to the pairs of different
+        values.
 
     Raises
     ------

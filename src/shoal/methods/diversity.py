@@ -25,7 +25,7 @@ from shoal.recoding.coverage import Graph
 from shoal.table import Table
 
 WORTHWHILE = 0.01
-"""Rows grow only after a sweep of swaps that mended less than this share of the violated records."""
+"""Rows grow only after a sweep of swaps that repaired less than this share of the violated records."""
 
 SLACK = ROUNDING / 2
 """Half of the rounding that the audit accepts."""
@@ -33,7 +33,7 @@ SLACK = ROUNDING / 2
 WIDEST = 8
 """Rows that cover this many times k records do not grow further while another move helps.
 
-The cheapest way to make the labels around all records diverse would be a few rows that cover all of them. But
+A few rows that cover all records would be the cheapest solution to make all labels diverse. But
 a row that covers thousands of records is unlikely to be that of a given record, and an attacker can take this
 into account. Only rows that must grow to make matches diverse do so at any width.
 """
@@ -93,9 +93,9 @@ def _bridges(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return rows, and records around which they must grow to make matches diverse where they are not.
 
-    A row that covers a record is no match of it if no edges lead back from the row's component to that of the
-    record. If the record's own row covers the record of that row, all edges between the two components become
-    matches. Nothing is returned if the matches of every record are diverse enough.
+    A row that covers a record is not a match of it if no edges lead back from the row's component to that of
+    the record. If the record's own row covers the record of that row, all edges between the two components
+    become matches. Nothing is returned if the matches of every record are diverse enough.
     """
     table = recoding.table
     graph = Graph.of_recoding(recoding)

@@ -155,7 +155,7 @@ class _RowProgram:
         seconds: float,
     ) -> None:
         require("scipy", "exact", "the method 'exact'")
-        from scipy.sparse import csc_array  # late: only this method needs it
+        from scipy.sparse import csc_array  # imported late: only this method needs it
 
         self._seconds = seconds
         self._deadline = time.monotonic() + seconds

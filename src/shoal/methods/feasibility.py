@@ -114,7 +114,7 @@ def _require_diversity(column: Sensitive, codes: NDArray[np.int32], model: Diver
 
 
 def rounded_down(level: float) -> float:
-    """Return a level in four significant digits, and no higher."""
+    """Return a level with four significant digits, rounded down."""
     scale = 10.0 ** (3 - math.floor(math.log10(level)))
     return math.floor(level * scale * (1 + 1e-12)) / scale if scale >= 1 else math.floor(level)
 

@@ -68,7 +68,7 @@ def grown(
 
 
 class _StuckError(Exception):
-    """Some records are left without a row, as a few persons have most of the records."""
+    """Some records are left without a row, because a few persons have most of the records."""
 
 
 def grow(table: Table, k: int, circumstances: Circumstances, match: Round) -> Growth:
@@ -171,5 +171,5 @@ def _rounds(
 
 
 def _in_order(owners: NDArray[np.int32] | None, tree: BoxTree) -> NDArray[np.int32] | None:
-    """Return the persons of the records as these stand in a tree."""
+    """Return the persons of the records, in the order of a tree."""
     return None if owners is None else owners[tree.order]

@@ -1,4 +1,4 @@
-"""Suppression by patterns with varied sensitive values: records that no class takes find one."""
+"""Suppression by patterns with diverse sensitive values: records without a class are placed in one."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SLACK = ROUNDING / 2
 
 
 def labels_of(table: Table, model: Patterned) -> VariedLabels:
-    """Return the sensitive values of a table, and how varied a model wants them in each class."""
+    """Return the sensitive values of a table, and how diverse a model requires them to be in each class."""
     asked = model.diversity or NO_DIVERSITY
     columns = [(column.codes, len(column)) for column in table.sensitive] if model.diversity else []
     return VariedLabels(columns, asked.frequency_l, asked.distinct, asked.entropy)
 
 
 def missing(labels: VariedLabels, counts: Sequence[NDArray[np.int64]]) -> float:
-    """Return how far a class is from what is required; 0 if it is varied enough.
+    """Return how far a class is from what is required; 0 if it is diverse enough.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Settling:
         return sorted(members, key=lambda each: (-int(self.pattern_of[each[0]]), each[0]))
 
     def _spare(self, members: list[int], counts: list[NDArray[np.int64]]) -> list[int]:
-        """Return rows that help the new class and that their own can do without; `counts` grows by them."""
+        """Return rows that help the new class and that their own class can spare; `counts` grows by them."""
         left = self._counts(np.array(members))
         size, given = len(members), []
         before = self._miss(counts)

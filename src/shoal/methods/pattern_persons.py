@@ -38,7 +38,7 @@ def person_patterns(
     Raises
     ------
     InfeasibleError
-        If no way was found to give each record a pattern.
+        If no pattern was found for some records.
     """
     pattern_of = np.full(len(codes), NONE, dtype=np.int32)
     for pattern, hidden in enumerate(suppressed):

@@ -47,7 +47,7 @@ class Prices:
     Parameters
     ----------
     program
-        Which row types fit which classes; each fits at least one.
+        Which row types can join which classes; each can join at least one.
     k
         Minimum number of rows of a class.
     """
@@ -67,7 +67,7 @@ class Prices:
         self.offer = self._offered(prices)
 
     def improve(self, known: float) -> bool:
-        """Make a step, given the cost of a known solution; return whether to go on.
+        """Make a step, given the cost of a known solution; return whether to continue.
 
         A step of the subgradient method with Polyak's length, as if the bound could reach that cost.
         """
@@ -89,10 +89,10 @@ class Prices:
         return True
 
     def solution(self) -> NDArray[np.int32]:
-        """Return the pattern of each row if the classes worth opening are open, -1 if no such class fits.
+        """Return the pattern of each row if the classes worth opening are open, -1 if it can join none.
 
-        Rows go to the cheapest open class that they fit. Classes that are too small are closed again, the
-        smallest first.
+        Rows go to the cheapest open class that they can join. Classes that are too small are closed again,
+        the smallest first.
         """
         opened = self.offer.worth < 0
         while True:

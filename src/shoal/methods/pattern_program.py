@@ -13,7 +13,7 @@ from shoal.base.distribution import require
 from shoal.kernels import ANY_LABELS, VariedLabels
 
 MOST_PAIRS = 3_000_000
-"""Maximum number of pairs of a row type and a class that it fits in a program."""
+"""Maximum number of pairs of a row type and a class that it can join in a program."""
 MOST_SOLVED = 50_000
 """With more pairs, the integer program is not tried: its first relaxation takes minutes."""
 INFEASIBLE = 2
@@ -29,12 +29,12 @@ class PatternProgram:
     Parameters
     ----------
     kind
-        The row type of each row: rows of one type fit the same classes, as rows do that are equal in all
-        columns, and others that differ only in columns that all these classes suppress.
+        The row type of each row: rows of one type can join the same classes. They are equal in all columns,
+        or differ only in columns that all these classes suppress.
     copies
         Number of rows of each row type.
     row_type, class_of
-        The pairs of a row type and a class that it fits, by row type.
+        The pairs of a row type and a class that it can join, by row type.
     pattern, cost
         The pattern of each class, and the cost of a row in it.
     """
@@ -68,7 +68,7 @@ class PatternProgram:
         k
             Minimum number of rows of a class.
         labels
-            Sensitive values, if they must be varied: rows of one type then have the same ones.
+            Sensitive values, if they must be diverse: rows of one type then have the same ones.
         """
         whole = np.column_stack((codes, *(column for column, _ in labels.columns)))
         kind, first = kernels.group_rows(np.ascontiguousarray(whole, dtype=np.int32))
@@ -84,7 +84,7 @@ class PatternProgram:
                 return None
         if len(costs) <= MOST_COMPARED:
             classes = _needed(classes, costs, copies)
-        # Row types that fit the same classes, and have the same labels, need not be told apart.
+        # Row types that can join the same classes, and have the same labels, need not be distinguished.
         fits = np.column_stack((classes.T, *(column[first] for column, _ in labels.columns)))
         same, of_type = kernels.group_rows(np.ascontiguousarray(fits, dtype=np.int32))
         apart = np.int64(len(copies))
@@ -121,7 +121,7 @@ def _needed(
 ) -> NDArray[np.int32]:
     """Return the classes without those inside a class of another pattern that costs no more.
 
-    The rows of such a class can as well be in the other one. Of two equal ones, the first stays.
+    The rows of such a class could be in the other one as well. Of two equal classes, the first stays.
     """
     kept = classes.copy()
     for pattern, own in enumerate(classes):
@@ -170,7 +170,7 @@ def solve(program: PatternProgram, k: int, seconds: float) -> Solution:
     individually, which gives a better bound than linking all pairs of a class together.
     """
     require("scipy", "exact", "the proof of an optimum")
-    from scipy.optimize import Bounds, milp  # late: only this method needs it
+    from scipy.optimize import Bounds, milp  # imported late: only this method needs it
 
     pairs, classes = len(program.row_type), len(program.pattern)
     often = program.copies[program.row_type].astype(np.float64)

@@ -37,18 +37,18 @@ def person_classes(
     """Return classes of at least k records, of which no person has more than 1 / k, along an order.
 
     Records of one person are moved apart in the order, so that it can be cut into classes of k to 2 k - 1
-    records of different persons at the least cost. Those that no place is left for join the nearest class in
-    the order that has room and no record of their person. Where a few persons have most of the records that
-    may not be possible; then the table is cut in two, again and again, as `mondrian` does.
+    records of different persons at the least cost. Those for which no place is left join the nearest class in
+    the order that has room and no record of their person. If a few persons have most of the records, that may
+    not be possible; then the table is cut in two repeatedly, as `mondrian` does.
 
     Parameters
     ----------
     codes
-        One row for each record, in an order in which neighbours are alike.
+        One row for each record, in an order in which neighbours are similar.
     attributes
         What it costs to cover several codes.
     k
-        How many records a class has at least.
+        Minimum number of records of a class.
     owners
         The person of each record; none has more than 1 / k of them.
 
@@ -58,7 +58,9 @@ def person_classes(
         The class of each record, numbered 0, 1, 2, ...
     """
     order = kernels.spaced(owners, 2 * k - 1)
-    left = np.setdiff1d(np.arange(len(codes), dtype=np.int32), order)
+    without_place = np.ones(len(codes), dtype=np.bool_)
+    without_place[order] = False
+    left = np.flatnonzero(without_place)
     starts = np.empty(0, dtype=np.int32)
     if len(order) >= k:
         starts = kernels.cut(np.ascontiguousarray(codes[order]), attributes, k, owners[order])
@@ -71,7 +73,7 @@ def person_classes(
 
 
 def _join(
-    classes: NDArray[np.int32], left: NDArray[np.int32], owners: NDArray[np.int32], count: int, most: int
+    classes: NDArray[np.int32], left: NDArray[np.int64], owners: NDArray[np.int32], count: int, most: int
 ) -> bool:
     """Let records that are left join the nearest class with room and without their person; if all can."""
     room = most - np.bincount(classes[classes >= 0], minlength=count)
@@ -83,7 +85,7 @@ def _join(
             free = np.flatnonzero(open_to)
             if len(free) == 0:
                 return False
-            near = classes[max(record - 1, 0)]  # neighbours in the order are alike
+            near = classes[max(record - 1, 0)]  # neighbours in the order are similar
             chosen = free[np.argmin(np.abs(free - near))]
             classes[record] = chosen
             open_to[chosen] = False

@@ -48,8 +48,8 @@ class Diverse:
 def require_eligible(labels: NDArray[np.integer[Any]], different: int) -> None:
     """Refuse an l that no release can keep.
 
-    If a label is more frequent than 1 / l, no release can bound the probability of every record to have it by
-    1 / l, as these probabilities sum to the number of records that have it.
+    If a label is more frequent than 1 / l, no release can bound the probability that a record has it by 1 / l
+    for every record, because these probabilities sum to the number of records that have it.
 
     Raises
     ------
@@ -134,7 +134,8 @@ def diverse_groups(labels: NDArray[np.integer[Any]], different: int) -> NDArray[
     -------
     NDArray
         The group of each, numbered from 0. The order is cut into the shortest stretches in which no label is
-        more frequent than 1 / l, and the records of each are dealt to its groups, label by label. O(n log n).
+        more frequent than 1 / l, and the records of each are distributed to its groups, label by label. O(n
+        log n).
     """
     cuts, often, most = [0], dict[int, int](), 0
     for place, label in enumerate(labels.tolist(), 1):
@@ -173,8 +174,8 @@ def varied_groups(sets: Subsets, labels: NDArray[np.integer[Any]], different: in
     Returns
     -------
     NDArray
-        The group of each record, numbered from 0. Records that fit into no group of l whose labels all
-        differ join one nearby; if there is no such group at all, all records are one.
+        The group of each record, numbered from 0. Records that find no group of l whose labels all differ
+        join one nearby; if there is no such group at all, all records are one.
     """
     order = short_order(sets)
     n = len(labels)

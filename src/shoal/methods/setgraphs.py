@@ -89,7 +89,7 @@ def freeform(
     sets, k
         As for `ring`.
     circumstances
-        The source of random choices, and whom to tell how far the work is.
+        The source of random choices, and the callback for progress.
     effort
         ``fast``, ``balanced`` or ``best``.
     """

@@ -1,4 +1,4 @@
-"""SortGreedy (Doka et al. 2015, Algorithm 2): the cheapest pair of row and record goes first."""
+"""SortGreedy (Doka et al. 2015, Algorithm 2): the cheapest pair of row and record is taken first."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ WORTHWHILE = 1e-3
 MOST_TRIED = 400_000
 """With more pairs, the integer program is not tried even if nothing else has found a solution."""
 MOST_VARIED = 5_000
-"""With more pairs, the integer program for varied sensitive values is not tried to prove an optimum."""
+"""With more pairs, the integer program for diverse sensitive values is not tried to prove an optimum."""
 STEPS_BETWEEN = 20
 """Number of steps of prices between two solutions."""
 ROUNDING = 1e-6
@@ -85,9 +85,9 @@ def suppression(
     """Return rows in which every cell is exact or suppressed, by patterns that the model allows.
 
     The greedy heuristic (Algorithm 1) gives each row the cheapest pattern under which it looks the same as
-    enough others that have none yet. Rows that are left over are joined by the cheapest others, until they
-    are k. O(patterns x records x columns) for the heuristic. Deterministic, unless an integer program runs
-    out of time.
+    enough others that have none yet. Rows that are left over are joined by the cheapest others, until there
+    are k of them. O(patterns x records x columns) for the heuristic. Deterministic, unless an integer program
+    runs out of time.
 
     If persons have several records, the heuristic takes as many of the records that look the same as persons
     allow, and there is no search beyond it.
@@ -158,7 +158,7 @@ def heuristic(
     """Return the pattern of each row by the greedy heuristic, and by local search if `search` is set.
 
     If the greedy heuristic leaves rows over, there is always a local search. Rows that still have no pattern
-    have -1. With `labels`, classes are as varied as these require.
+    have -1. With `labels`, classes are as diverse as these require.
     """
     pattern_of = kernels.cover(codes, patterns.kept, k, labels=labels).pattern_of
     if labels.columns and patterns.coarsest and (pattern_of < 0).any():
@@ -209,7 +209,7 @@ def improved(
 
     Prices on row types (a Lagrangian relaxation) bound the cost and lead to other solutions. Then classes
     that no better solution can have are removed, and if few enough are left, the integer program decides.
-    Prices do not know how varied classes must be; their bound holds all the same.
+    Prices do not consider how diverse classes must be; their bound holds nevertheless.
     """
     started = time.monotonic()
     bound = lower_bound(codes, patterns, k)
@@ -230,7 +230,7 @@ def improved(
         if turn % STEPS_BETWEEN == 0 or not going:
             progress("proving the optimum", min((time.monotonic() - started) / seconds, 1.0))
             if labels.columns:
-                continue  # its solutions need not be varied
+                continue  # its solutions need not be diverse
             other = searched(codes, patterns, k, prices.solution())
             if (other >= 0).all() and (found := float(patterns.costs[other].sum())) < cost - ROUNDING:
                 known, cost = other, found
@@ -269,7 +269,7 @@ def held(
     if solution is not None and solution.pattern_of is not None:
         return solution.pattern_of, solution.bound
     proven = solution is not None and solution.impossible
-    varied = " with varied sensitive values" if labels.columns else ""
+    varied = " with diverse sensitive values" if labels.columns else ""
     raise InfeasibleError(
         f"{'there is no way' if proven else 'no way was found'} to give each record a pattern together with "
         f"k = {k} records{varied}: {int((known < 0).sum())} are left over; allow more patterns, or let "

@@ -1,9 +1,9 @@
 """Diverse sensitive values in small tables, by rows that do not depend on them.
 
-In a small table an attacker with the code can try all ways to deal the sensitive values. If a row grew
-because of the labels around it, this would tell the labels. So rows are made without labels, and then who
-carries which row is drawn among all assignments in which the labels are diverse. If there is none, all rows
-are shared by more people, by the same rule for the whole table. Decision 044 has the reasons.
+In a small table an attacker with the code can try all assignments of sensitive values to records. If a row
+grew because of the labels around it, this would reveal the labels. So rows are made without labels, and then
+the record that each row carries is drawn among all assignments in which the labels are diverse. If there is
+none, all rows are shared by more people, by the same rule for the whole table. Decision 044 has the reasons.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SEARCH = 20_000
 """Number of moves to find a valid assignment."""
 
 MIXING = 60
-"""Number of random moves for each row after which an assignment has forgotten where it began."""
+"""Number of random moves for each row after which an assignment no longer depends on where it began."""
 
 PRICES = (2.0, 3.0, 4.0, 6.0)
 """How unlikely violated crowds are. With low prices all assignments are reached soon, but few are valid."""
@@ -46,10 +46,10 @@ def drawn_unseen(
 ) -> Recoding:
     """Return the recoding of a regular graph with a random assignment whose labels are diverse.
 
-    Each row carries each record that it covers with a certain probability of at most 1 / k. Weighed like
-    this, the labels of the rows that cover a record must be diverse; and, counted, those of all rows that
-    cover it, and of its matches. If no assignment is found that keeps this, rows are united to units of 2, 3,
-    4, 6, ... rows that show the same, up to all rows.
+    Each row carries each record that it covers with a certain probability of at most 1 / k. Weighted by these
+    probabilities, the labels of the rows that cover a record must be diverse; and, counted, those of all rows
+    that cover it, and of its matches. If no such assignment is found, rows are united to units of 2, 3, 4, 6,
+    ... rows that show the same, up to all rows.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def drawn_unseen(
 def settle(draw: DiverseDraw, rows: int) -> bool:
     """Draw a valid assignment; return whether there is one.
 
-    A search shows whether there is a valid one. Then the assignment is mixed until it is valid again, and has
-    forgotten by then what the search found.
+    A search shows whether there is a valid one. Then the assignment is mixed until it is valid again, and no
+    longer depends on what the search found.
     """
     if draw.search(SEARCH) > 0:
         return False

@@ -1,4 +1,4 @@
-"""The optimum of pattern-guided k-anonymity with varied sensitive values, by integer programming."""
+"""The optimum of pattern-guided k-anonymity with diverse sensitive values, by integer programming."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class _Labelled:
 
 
 def solve_varied(program: PatternProgram, k: int, seconds: float, labels: VariedLabels) -> Solution:
-    """Return the best solution with varied classes that HiGHS finds within a time limit.
+    """Return the best solution with diverse classes that HiGHS finds within a time limit.
 
     Shares are linear in the numbers of rows of each pair, and numbers of different labels need one more
     choice for each label of a class. An entropy is concave: a solution in which a class has too little of it
     is cut off by a tangent, and the program is solved again.
     """
     require("scipy", "exact", "an integer program")
-    from scipy.optimize import Bounds, LinearConstraint, milp  # late: only this method needs it
+    from scipy.optimize import Bounds, LinearConstraint, milp  # imported late: only this method needs it
     from scipy.sparse import csr_array, vstack
 
     started = time.monotonic()
@@ -145,7 +145,7 @@ def _different(
 def _violated(
     program: PatternProgram, labels: VariedLabels, first: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> list[tuple[int, int]]:
-    """Return classes that are not varied enough, each with the sensitive column."""
+    """Return classes that are not diverse enough, each with the sensitive column."""
     found = []
     for column, (codes, size) in enumerate(labels.columns):
         label = codes[first][program.row_type]

@@ -229,7 +229,7 @@ class _ColoringTask:
         return None
 
     def _starts(self, start: str, least: int) -> Iterator[NDArray[np.int32]]:
-        """Yield first classes of this size, and others in case the first cannot be mended."""
+        """Yield first classes of this size, and others in case the first cannot be repaired."""
         sizes = equal_sizes(len(self.table), least)
         if start == "locality":
             order = cheap_order(self.table, least, self.circumstances)

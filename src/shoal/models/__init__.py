@@ -7,17 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from os import PathLike
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, Reason
+from shoal.models.beta_likeness import BetaLikeness
 from shoal.models.concealment import Concealment
 from shoal.models.coverage import KK, KOne, OneK
+from shoal.models.delta_disclosure import DeltaDisclosure
+from shoal.models.delta_presence import DeltaPresence
 from shoal.models.dissimilarity import Dissimilarity
 from shoal.models.diversity import RequiredDiversity, usual_l
-from shoal.models.families import CoverageModel, CrowdModel, DiverseModel
+from shoal.models.families import (
+    CoverageModel,
+    CrowdModel,
+    DiverseModel,
+    LikenessModel,
+    PopulationModel,
+)
 from shoal.models.freeform import Freeform
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_map import KMap
 from shoal.models.model import (
     MODELS,
     Model,
@@ -31,6 +42,7 @@ from shoal.models.model import (
 from shoal.models.patterned import Patterned
 from shoal.models.set_anonymity import SetAnonymity
 from shoal.models.set_diversity import SetDiversity
+from shoal.models.t_closeness import TCloseness
 
 if TYPE_CHECKING:
     from shoal.schema import Schema
@@ -45,11 +57,13 @@ def in_order() -> list[type[Model]]:
 
 
 def suitable(schema: Schema) -> list[type[Model]]:
-    """Return the models that a table with this schema can have, the usual one first."""
+    """Return the models that a table with this schema can have without more, the usual one first."""
     return [
         model
         for model in in_order()
-        if model.needs_items == schema.has_items and (schema.sensitive or not model.needs_sensitive)
+        if model.needs_items == schema.has_items
+        and (schema.sensitive or not model.needs_sensitive)
+        and not model.needs_population
     ]
 
 
@@ -84,8 +98,8 @@ def make_model(name: str, given: Mapping[str, Any]) -> Model:
                 f"model {name!r} has no parameter {each!r}", reason=Reason.PARAMETER, parameter=each
             )
         read = known[each][0].from_file
-        if read is not None and not isinstance(value, list | tuple) and value != "all":
-            asked = {**read(value), **asked}
+        if read is not None and isinstance(value, str | PathLike) and value != "all":
+            asked = {**read(str(value)), **asked}
         else:
             asked[each] = value
     for each, (_, own) in known.items():
@@ -101,21 +115,28 @@ def make_model(name: str, given: Mapping[str, Any]) -> Model:
 __all__ = [
     "KK",
     "MODELS",
+    "BetaLikeness",
     "Concealment",
     "CoverageModel",
     "CrowdModel",
+    "DeltaDisclosure",
+    "DeltaPresence",
     "Dissimilarity",
     "DiverseModel",
     "Freeform",
     "KAnonymity",
+    "KMap",
     "KOne",
+    "LikenessModel",
     "Model",
     "OneK",
     "Parameter",
     "Patterned",
+    "PopulationModel",
     "RequiredDiversity",
     "SetAnonymity",
     "SetDiversity",
+    "TCloseness",
     "declarations",
     "in_order",
     "is_required",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import InputError, Reason
+from shoal.files.reading import read_table
 from shoal.models.diversity import NO_DIVERSITY, RequiredDiversity
-from shoal.models.model import CellKind, Model, parameter, uncuttable
+from shoal.models.model import CellKind, CrowdKind, Model, Parameter, parameter, uncuttable
+from shoal.schema import as_frame
 
 if TYPE_CHECKING:
     from shoal.schema import Schema
@@ -187,3 +190,114 @@ class CoverageModel(DiverseModel):
     def limits(self, concealment: int) -> Sequence[str]:
         """Return what the guarantee does not say, as sentences for the report."""
         return (self.weakness.format(matches=f"{concealment} row{'s' * (concealment != 1)}"),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LikenessModel(CrowdModel):
+    """What models have in common that compare the sensitive values of each class with the whole release.
+
+    Each of them bounds convex functions of the shares of a class. So what holds for each of several classes
+    holds for all their rows together, and therefore for the rows that cover a record and for its matches,
+    which are whole classes. See docs/promises.md.
+
+    Parameters
+    ----------
+    k
+        The minimum number of rows in a class. At least 2.
+    """
+
+    crowd_kind: ClassVar[CrowdKind] = "classes"
+    needs_sensitive: ClassVar[bool] = True
+
+    @abstractmethod
+    def likeness_words(self) -> str:
+        """Return what is guaranteed about the values of a class, as the end of a sentence."""
+
+    def sentence(self) -> str:
+        """Return the guarantee in one sentence, without a full stop."""
+        return f"{self._identical_rows()}; in each class of identical rows, {self.likeness_words()}"
+
+    def limits(self, concealment: int) -> Sequence[str]:
+        """Return what the guarantee does not say, as sentences for the report."""
+        del concealment
+        return (
+            "Each class is compared with the whole release. What the whole release says about everyone, such "
+            "as the frequency of a diagnosis, is not protected.",
+        )
+
+    def blocks_must_not_overlap(self, schema: Schema) -> bool:
+        """Refuse to cut the table: a block would be compared with itself, not with the whole table."""
+        del schema
+        raise uncuttable(
+            "each class is compared with the whole table, which a block does not know; choose k-anonymity or "
+            "freeform with l"
+        )
+
+
+def _population() -> Any:
+    """Return the field of a population: a table that no comparison and no text of a model looks at."""
+    declared = Parameter(
+        "Table of everyone who could be in the release, with all quasi-identifiers.",
+        from_file=lambda path: {"population": read_table(path)},
+    )
+    return field(compare=False, repr=False, metadata={"parameter": declared})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationModel(Model):
+    """What models have in common that compare a release with a population.
+
+    Parameters
+    ----------
+    population
+        The table of everyone who could be in the release, with all quasi-identifiers.
+    """
+
+    crowd_kind: ClassVar[CrowdKind] = "classes"
+    needs_population: ClassVar[bool] = True
+
+    population: Any = _population()  # noqa: RUF009 - it makes a field
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.population is None or isinstance(self.population, dict):
+            raise InputError(
+                f"{self.name} needs the table of the population, which a certificate does not have; give it",
+                reason=Reason.PARAMETER,
+                parameter="population",
+            )
+        object.__setattr__(self, "population", as_frame(self.population).to_native())
+
+    @property
+    def crowd(self) -> int:
+        """The minimum number of rows that a record hides among: its own, as the crowd is elsewhere."""
+        return 1
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that are set, by name; of the population, the number of its records."""
+        given = super().parameters
+        del given["population"]
+        return {**given, "population": {"records": len(as_frame(self.population))}}
+
+    @property
+    def _people(self) -> str:
+        return f"{len(as_frame(self.population)):,} records"
+
+    @classmethod
+    def attacker(cls) -> str:
+        """Return against which attacker its releases protect, in words."""
+        return "does not know who is in the table"
+
+    def limits(self, concealment: int) -> Sequence[str]:
+        """Return what the guarantee does not say, as sentences for the report."""
+        return (
+            "The crowd of a person is in the population. An attacker who knows that a certain person is in "
+            f"the table has {concealment} row{'s' * (concealment != 1)} to choose from in the worst case.",
+            "Sensitive values are not protected.",
+        )
+
+    def blocks_must_not_overlap(self, schema: Schema) -> bool:
+        """Refuse to cut the table: a block knows neither the whole population nor its other rows."""
+        del schema
+        raise uncuttable("each row is compared with the whole population, which blocks do not have")

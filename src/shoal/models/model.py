@@ -141,8 +141,8 @@ class Model(ABC):
         What it is called in options, files and certificates.
     crowd_kind
         Whether people hide in classes of identical rows or among rows that may differ.
-    needs_items, needs_sensitive
-        Whether the table needs a column of items, or a sensitive column.
+    needs_items, needs_sensitive, needs_population
+        Whether the table needs a column of items, or a sensitive column, and the model a population.
     title, explanation
         Its card: what it does in five words, and what that means for a person in the table.
     for_comparison
@@ -163,6 +163,7 @@ class Model(ABC):
     crowd_kind: ClassVar[CrowdKind] = "rows"
     needs_items: ClassVar[bool] = False
     needs_sensitive: ClassVar[bool] = False
+    needs_population: ClassVar[bool] = False
     title: ClassVar[str]
     explanation: ClassVar[str]
     for_comparison: ClassVar[bool] = False
@@ -278,7 +279,6 @@ _IN_OTHER_MODELS = {
     "l-diversity": ("l", _DIVERSE.format("l")),
     "entropy-l-diversity": ("entropy_l", _DIVERSE.format("entropy_l")),
     "p-sensitivity": ("p", _DIVERSE.format("p")),
-    "t-closeness": ("model", "no model guarantees it, but the audit measures it"),
     "differential-privacy": ("model", "Shoal has no model with it"),
 }
 """Names that the literature knows, and what to use."""

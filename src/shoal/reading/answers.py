@@ -125,7 +125,7 @@ def standard_error(found: Evidence, family: Family) -> float:
     found
         What it rests on.
     family
-        What is taken for granted about the release.
+        What is assumed about the release.
     """
     chance = family.chance * found.doubt + family.shared * found.shared
     model, spread = family.model * found.unsure, family.spread * found.spread

@@ -1,4 +1,4 @@
-"""What readers take for granted, by the family of the method that made a release."""
+"""What readers assume, by the family of the method that made a release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shoal.reading.mixture import Assumption
 
 @dataclass(frozen=True)
 class Family:
-    """Methods whose rows look alike, and what readers take for granted about them.
+    """Methods whose rows are similar, and what readers assume about them.
 
     The powers were chosen by hand, from errors of answers on CMC and Adult. The other figures were fitted to
     releases of Nursery and of made-up patients, with k from 3 to 40. `docs/estimator.md` explains them.

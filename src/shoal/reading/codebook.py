@@ -56,7 +56,7 @@ class ColumnNotes:
     ----------
     name, role, kind
         Its name in the original, what it means for privacy, and what values it has.
-    domain, hierarchy, missing, missing_marks, date_format, separator
+    domain, hierarchy, missing, missing_marks, date_format, separator, exact, widest, bands, suppressible
         What was declared.
     """
 
@@ -70,6 +70,10 @@ class ColumnNotes:
     date_format: str | None = None
     separator: str | None = None
     normalize: bool = False
+    exact: bool = False
+    widest: float | str | None = None
+    bands: tuple[Any, ...] | str | None = None
+    suppressible: bool = True
 
     @property
     def quasi(self) -> bool:
@@ -160,12 +164,15 @@ class Codebook:
                 each.missing_marks,
                 each.date_format,
                 each.separator,
+                False,
+                *(each.exact, each.widest, each.bands, each.suppressible),
             )
             for each in schema
             if each.role.released
         )
         guarantee = {} if model is None else {"name": model.name, **model.parameters}
-        return cls(columns, _tightness_of(model), guarantee)
+        tight = Tightness() if any(each.bands is not None for each in columns) else _tightness_of(model)
+        return cls(columns, tight, guarantee)
 
 
 def _tightness_of(model: Model | None) -> Tightness:
@@ -195,6 +202,10 @@ def _notes(data: Mapping[str, Any]) -> ColumnNotes:
         tuple(data.get("missing_marks", ())),
         data.get("date_format"),
         data.get("separator"),
+        exact=data.get("exact", False),
+        widest=data.get("widest"),
+        bands=tuple(bands) if isinstance(bands := data.get("bands"), list) else bands,
+        suppressible=data.get("suppressible", True),
     )
 
 

@@ -103,7 +103,7 @@ def _memberships(column: SetCells) -> list[pl.Series]:
 def of_flavour(
     frame: pl.DataFrame, like: nw.DataFrame[Any], flavour: Flavour | None, *, drawn: bool = False
 ) -> Any:
-    """Return a frame in the flavour that is asked for, or else in that of another frame.
+    """Return a frame in the flavour that is asked for, otherwise in that of another frame.
 
     Parameters
     ----------

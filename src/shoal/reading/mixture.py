@@ -3,7 +3,7 @@
 In a row that was made for k records, m values of a column are required: each is the value of at least one of
 these. The other k - m records have values that are drawn from the distribution of the column in the row's
 latent class. So a value v of a cell S has the weight (required(v) + (k - m) p(v) / p(S)) / k. From these
-weights, p is estimated again until it settles. `docs/estimator.md` derives it.
+weights, p is estimated again until it converges. `docs/estimator.md` derives it.
 """
 
 from __future__ import annotations

@@ -293,6 +293,8 @@ class OrderedCells(ReadCells[AskedRanges]):
         if not kind.measured and self.notes.domain is not None:
             labels = pl.Series([str(each) for each in self.notes.domain], dtype=pl.String)
             return labels.gather(places.cast(pl.Int64)).rename(name)
+        if (values_there := kind.off_the_line(places)) is not None:
+            return values_there.rename(name)
         if self.integral:
             places = places.cast(pl.Int64)
         return (
@@ -320,6 +322,8 @@ class OrderedCells(ReadCells[AskedRanges]):
         """Return a place on the scale as a value that a condition can have."""
         if not self.notes.kind.measured and self.notes.domain is not None:
             return self.notes.domain[int(place)]
+        if (there := self.notes.kind.off_the_line(pl.Series([place], dtype=pl.Float64))) is not None:
+            return there[0]
         if self.notes.kind.unit.strip() == "days":
             return EPOCH + datetime.timedelta(days=int(place))
         return int(place) if self.integral else float(place)

@@ -86,7 +86,7 @@ class Reader:
 
     @cached_property
     def _family(self) -> Family:
-        """What is taken for granted about releases of this kind."""
+        """What is assumed about releases of this kind."""
         return family_of(self.codebook, self._sharing)
 
     @cached_property
@@ -231,7 +231,7 @@ class Reader:
     def draw(self, m: int = 1, seed: int | None = None, *, flavour: Flavour | None = None) -> list[Any]:
         """Return m ordinary tables with one value in each cell, drawn from the joint estimate.
 
-        They are functions of the release alone, so that its guarantee stands for them, too. Compute a result
+        They are functions of the release alone, so its guarantee holds for them, too. Compute a result
         from each and combine the results by Rubin's rules.
 
         Parameters

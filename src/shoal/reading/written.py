@@ -1,4 +1,4 @@
-"""ReadCells of a released column as texts: the different ones, and which of them each row shows."""
+"""Cells of a released column as texts: the different ones, and which of them each row shows."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class BlockedRelease:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """All that those who decide on the release should know, as sentences, the gravest first."""
+        """All that those who decide on the release should know, as sentences, the most serious first."""
         return self.certified.warnings
 
     @property

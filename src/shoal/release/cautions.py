@@ -1,4 +1,4 @@
-"""What everyone should know who decides whether a release is published: warnings, and reasons not to."""
+"""What those who decide on publication should know: warnings, and reasons not to publish."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def reasons_not_to_publish(model: Model, circumstances: Mapping[str, Any]) -> tu
 def column_warnings(schema: Schema, audit: Audit, frame: IntoDataFrame | None = None) -> list[str]:
     """Return a sentence for each column that is released unchanged and looks identifying, or of a wrong kind.
 
-    Columns that the audit warns of are left out.
+    Columns that the audit warns about are left out.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def column_warnings(schema: Schema, audit: Audit, frame: IntoDataFrame | None = 
 
 
 def all_warnings(model: Model, circumstances: Mapping[str, Any], audit: Audit) -> tuple[str, ...]:
-    """Return all warnings about a release, as sentences, the gravest first.
+    """Return all warnings about a release, as sentences, the most serious first.
 
     Parameters
     ----------

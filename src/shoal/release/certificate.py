@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.auditing import Audit
 from shoal.base.distribution import version
 from shoal.errors import PromiseError, Reason
+from shoal.kinds.limits import in_words, is_limited
 from shoal.measures import Loss
 from shoal.models import Model
 from shoal.release.cautions import all_warnings, reasons_not_to_publish
@@ -47,6 +48,8 @@ class Certificate:
         The number of records left out because of missing values.
     over_limit
         The number of records left out because their person has more than are kept.
+    stranded
+        The number of records left out because they cannot be hidden within the limits of the columns.
     withheld
         The number of records withheld at random.
     account
@@ -67,6 +70,7 @@ class Certificate:
     audit: Audit
     left_out: int = 0
     over_limit: int = 0
+    stranded: int = 0
     withheld: int = 0
     account: Mapping[str, Any] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
@@ -84,7 +88,7 @@ class Certificate:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """All that those who decide on the release should know, as sentences, the gravest first."""
+        """All that those who decide on the release should know, as sentences, the most serious first."""
         return all_warnings(self.model, self.circumstances, self.audit)
 
     def require_no_warnings(self) -> None:
@@ -117,6 +121,7 @@ class Certificate:
             "rows": self.rows,
             "left_out": self.left_out,
             **({"over_limit": self.over_limit} if self.over_limit else {}),
+            **({"stranded": self.stranded} if self.stranded else {}),
             "withheld": self.withheld,
             "columns": _described(self.schema),
             **({"account": dict(self.account)} if self.account else {}),
@@ -137,7 +142,7 @@ class Certificate:
         detail
             Details that only a release in memory has; panels that need them are omitted without it.
         """
-        from shoal.report import Material, Report  # late: few callers ask for one
+        from shoal.report import Material, Report  # imported late: few callers ask for one
 
         return Report(Material(self.model, self.loss, self.audit, self.as_dict(), detail))
 
@@ -154,6 +159,7 @@ def _described(schema: Schema) -> list[dict[str, Any]]:
                 "missing": c.missing.value,
                 "hierarchy": c.hierarchy is not None,
             }
+            | ({"limits": in_words(c)} if is_limited(c) else {})
             if c.role is Role.QUASI
             else {}
         )

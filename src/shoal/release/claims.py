@@ -73,13 +73,17 @@ class Claims:
                     missing_marks=known.missing_marks,
                     date_format=known.date_format,
                     separator=known.separator,
+                    exact=known.exact,
+                    widest=known.widest,
+                    bands=known.bands,
+                    suppressible=known.suppressible,
                     weight=described.get("weight", 1.0),
                 )
             columns.append(column)
         return cls(folder, Schema(tuple(columns)), certificate)
 
-    def model(self) -> Model:
-        """Return the guarantee.
+    def model(self, population: Any = None) -> Model:
+        """Return the guarantee; a model that is about a population needs its table.
 
         Raises
         ------
@@ -89,6 +93,8 @@ class Claims:
         said = dict(self.certificate["model"])
         name = said.pop("name", "")
         said.pop("promise", None)
+        if population is not None and "population" in said:
+            said["population"] = population
         try:
             return make_model(name, said)
         except (ShoalError, TypeError, ValueError) as error:
@@ -104,7 +110,7 @@ class Claims:
         return bool(self.certificate.get("over_limit") or self.certificate.get("withheld"))
 
     def disagreements(self, found: Audit) -> Iterator[str]:
-        """Yield where the certificate says something else than its files and an audit do."""
+        """Yield where the certificate disagrees with its files or an audit."""
         for name, said in self.certificate.get("files", {}).items():
             file = self.folder / name
             if not file.exists():

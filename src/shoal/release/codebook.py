@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 VERSION = 1
 """The version of the format; it changes when a reader of an older version would misunderstand a codebook."""
 
-_DECLARED = ("label", "domain", "hierarchy", "missing", "missing_marks", "date_format", "separator")
+_DECLARED = (
+    *("label", "domain", "hierarchy", "missing", "missing_marks", "date_format", "separator"),
+    *("exact", "widest", "bands", "suppressible"),
+)
 
 
 def codebook_of(model: Model, schema: Schema, circumstances: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,14 +50,14 @@ def codebook_of(model: Model, schema: Schema, circumstances: Mapping[str, Any]) 
             "missing": "",
             "escape": "\\",
         },
-        "tight": _tightness(model),
+        "tight": _tightness(model, banded=any(column.bands is not None for column in columns)),
         "columns": [_column(each) for each in columns],
     }
 
 
-def _tightness(model: Model) -> dict[str, Any]:
+def _tightness(model: Model, *, banded: bool) -> dict[str, Any]:
     """Return around how many records cells are tight: each value they name occurs among those records."""
-    if model.cells == "suppression":
+    if model.cells == "suppression" or banded:
         return {"around": "nothing"}
     if model.crowd_kind == "classes":
         return {"around": "classes"}

@@ -81,6 +81,8 @@ class Release(Generic[FrameT]):
         The frame that was audited, and whether its generalized values are typed instead of text.
     flavour
         Gives a table the type of a lazy input again; None if the input was in memory.
+    audited
+        The table it was audited against, with the records that were left out, and the share that may be.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class Release(Generic[FrameT]):
     shown: Any
     typed: bool
     flavour: Callable[[Any], Any] | None = None
+    audited: tuple[Table, float] | None = None
 
     def __repr__(self) -> str:
         return (
@@ -128,11 +131,12 @@ class Release(Generic[FrameT]):
 
     @cached_property
     def table(self) -> FrameT:
-        """The table to publish, a frame of the flavour that went in.
+        """The table to publish, a frame of the same type as the input.
 
-        Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values. All columns
-        are built anew from the released values: categories are those that occur, in ascending order (in
-        Polars an `Enum` of them), and no index, metadata or attribute of the input is copied.
+        Generalized values are text (``28..39``, ``a|b``, ``*``), in PyArrow tables typed values. Items that
+        were given as lists or sets are lists. All columns are built anew from the released values: categories
+        are those that occur, in ascending order (in Polars an `Enum` of them), and no index, metadata or
+        attribute of the input is copied.
         """
         frame = self._frame(typed=self.recoding.table.frame.implementation.is_pyarrow())
         # A copy: what is saved is what was audited, whatever becomes of this frame.
@@ -153,6 +157,7 @@ class Release(Generic[FrameT]):
             self.audit,
             left_out=table.left_out,
             over_limit=table.over_limit,
+            stranded=table.stranded,
             withheld=self.recoding.withheld,
             account=self.recoding.account,
         )
@@ -164,7 +169,7 @@ class Release(Generic[FrameT]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """All that those who decide on the release should know, as sentences, the gravest first."""
+        """All that those who decide on the release should know, as sentences, the most serious first."""
         return self.certified.warnings
 
     @property
@@ -181,7 +186,8 @@ class Release(Generic[FrameT]):
     def _detail(self) -> Detail:
         from shoal.report import Detail  # late: few callers ask for a report
 
-        return Detail(self.recoding, self.rows, self.order, self.reader)
+        whole = None if self.audited is None else self.audited[0]
+        return Detail(self.recoding, self.rows, self.order, self.reader, whole)
 
     def reader(self) -> Reader:
         """Return a reader that computes with the release, and knows nothing else; see `open_release`."""
@@ -214,13 +220,19 @@ class Release(Generic[FrameT]):
     def _other(self) -> Any:
         """The frame to publish in the other form, which is audited before it is returned."""
         frame = published(self.recoding, self.rows, self.order, typed=not self.typed)
-        _audited(self.recoding, frame, self.order, self.model)
+        _audited(self.recoding, frame, self.order, self.model, *self.audited or (self.recoding.table, 0.0))
         return frame
 
     def written(self, form: Format) -> pl.DataFrame:
         """Return the table to publish as a file of this format contains it."""
         typed = form == "parquet"
-        return for_file(self._frame(typed=typed), nested=typed)
+        items = [
+            name
+            for column in self.recoding.table.schema.quasi
+            if column.kind.several
+            for name in column.kind.released_columns(column.name)
+        ]
+        return for_file(self._frame(typed=typed), nested=typed, items=items)
 
     @property
     def key(self) -> NDArray[np.int64]:
@@ -298,6 +310,8 @@ def publish(
     circumstances: Mapping[str, Any],
     *,
     typed: bool | None = None,
+    whole: Table | None = None,
+    leave_out: float = 0.0,
 ) -> Release:
     """Assign records to rows at random, unless the method did, shuffle the rows, and audit the result.
 
@@ -314,6 +328,10 @@ def publish(
     typed
         Whether the frame that is audited has typed values; by default if PyArrow is the flavour of the table.
         The other form is rendered and audited when it is asked for.
+    whole
+        The table with the records that were left out because of limits; the recoded one if omitted.
+    leave_out
+        The largest share of it that may be left out.
 
     Raises
     ------
@@ -330,7 +348,7 @@ def publish(
     if typed is None:
         typed = recoding.table.frame.implementation.is_pyarrow()
     frame = published(recoding, rows, order, typed=typed)
-    found = _audited(recoding, frame, order, model)
+    found = _audited(recoding, frame, order, model, whole or recoding.table, leave_out)
     if notes := [*circumstances.get("notes", ()), *_notes(recoding.table)]:
         circumstances = {**circumstances, "notes": notes}
     if several := repeated_identifiers(recoding.table.frame, recoding.table.schema):
@@ -338,7 +356,8 @@ def publish(
     loss = measure(recoding, model.crowd, records_per_row=model.records_per_row)
     # Only the audit needs identifiers: what a release refers to has none.
     kept = replace(recoding, table=recoding.table.without_identifiers())
-    return Release(kept, rows, order, model, loss, found, circumstances, frame, typed)
+    audited = (whole.without_identifiers(), leave_out) if whole is not None and leave_out else None
+    return Release(kept, rows, order, model, loss, found, circumstances, frame, typed, audited=audited)
 
 
 def _notes(table: Table) -> list[str]:
@@ -357,9 +376,12 @@ _ORDER_LEFT_OUT = (
 )
 
 
-def _audited(recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model) -> Audit:
+def _audited(
+    recoding: Recoding, frame: Any, order: NDArray[np.int64], model: Model, whole: Table, leave_out: float
+) -> Audit:
     """Return the audit of a frame that is about to be released; refuse it if the audit fails."""
-    found = audit_table(recoding.table, frame, model, key=order)
+    key = order if whole is recoding.table else np.searchsorted(whole.rows, recoding.table.rows[order])
+    found = audit_table(whole, frame, model, key=key, leave_out=leave_out)
     if not found.holds:
         raise InternalError(f"the audit refused a release: {found.verdict.rstrip('.')}")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.base import fresh_columns
+from shoal.kinds import notation
 from shoal.kinds.encoding import to_polars
 from shoal.kinds.hierarchy import MISSING
 from shoal.recoding import Recoding
@@ -30,13 +32,15 @@ def published(
     order
         The record whose other columns each released row carries.
     typed
-        Whether generalized values are typed (structs, lists) instead of text.
+        Whether generalized values are typed (structs, lists) instead of text. Items that were given as lists
+        or sets are lists in any case.
     """
     table = recoding.table
-    generalized = {
-        attribute.column.name: values.columns(attribute.column.name, typed=typed)
-        for attribute, values in zip(table.attributes, recoding.values, strict=True)
-    }
+    generalized = {}
+    for attribute, values in zip(table.attributes, recoding.values, strict=True):
+        name = attribute.column.name
+        lists = attribute.column.kind.several and table.frame[name].dtype not in (nw.String, nw.Categorical)
+        generalized[name] = values.columns(name, typed=typed or lists)
     boxes = recoding.box[rows]
     columns: dict[str, Any] = {}
     for column in table.schema:
@@ -50,7 +54,7 @@ def published(
     return fresh_columns.frame_of(columns, table.frame)
 
 
-def for_file(frame: Any, *, nested: bool) -> pl.DataFrame:
+def for_file(frame: Any, *, nested: bool, items: Collection[str] = ()) -> pl.DataFrame:
     """Return a frame of any library as a file contains it.
 
     Parameters
@@ -59,13 +63,25 @@ def for_file(frame: Any, *, nested: bool) -> pl.DataFrame:
         The frame to publish.
     nested
         Whether the file can hold lists; otherwise their members are joined by spaces.
+    items
+        The columns of generalized items, whose names are escaped where they contain a space.
     """
     columns = nw.from_native(frame, eager_only=True).iter_columns()
     table = pl.DataFrame([fresh_columns.rebuilt(to_polars(column)) for column in columns])
     if nested:
         return table
+    lists = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.List)]
     return table.with_columns(
-        table[name].cast(pl.List(pl.String)).list.join(" ")
-        for name, dtype in table.schema.items()
-        if isinstance(dtype, pl.List)
+        (_escaped(table[name]) if name in items else table[name].cast(pl.List(pl.String))).list.join(" ")
+        for name in lists
     )
+
+
+def _escaped(lists: pl.Series) -> pl.Series:
+    """Return lists of items with their names as they are written in a text."""
+    lists = lists.cast(pl.List(pl.String))
+    names = lists.explode().drop_nulls().unique()
+    written = names.map_elements(lambda name: notation.write_items([name]), return_dtype=pl.String)
+    if (written == names).all():
+        return lists
+    return lists.list.eval(pl.element().replace_strict(names, written, return_dtype=pl.String))

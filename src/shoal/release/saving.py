@@ -39,6 +39,7 @@ RELEASE_FILES = (
     "codebook.json",
     "report.html",
     "report.json",
+    "evidence.html",
     "key.csv",
 )
 """All files that a saved release may consist of."""
@@ -110,7 +111,7 @@ def sha256(file: Path) -> str:
 
 
 def write_documents(report: Report, codebook: Mapping[str, Any], write: Callable[[str, str], object]) -> None:
-    """Write the documents beside the released table: report, certificate and codebook.
+    """Write the documents beside the released table: report, evidence, certificate and codebook.
 
     Parameters
     ----------
@@ -122,6 +123,7 @@ def write_documents(report: Report, codebook: Mapping[str, Any], write: Callable
         Called with the name of each file and its text.
     """
     write("report.html", report.html())
+    write("evidence.html", report.evidence())
     data = report.as_dict()
     for name, content in (("certificate", data["certificate"]), ("report", data), ("codebook", codebook)):
         write(f"{name}.json", json.dumps(content, indent=2) + "\n")

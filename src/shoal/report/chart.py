@@ -30,11 +30,11 @@ class Palette:
     page, ink, muted, grid
         Of the ground, of text, of axes and of lines behind the data.
     series
-        To tell series apart, the most important one first.
+        To distinguish series, the most important one first.
     steps
         For values in an order, from little to much.
     alert
-        For what was promised, and for what breaks it.
+        For what is guaranteed, and for what breaks it.
     """
 
     page: str
@@ -118,7 +118,7 @@ class Chart:
 
     def svg(self) -> str:
         """Return the chart as an SVG element in the colours of the page it is put into."""
-        import vl_convert  # late: it starts a JavaScript engine
+        import vl_convert  # imported late: it starts a JavaScript engine
 
         drawn = vl_convert.vegalite_to_svg({**self.spec, "config": configuration(PAGE)})
         return _for_page(drawn, self)
@@ -138,7 +138,7 @@ def plot(charts: Sequence[Chart]) -> Any:
         If the extra 'report' is not installed.
     """
     require("altair", "report", "a chart")
-    import altair  # late: most who make a release never ask for this
+    import altair  # imported late: few callers need it
 
     drawn = [
         altair.Chart.from_dict({**chart.spec, "title": _lines(chart.title), "description": chart.description})
@@ -242,6 +242,8 @@ def _for_page(svg: str, chart: Chart) -> str:
     # Names inside a picture are names of the whole page.
     prefix = re.sub(r"\W", "-", chart.name)
     rest = re.sub(r'(id="|url\(#)', rf"\1{prefix}-", rest)
+    # One label describes the picture; its parts have no roles or labels of their own.
+    rest = re.sub(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")', "", rest)
     label = escape(f"{chart.title}. {chart.description}", quote=True)
     return f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-label="{label}"{wide}>{rest}'
 

@@ -13,6 +13,7 @@ from shoal.base.distribution import install_command
 from shoal.base.markup import facts_html, table_html
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.report.chart import PAPER, Chart, can_draw, plot, variables
+from shoal.report.evidence import chapters_of
 from shoal.report.panel import PANELS, Material, Panel, number, percent
 
 DARK = {
@@ -52,7 +53,7 @@ VERDICTS = {
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a release is worth, on one page.
+    """A release on one page: guarantee, risks, and information loss.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ class Report:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """All that those who decide on the release should know, as sentences, the gravest first."""
+        """All that those who decide on the release should know, as sentences, the most serious first."""
         return tuple(self.certificate["warnings"])
 
     @property
@@ -128,6 +129,10 @@ class Report:
     def html(self) -> str:
         """Return the page: everything is in it, and it asks no other host for anything."""
         return page("report.html", report=self, heading="h2")
+
+    def evidence(self) -> str:
+        """Return the page for reviewers, for print: what regulators ask, and the source of each answer."""
+        return page("evidence.html", report=self, chapters=chapters_of(self.material))
 
     def as_dict(self) -> dict[str, Any]:
         """Return all facts as plain data: the certificate, and what each panel adds to it."""

@@ -1,4 +1,4 @@
-"""Groups of values large enough to be told: no group of original values has fewer than some records."""
+"""Groups of values large enough to be shown: no group of original values has fewer than some records."""
 
 from __future__ import annotations
 
@@ -58,13 +58,16 @@ def _categories(labels: Sequence[str], missing: int | None, counts: NDArray[np.i
     count = int(np.count_nonzero(counts >= least))
     if count > MOST_GROUPS:
         count = MOST_GROUPS - 1
-    # A small group of others would tell how many have one of few values: the next ones join it.
+    # A small group of others would reveal how many have one of few values: the next ones join it.
     while count and 0 < counts[order[count:]].sum() < least:
         count -= 1
     of_code = np.full(len(names), count, dtype=np.int64)
     of_code[order[:count]] = np.arange(count)
     named = [names[code] for code in order[:count]]
-    return Groups((*named, OTHERS) if counts[order[count:]].sum() else tuple(named), of_code)
+    if not counts[order[count:]].sum():
+        of_code[order[count:]] = max(count - 1, 0)  # values that no record has
+        return Groups(tuple(named), of_code)
+    return Groups((*named, OTHERS), of_code)
 
 
 def _ranges(attribute: Attribute, least: int) -> Groups:
@@ -82,7 +85,7 @@ def _ranges(attribute: Attribute, least: int) -> Groups:
     of_code = np.searchsorted(starts, np.arange(len(domain)), side="right") - 1
     labels = kind.group_labels(domain, starts, names)
     if 0 < unknown < least:
-        # Who has no value must not stand alone: the last group takes them in.
+        # Records without a value must not be a small group: the last group takes them in.
         of_code[known:] = of_code[known - 1] if known else 0
         labels[-1] += f" or {MISSING}"
     elif unknown:

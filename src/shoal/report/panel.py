@@ -15,6 +15,7 @@ from shoal.measures import Loss
 from shoal.models import Model
 from shoal.recoding import Recoding
 from shoal.report.chart import Chart
+from shoal.table import Table
 
 if TYPE_CHECKING:
     from shoal.reading import Reader
@@ -49,12 +50,15 @@ class Detail:
         The record whose other columns each released row carries: the secret key, for sums only.
     read
         Opens the release for a reader, which knows nothing else.
+    whole
+        The table with the records that were left out because of limits; None if none may be.
     """
 
     recoding: Recoding
     rows: NDArray[np.int64]
     order: NDArray[np.int64]
     read: Callable[[], Reader]
+    whole: Table | None = None
 
     def __repr__(self) -> str:
         return f"Detail({len(self.rows)} rows)"  # without the key

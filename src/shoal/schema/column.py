@@ -10,6 +10,7 @@ from typing import Any
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kinds.hierarchy import HierarchySource
 from shoal.kinds.kind import Kind
+from shoal.kinds.limits import check_limits
 
 
 def is_pattern(name: str) -> bool:
@@ -80,6 +81,17 @@ class Column:
     normalize
         Whether spellings that look the same are one value where different sensitive values are counted:
         Unicode forms, capitals, white space and invisible characters. Values are released as they are.
+    exact
+        Whether released values are those of the records: the table is divided into strata with one value
+        each, which are never mixed.
+    widest
+        The widest cell: a difference of numbers, a number of days or a duration such as ``6 months``, a
+        number of members of a set, a number of leaves of a hierarchy or a level such as ``level 1``. ``*``
+        counts as the widest cell of all.
+    bands
+        Where intervals of numbers or dates may end: cuts, or a text such as ``every 5`` or ``every month``.
+    suppressible
+        Whether a cell may be ``*``.
     label
         What the column is about, in words, for report and codebook.
 
@@ -101,6 +113,10 @@ class Column:
     separator: str | None = None
     normalize: bool = True
     label: str = ""
+    exact: bool = False
+    widest: float | str | None = None
+    bands: tuple[Any, ...] | str | None = None
+    suppressible: bool = True
 
     def __post_init__(self) -> None:
         for attribute, options in (("role", Role), ("kind", Kind), ("missing", Missing)):
@@ -139,8 +155,11 @@ class Column:
                 raise self._error(f"separator {self.separator!r} must be a text such as ;")
             if "separator" not in self.kind.settings:
                 raise self._error(f"only a column of kind items has a separator, not a {self.kind.value} one")
+        if self.bands is not None and not isinstance(self.bands, str):
+            object.__setattr__(self, "bands", tuple(self.bands))
         try:
             object.__setattr__(self, "domain", self.kind.checked_domain(self))
+            check_limits(self)
         except ValueError as error:
             raise self._error(str(error)) from None
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.typing import IntoDataFrame
 
-from shoal.base.fresh_columns import readable
+from shoal.base.fresh_columns import declared_order, readable
 from shoal.errors import InputError, Reason
 from shoal.kinds import moments
 from shoal.kinds.encoding import to_polars
@@ -35,7 +35,7 @@ def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
             raise InputError(
                 "a frame of Spark is not collected; use anonymize_spark", reason=Reason.PARAMETER
             )
-        data: nw.DataFrame[Any] = given.collect() if isinstance(given, nw.LazyFrame) else given
+        data: nw.DataFrame[Any] = _collected(given) if isinstance(given, nw.LazyFrame) else given
     except nw.exceptions.DuplicateError:
         raise InputError(
             "the table has several columns with the same name; rename all but one",
@@ -54,6 +54,21 @@ def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
             )
         Column(name)  # refuses a name that no column can have
     return readable(data)
+
+
+def _collected(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a lazy frame in memory; enumerations of DuckDB keep their order, which Arrow would not show."""
+    data = lazy.collect()
+    if not (lazy.implementation.is_duckdb() and data.implementation.is_pyarrow()):
+        return data
+    native = data.to_native()
+    for place, (name, dtype) in enumerate(lazy.collect_schema().items()):
+        if dtype == nw.Enum:
+            import pyarrow as pa  # DuckDB gave the frame as one of PyArrow's
+
+            coded = pa.dictionary(pa.int32(), native.schema.field(name).type.value_type, ordered=True)
+            native = native.set_column(place, name, native.column(name).cast(coded))
+    return nw.from_native(native, eager_only=True)
 
 
 def flavour_of(frame: Any) -> Callable[[Any], Any] | None:
@@ -91,14 +106,47 @@ class Inferred:
         Format of dates that are not written as YYYY-MM-DD.
     numbers
         For few numbers that may be codes: the different ones.
+    order
+        The categories in the order that the type of the column declares, lowest first.
+    steps
+        Those of them that occur, in the order in which they do.
+    forms
+        The formats that dates in a local form can have: two where nothing says whether day or month is first.
     """
 
     kind: Kind
     date_format: str | None = None
     numbers: frozenset[Any] | None = None
+    order: tuple[Any, ...] | None = None
+    steps: tuple[Any, ...] = ()
+    forms: tuple[str, ...] = ()
 
-    def settings(self, name: str, *, last: bool = False) -> dict[str, Any]:
-        """Return kind and date format as arguments of `Column`.
+    @classmethod
+    def of_forms(cls, forms: tuple[str, ...]) -> Inferred:
+        """Return what texts suggest that can be dates in some formats: dates if there is one."""
+        if len(forms) == 1:
+            return cls(Kind.DATE, date_format=forms[0], forms=forms)
+        return cls(Kind.CATEGORICAL, forms=forms)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no further value can change what the column is."""
+        return self.kind.any_text and self.order is None and not self.forms
+
+    @property
+    def scale(self) -> tuple[Any, ...] | None:
+        """The categories that occur, lowest first; None if no order is declared.
+
+        The order in which many values occur says which record was where, so it is not taken for a scale.
+        """
+        if not self.order or not self.steps:
+            return None
+        occurring = set(self.steps)
+        scale = tuple(each for each in self.order if each in occurring)
+        return None if len(scale) > _FEW_STEPS and scale == self.steps else scale
+
+    def settings(self, name: str, *, last: bool = False, ordinal: bool = False) -> dict[str, Any]:
+        """Return the kind and what belongs to it as arguments of `Column`.
 
         Parameters
         ----------
@@ -106,25 +154,40 @@ class Inferred:
             The name of the column: numbers may be codes by it, such as 1 and 2 for the sexes.
         last
             Whether it is the last column of the table.
+        ordinal
+            Whether categories with a declared order are ordinal.
         """
+        if ordinal and self.scale is not None:
+            return {"kind": Kind.ORDINAL, "domain": self.scale}
         kind = self.kind
         if kind.numeric and self.numbers is not None and are_codes(name, len(self.numbers), last=last):
             kind = Kind.CATEGORICAL
         found = {"kind": kind, "date_format": self.date_format}
         return {key: value for key, value in found.items() if value is not None}
 
+    def without_quantities(self, name: str, *, last: bool) -> Inferred:
+        """Return the same without numbers that are no codes in any case, of which there may be many."""
+        if self.numbers is None or are_codes(name, len(self.numbers), last=last):
+            return self
+        return replace(self, numbers=None)
+
     def united(self, other: Inferred) -> Inferred:
         """Return what two parts of a column suggest together."""
-        if self.date_format != other.date_format:
-            return Inferred(Kind.CATEGORICAL)
+        if self.forms or other.forms:
+            return Inferred.of_forms(tuple(form for form in self.forms if form in other.forms))
         numbers = None if self.numbers is None or other.numbers is None else self.numbers | other.numbers
+        same = self.order == other.order
         return Inferred(
             self.kind.united(other.kind),
             self.date_format,
             numbers if numbers is not None and len(numbers) <= MOST_CODES else None,
+            self.order if same else None,
+            tuple(dict.fromkeys(self.steps + other.steps)) if same else (),
         )
 
 
+_FEW_STEPS = 8
+"""The order of no more values than these may be the order in which they occur by chance."""
 MOST_CODES = 20_000
 """More different numbers are never codes."""
 
@@ -139,8 +202,13 @@ def infer_column(series: nw.Series[Any], missing_marks: Collection[str] = ()) ->
 
     Text counts as numeric only if reading it as numbers loses nothing: codes with leading zeros, such as ZIP
     codes, remain categories. Common forms of dates are recognized, if day and month cannot be mistaken for
-    each other.
+    each other. Categories whose type declares an order keep it, so that they can be ordinal.
     """
+    if (order := declared_order(series)) is not None:
+        occurring = series.drop_nulls().unique(maintain_order=True).to_list()
+        values = [str(each) if isinstance(order[0], str) else each for each in occurring]
+        steps = tuple(each for each in values if str(each) not in ("", *missing_marks))
+        return Inferred(Kind.CATEGORICAL, order=tuple(order), steps=steps)
     if series.dtype == nw.Object:
         if Kind.NUMERIC.fits(series, None):  # also if its numbers are longer than those of any type
             return Inferred(Kind.NUMERIC)
@@ -157,8 +225,8 @@ def infer_column(series: nw.Series[Any], missing_marks: Collection[str] = ()) ->
         known = series.drop_nulls().unique() if texts is None else texts
         few = len(known) <= MOST_CODES
         return Inferred(kind, numbers=frozenset(map(str, known.to_list())) if few else None)
-    form = moments.form_of(to_polars(texts)) if kind.any_text and texts is not None else None
-    return Inferred(kind) if form is None else Inferred(Kind.DATE, date_format=form)
+    forms = moments.forms_of(to_polars(texts)) if kind.any_text and texts is not None else ()
+    return Inferred.of_forms(forms) if forms else Inferred(kind)
 
 
 def merged_columns(batches: Iterable[Any], missing_marks: Collection[str] = ()) -> dict[str, Inferred]:
@@ -176,7 +244,7 @@ def merged_columns(batches: Iterable[Any], missing_marks: Collection[str] = ()) 
         data = as_frame(batch)
         for name in data.columns:
             series = data[name]
-            if name in found and found[name].kind.any_text:
+            if name in found and found[name].settled:
                 continue  # no further value can change that
             if series.dtype == nw.String:
                 series = series.drop_nulls()

@@ -216,9 +216,11 @@ class Schema:
                 own["kind"] = Kind.ITEMS
             if "kind" not in own and "date_format" in own:
                 own["kind"] = Kind.DATE
+            role = roles.get(name, usual_role(name))
             if "kind" not in own:
-                own = {**_inferred(data, name, marks, inferred), **own}
-            columns.append(Column(name, role=roles.get(name, usual_role(name)), missing_marks=marks, **own))
+                ordinal = role is Role.QUASI and not own.keys() & {"domain", "hierarchy"}
+                own = {**_inferred(data, name, marks, inferred, ordinal=ordinal), **own}
+            columns.append(Column(name, role=role, missing_marks=marks, **own))
         return cls(tuple(columns))
 
     @classmethod
@@ -268,11 +270,16 @@ class Schema:
 
 
 def _inferred(
-    data: nw.DataFrame[Any], name: str, marks: Collection[str], known: Mapping[str, Inferred] | None
+    data: nw.DataFrame[Any],
+    name: str,
+    marks: Collection[str],
+    known: Mapping[str, Inferred] | None,
+    *,
+    ordinal: bool,
 ) -> dict[str, Any]:
     """Return the kind of a column and what belongs to it, by the values of the frame unless known."""
     found = known[name] if known is not None and name in known else infer_column(data[name], marks)
-    return found.settings(name, last=name == data.columns[-1])
+    return found.settings(name, last=name == data.columns[-1], ordinal=ordinal)
 
 
 def _refuse_texts(*given: Collection[str]) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.errors import InputError, unknown_column
+from shoal.files.local_numbers import advice_on
 from shoal.kinds.encoding import to_polars
 from shoal.schema import Kind, Role, Schema, as_frame, infer_column, usual_role
 from shoal.schema.column_names import NUMBERS_OF_PERSONS, are_codes, named
@@ -46,6 +47,8 @@ class Suggestion:
         Share of the records that have a unique value; "missing" counts as a value.
     date_format
         Format of dates that are not written as YYYY-MM-DD.
+    domain
+        Categories in the order that the type of the column declares, lowest first, if it is ordinal.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Suggestion:
     missing: int
     unique_share: float
     date_format: str | None = None
+    domain: tuple[Any, ...] | None = None
 
 
 def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
@@ -182,10 +186,10 @@ def doubts(frame: IntoDataFrame, schema: Schema) -> dict[str, str]:
                 "all its values but one are numbers, and it is released as sets of exact values; correct "
                 "that value, or declare it as a missing mark, so that the column is numeric"
             )
-        elif cells.dtype == pl.String and _mostly(cells.drop_nulls(), _DECIMAL_COMMAS):
+        elif facts.numbers is not None:
             found[column.name] = (
-                "its values look like numbers with a decimal comma, and it is released as sets of exact "
-                "values; write them with a decimal point"
+                "its values look like numbers in another notation, and it is released as sets of exact "
+                f"values; read the file with {facts.numbers}, or write them with a decimal point"
             )
         elif facts.odd_dates:
             found[column.name] = (
@@ -235,7 +239,6 @@ _IDENTIFIERS = {  # recognized by their form, regardless of the column's name
 _ODD_DATES = r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?:[ ,T]|$)|^\s*\d{4}[./]\d{1,2}[./]\d{1,2}(?:[ ,T]|$)"
 _FEW_RECORDS = 20  # in fewer records, most values are different anyway
 _ENOUGH = 10_000  # texts that show which form most of a column have
-_DECIMAL_COMMAS = r"^\s*-?\d{1,3}(?:\.?\d{3})*,\d+\s*$"
 _NUMBERS = r"^\s*-?\d+(\.\d+)?\s*$"
 
 
@@ -253,6 +256,7 @@ class _Facts(NamedTuple):
     form: str | None  # what its texts are, if they are identifiers
     odd_dates: bool  # dates in another form
     odd_one_out: bool  # numbers but for one text
+    numbers: str | None  # how to read its numbers, if they are in another notation
 
 
 def _read(data: nw.DataFrame[Any]) -> pl.DataFrame:
@@ -294,6 +298,7 @@ def _facts(cells: pl.Series, inferred: Inferred) -> _Facts:
         form=next((form for form, pattern in _IDENTIFIERS.items() if _mostly(some, pattern)), None),
         odd_dates=_mostly(some, _ODD_DATES),
         odd_one_out=_mostly(some, _NUMBERS) and 2 < len(texts) == _matches(texts, _NUMBERS) + 1,
+        numbers=advice_on(some) if len(some) else None,
     )
 
 
@@ -307,14 +312,19 @@ def _mostly(texts: pl.Series, pattern: str) -> bool:
 
 def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
     role, why = _role(name, facts, last=last)
-    settings, share = facts.inferred.settings(name, last=last), facts.unique / max(facts.records, 1)
+    settings = facts.inferred.settings(name, last=last, ordinal=role is Role.QUASI)
+    share = facts.unique / max(facts.records, 1)
     codes = are_codes(name, facts.distinct, last=last)
     if facts.kind.numeric and not settings["kind"].numeric:
         why += "; its numbers are codes, not quantities, so it is categorical"
+    elif settings.get("domain"):
+        why += "; its type declares an order of its values, so it is ordinal"
     elif settings.get("date_format"):
         why += f"; its dates are written as {settings['date_format']}"
     elif facts.odd_dates and facts.form is None:
         why += "; its dates are not in the format YYYY-MM-DD: set date_format to make it a date"
+    elif facts.numbers is not None and facts.form is None:
+        why += f"; its values look like numbers in another notation: read the file with {facts.numbers}"
     elif facts.odd_one_out and not codes:
         why += "; all values but one are numbers: if that one means missing, declare it as a missing mark"
     return Suggestion(

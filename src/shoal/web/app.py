@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from pathlib import Path
 
 from htmltools import Tag, TagList, head_content, tags
-from shiny import App, Inputs, Outputs, Session
+from shiny import App, Inputs, Outputs, Session, reactive
 
 from shoal.report.document import page_style
 from shoal.web import parts
 from shoal.web.columns import columns_step, serve_columns
 from shoal.web.data import data_step, serve_data
 from shoal.web.download import download_step, serve_download
+from shoal.web.place import serve_place
+from shoal.web.project import project_part, serve_project
 from shoal.web.promise import promise_step, serve_promise
 from shoal.web.result import result_step, serve_result
+from shoal.web.rows import serve_rows
 from shoal.web.run import run_step, serve_run
-from shoal.web.state import Desk
+from shoal.web.sessions import Sessions
 from shoal.web.use import serve_use, use_step
 
 ASSETS = Path(__file__).parent / "assets"
+KEYS = ("key", "last_key")
+"""The hidden fields that name the desk: that of this tab, or the last one of the browser."""
 
 
-def application(folder: Path, most_bytes: int, shared: Path | None) -> App:
+def application(sessions: Sessions, most_bytes: int, shared: Path | None) -> App:
     """Return the page as an application that a server can run.
 
     Parameters
     ----------
-    folder
-        A private folder for uploads; each session gets a folder of its own in it.
+    sessions
+        The desks of all users.
     most_bytes
         Maximum size of a table.
     shared
@@ -37,12 +41,19 @@ def application(folder: Path, most_bytes: int, shared: Path | None) -> App:
     """
 
     def server(input: Inputs, output: Outputs, session: Session) -> None:  # noqa: A002 - Shiny's own word
-        del input, output  # the session has the first; outputs register themselves
-        private = Path(tempfile.mkdtemp(prefix="session-", dir=folder))
-        desk = Desk(session, private, most_bytes, shared)
+        del output  # outputs register themselves
+        with reactive.isolate():
+            keys = [input[name]() if input[name].is_set() else None for name in KEYS]
+        desk = sessions.open(session, *keys)
+
+        @reactive.effect
+        @reactive.event(input.end_session)
+        def _() -> None:
+            sessions.end(desk)
+
         for serve in (
             *(serve_data, serve_columns, serve_promise),
-            *(serve_run, serve_result, serve_download, serve_use),
+            *(serve_run, serve_result, serve_download, serve_use, serve_place, serve_project, serve_rows),
         ):
             serve(desk)
 
@@ -75,7 +86,7 @@ def _page(most_bytes: int, shared: Path | None) -> TagList:
             _steps(),
         ),
         tags.main(
-            data_step(most_bytes, shared),
+            data_step(most_bytes, shared, project_part()),
             columns_step(),
             promise_step(),
             run_step(),
@@ -84,22 +95,62 @@ def _page(most_bytes: int, shared: Path | None) -> TagList:
             use_step(),
             data_most_bytes=str(most_bytes),
         ),
-        tags.footer(
-            tags.p("All work is done on this machine. Your data is deleted when you close the page.")
-        ),
+        _footer(),
         _progress(),
-        tags.div(
-            tags.p("The server has stopped and its data has been deleted."),
-            tags.p("Start it again with ", tags.code("shoal ui"), "."),
-            id="gone",
-            role="alert",
-            hidden="",
+        tags.div(id="said", role="status"),
+        _gone(),
+        [tags.input(type="text", id=name, hidden="", autocomplete="off", aria_label=name) for name in KEYS],
+    )
+
+
+def _footer() -> Tag:
+    return tags.footer(
+        tags.p(
+            "All work is done on this machine. If you close the page, your data and results are kept for a "
+            "while, and you find them again when you open it. End the session to delete them now."
         ),
+        parts.button("end_session", "End the session and delete everything"),
+    )
+
+
+def _gone() -> Tag:
+    """Return what covers the page while it has no connection; the script shows one of its parts."""
+    return tags.div(
+        tags.div(
+            tags.p(tags.b("The connection is lost. Trying again …")),
+            tags.p("Work goes on, and finished results are kept. Nothing needs to be done."),
+            id="gone-lost",
+        ),
+        tags.div(
+            tags.p(tags.b("The server does not answer.")),
+            tags.p(
+                "If it was stopped, its data has been deleted. Start it again with ",
+                tags.code("shoal ui"),
+                ". This page keeps trying to reach it.",
+            ),
+            id="gone-stopped",
+        ),
+        tags.div(
+            tags.p(tags.b("Your work is open on another page.")),
+            tags.button("Continue here", type="button", class_="reload"),
+            id="gone-elsewhere",
+        ),
+        tags.div(
+            tags.p(tags.b("The session has ended, and its data has been deleted.")),
+            tags.button("Start again", type="button", class_="reload"),
+            id="gone-ended",
+        ),
+        id="gone",
+        role="alert",
+        hidden="",
     )
 
 
 def _steps() -> Tag:
-    links = [tags.li(tags.a(title, href=f"#step-{name}")) for name, title in parts.STEPS.items()]
+    links = [
+        tags.li(tags.a(title, tags.span(class_="unseen state"), href=f"#step-{name}", data_step=name))
+        for name, title in parts.STEPS.items()
+    ]
     return tags.nav(tags.ol(links), aria_label="Steps")
 
 

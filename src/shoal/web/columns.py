@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import secrets
+import shutil
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
-from shiny import reactive, render, ui
+from shiny import reactive, render
 
 from shoal.errors import InputError, Reason, ShoalError
 from shoal.kinds.hierarchy import Hierarchy, HierarchySource
@@ -17,6 +18,7 @@ from shoal.kinds.hierarchy_rules import Intervals, Prefixes
 from shoal.report.panel import percent
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.web import fields, parts
+from shoal.web.finding import at_shown_fields, histogram, serve_finding
 from shoal.web.state import Desk, Problems, needed
 
 ROLES = {
@@ -56,26 +58,40 @@ def columns_step() -> Tag:
     return parts.step(
         "columns",
         "Say what an attacker may know about a person, and what must stay hidden. Check each suggestion.",
-        ui.output_ui("columns_shown"),
+        parts.output("columns_tools"),
+        parts.output("columns_shown"),
         parts.problem("columns"),
-        ui.output_ui("identifying"),
+        parts.output("identifying"),
     )
 
 
 def serve_columns(desk: Desk) -> None:
     """Make the second step work."""
+    serve_finding(desk, ROLES)
 
     @render.ui
     def columns_shown() -> TagChild:
         seen = desk.seen()
+        desk.drawings()
         if seen is None:
             return _waiting("Choose a table first.")
+        places = desk.places()
+        with reactive.isolate():
+            files = desk.files()
+        columns = seen["columns"]
+        cards = [_column_card(place, columns[place], files) for place in places if place < len(columns)]
         return TagList(
-            tags.ul(
-                [_column_card(place, each) for place, each in enumerate(seen["columns"])], class_="cards"
-            ),
+            desk.memory.filled(tags.ul(cards, class_="cards")),
             parts.button("columns_done", "Use these columns", main=True),
         )
+
+    @reactive.effect
+    def _() -> None:
+        seen = needed(desk.seen())
+        for place in range(len(seen["columns"])):
+            name = f"levels_{place}"
+            if desk.input[name].is_set():
+                _keep_levels(desk, name)
 
     @reactive.effect
     @reactive.event(desk.input.columns_done)
@@ -96,22 +112,47 @@ def serve_columns(desk: Desk) -> None:
         if known is None:
             return None
         return TagList(
-            [parts.notice(each, alert=True) for each in (weighed or {}).get("warnings", ())],
+            [
+                parts.notice(f"{name} would be published unchanged, but {why}.", alert=True)
+                for name, why in (weighed or {}).get("suspects", {}).items()
+            ],
             _combinations(known["combinations"], suggested=weighed is None),
         )
+
+
+def usual_fields(column: Mapping[str, Any]) -> dict[str, str]:
+    """Return the suggested content of the fields of a column, without its number."""
+    return {
+        **fields_of(Column(column["name"])),
+        "role": column["role"],
+        "kind": column["kind"],
+        "dates": column.get("dates", ""),
+        "order": column.get("order", ""),
+    }
+
+
+def _keep_levels(desk: Desk, name: str) -> None:
+    """Put a hierarchy file that was just uploaded into the folder of the desk."""
+    found = fields.stored_file(desk.input[name](), desk.folder.parent)
+    if found is None:
+        return
+    path = desk.folder / f"{secrets.token_hex(8)}{found[1].suffix}"
+    shutil.move(found[1], path)
+    with reactive.isolate():
+        desk.files.set({**desk.files(), name: (found[0], path)})
 
 
 def _use_columns(desk: Desk) -> None:
     """Examine the table with the columns as they are on the page, or show what is wrong with them."""
     source, seen = needed(desk.source()), needed(desk.seen())
     names = [column["name"] for column in seen["columns"]]
-    schema, problems = described(names, lambda name: desk.input[name](), desk.folder.parent)
+    schema, problems = described(names, desk.entry)
     used = on_screen(desk)
     if schema is None or used != desk.used():
         desk.unsettle()
     if schema is None:
         desk.stop()
-        desk.tell(problems)
+        desk.tell(at_shown_fields(desk, names, problems))
         return
     desk.used.set(used)
 
@@ -122,16 +163,24 @@ def _use_columns(desk: Desk) -> None:
         desk.weighed.set(result)
         desk.go_to("promise")
 
-    desk.start("weigh", source, done, partial(_where, names), schema=schema)
+    def failed(error: Mapping[str, Any]) -> Problems:
+        return at_shown_fields(desk, names, _where(names, error))
+
+    desk.start("weigh", source, done, failed, schema=schema)
 
 
 def on_screen(desk: Desk) -> list[object]:
     """Return the content of the fields of all columns."""
+    return [desk.entry(name) for name in fields_of_columns(desk)]
+
+
+def fields_of_columns(desk: Desk) -> list[str]:
+    """Return the names of the fields of all columns."""
     columns = (desk.seen() or {"columns": ()})["columns"]
-    return [desk.entry(f"{name}_{place}") for place in range(len(columns)) for name in FIELDS]
+    return [f"{name}_{place}" for place in range(len(columns)) for name in FIELDS]
 
 
-def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | None, Problems]:
+def described(names: list[str], entry: Entries) -> tuple[Schema | None, Problems]:
     """Return the schema that the fields of all columns describe, or their problems.
 
     Parameters
@@ -139,19 +188,17 @@ def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | 
     names
         The columns of the table.
     entry
-        Returns the content of a field.
-    folder
-        The server's private folder, which has the uploaded hierarchy files.
+        Returns the content of a field; name and path of a hierarchy file.
     """
     columns, problems = [], {}
     for place, name in enumerate(names):
         field = f"hierarchy_{place}"
         try:
-            hierarchy = _hierarchy(place, entry, folder)
+            _hierarchy(place, entry)
             field = f"weight_{place}"
-            weight = fields.number(entry(field))
+            fields.number(entry(field))
             field = f"role_{place}"
-            columns.append(_column(place, name, hierarchy, 1 if weight is None else weight, entry))
+            columns.append(described_column(place, name, entry))
         except ShoalError as error:
             problems[field] = str(error)
     if not problems and not any(column.role is Role.QUASI for column in columns):
@@ -166,13 +213,13 @@ def described(names: list[str], entry: Entries, folder: Path) -> tuple[Schema | 
         return None, {"columns": str(error)}
 
 
-def _column(
-    place: int, name: str, hierarchy: HierarchySource | None, weight: float, entry: Entries
-) -> Column:
+def described_column(place: int, name: str, entry: Entries) -> Column:
+    """Return the column that the fields with a number describe; an unreadable field is an `InputError`."""
+    weight = fields.number(entry(f"weight_{place}"))
     kind = Kind(fields.chosen(entry(f"kind_{place}"), KINDS))
-    marks, order = _listed(entry(f"marks_{place}")), _listed(entry(f"order_{place}"))
+    marks, order = _listed(entry(f"marks_{place}")), fields.read_list(entry(f"order_{place}"))
     entered: dict[str, Any] = {
-        "hierarchy": hierarchy,
+        "hierarchy": _hierarchy(place, entry),
         "date_format": fields.text(entry(f"dates_{place}")).strip() or None,
         "separator": fields.text(entry(f"separator_{place}")) or None,
     }
@@ -180,7 +227,7 @@ def _column(
         name,
         role=Role(fields.chosen(entry(f"role_{place}"), ROLES)),
         kind=kind,
-        weight=weight,
+        weight=1 if weight is None else weight,
         domain=order if kind.needs_domain and order else None,
         missing=Missing(fields.chosen(entry(f"missing_{place}"), MISSINGS)),
         missing_marks=marks,
@@ -188,16 +235,40 @@ def _column(
     )
 
 
+def fields_of(column: Column) -> dict[str, Any]:
+    """Return the content of the fields that describe a column, without the number of the column."""
+    entries = {
+        "role": column.role.value,
+        "kind": column.kind.value,
+        "hierarchy": "none",
+        "rule": "",
+        "missing": column.missing.value,
+        "marks": ", ".join(column.missing_marks),
+        "weight": f"{column.weight:g}",
+        "order": fields.written_list(column.domain or ()) if column.kind.needs_domain else "",
+        "dates": column.date_format or "",
+        "separator": column.separator or "",
+    }
+    match column.hierarchy:
+        case Intervals(widths=widths):
+            entries |= {"hierarchy": "intervals", "rule": ", ".join(f"{width:g}" for width in widths)}
+        case Prefixes(lengths=lengths):
+            entries |= {"hierarchy": "prefixes", "rule": ", ".join(map(str, lengths))}
+        case Hierarchy():
+            entries |= {"hierarchy": "file"}
+    return entries
+
+
 def _listed(given: object) -> tuple[str, ...]:
     return tuple(each.strip() for each in fields.text(given).split(",") if each.strip())
 
 
-def _hierarchy(place: int, entry: Entries, folder: Path) -> HierarchySource | None:
+def _hierarchy(place: int, entry: Entries) -> HierarchySource | None:
     wanted = fields.chosen(entry(f"hierarchy_{place}"), HIERARCHIES)
     if wanted == "none":
         return None
     if wanted == "file":
-        return _levels(fields.stored_file(entry(f"levels_{place}"), folder))
+        return _levels(entry(f"levels_{place}"))
     given = [fields.number(each) for each in re.findall(r"[^,;\s]+", fields.text(entry(f"rule_{place}")))]
     numbers = [each for each in given if each is not None]
     if wanted == "intervals":
@@ -233,19 +304,21 @@ def _waiting(words: str) -> Tag:
     return tags.p(words, class_="waiting")
 
 
-def _column_card(place: int, column: dict[str, Any]) -> Tag:
-    missing = f", {column['missing']:,} missing" if column["missing"] else ""
+def _column_card(place: int, column: dict[str, Any], files: Mapping[str, tuple[str, Path]]) -> Tag:
+    missing = f", {percent(column['missing_share'])} missing" if column["missing"] else ""
+    unique = f", {percent(column['unique_share'])} of the records unique" if column["unique_share"] else ""
     return tags.li(
         tags.div(
             tags.h3(column["name"]),
-            tags.p(f"{column['distinct']:,} values{missing}", class_="hint"),
+            tags.p(f"{column['distinct']:,} values{missing}{unique}", class_="hint"),
+            histogram(column["histogram"]),
             tags.p(f"{column['reason'][:1].upper()}{column['reason'][1:]}.", class_="reason"),
             class_="about",
         ),
         tags.div(
             parts.choice(f"role_{place}", f"Role of {column['name']}", ROLES, column["role"], bare=True),
             tags.details(
-                tags.summary("Kind, hierarchy, missing values"), _more(place, column), class_="more"
+                tags.summary("Kind, hierarchy, missing values"), _more(place, column, files), class_="more"
             ),
             class_="what",
         ),
@@ -253,7 +326,8 @@ def _column_card(place: int, column: dict[str, Any]) -> Tag:
     )
 
 
-def _more(place: int, column: dict[str, Any]) -> Tag:
+def _more(place: int, column: dict[str, Any], files: Mapping[str, tuple[str, Path]]) -> Tag:
+    attached = files.get(f"levels_{place}")
     return tags.div(
         parts.choice(f"kind_{place}", "Kind", KINDS, column["kind"], "Decides how values are generalized."),
         parts.choice(f"hierarchy_{place}", "Hierarchy", HIERARCHIES, "none"),
@@ -265,7 +339,8 @@ def _more(place: int, column: dict[str, Any]) -> Tag:
         parts.file(
             f"levels_{place}",
             "Hierarchy file",
-            "CSV with a line for each value: the value, then wider and wider groups.",
+            "CSV with a line for each value: the value, then wider and wider groups."
+            + (f" Attached: {attached[0]}." if attached else ""),
             accept=".csv,.txt,.tsv",
         ),
         parts.choice(f"missing_{place}", "Missing values", MISSINGS, Missing.CATEGORY.value),
@@ -280,7 +355,8 @@ def _more(place: int, column: dict[str, Any]) -> Tag:
         parts.text(
             f"order_{place}",
             "Order",
-            "Kind ordinal: all values, lowest first, separated by commas.",
+            'Kind ordinal: all values, lowest first, separated by commas; "a, b" in quotes is one value.',
+            column.get("order", ""),
         ),
         parts.text(
             f"dates_{place}",

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
-from shiny import reactive, render, ui
+from shiny import reactive, render
 
 from shoal.errors import ShoalError
 from shoal.files.formats import FORMATS, ending_of, endings
 from shoal.files.writing import write_csv
 from shoal.samples import hospital
 from shoal.web import parts
+from shoal.web.columns import usual_fields
 from shoal.web.fields import chosen, stored_file
 from shoal.web.state import Desk, Problems, needed
 from shoal.web.tasks import Source
@@ -34,11 +35,22 @@ ENCODINGS = {
     "latin-1": "Latin-1",
     "utf-16": "UTF-16",
 }
+NUMBERS = {
+    "": "1234.5",
+    ",": "1234,5",
+    ",.": "1.234,5",
+    ", ": "1 234,5",
+    ".,": "1,234.5",
+    ".'": "1'234.5",
+}
+"""Decimal mark and thousands separator, and a number that is written so."""
+SKIPPED = {str(rows): str(rows) for rows in range(11)}
 _MOST_FILES = 200
+_PAUSE = 2.0  # seconds between two looks into the folder
 
 
-def data_step(most_bytes: int, shared: Path | None) -> Tag:
-    """Return the section in which a table is chosen."""
+def data_step(most_bytes: int, shared: Path | None, *more: TagChild) -> Tag:
+    """Return the section in which a table is chosen, with more content above its preview."""
     return parts.step(
         "data",
         "Choose the table to publish. It stays on this machine.",
@@ -57,8 +69,9 @@ def data_step(most_bytes: int, shared: Path | None) -> Tag:
             ),
             class_="pair",
         ),
+        *more,
         parts.problem("data"),
-        ui.output_ui("table_shown"),
+        parts.output("table_shown"),
     )
 
 
@@ -67,16 +80,27 @@ def serve_data(desk: Desk) -> None:
     _take_tables(desk)
 
     @reactive.effect
-    @reactive.event(desk.input.delimiter, desk.input.encoding, ignore_init=True)
+    @reactive.event(
+        desk.input.delimiter, desk.input.encoding, desk.input.numbers, desk.input.skipped, ignore_init=True
+    )
     def _() -> None:
         source = needed(desk.source())
         try:
             delimiter = chosen(desk.input.delimiter(), DELIMITERS)
             encoding = chosen(desk.input.encoding(), ENCODINGS)
+            numbers = chosen(desk.input.numbers(), NUMBERS)
+            skipped = chosen(desk.input.skipped(), SKIPPED)
         except ShoalError as error:
             desk.tell({"data": str(error)})
             return
-        changed = replace(source, delimiter=delimiter or None, encoding=encoding or None)
+        changed = replace(
+            source,
+            delimiter=delimiter or None,
+            encoding=encoding or None,
+            skip_rows=int(skipped),
+            decimal=numbers[:1] or None,
+            thousands=numbers[1:] or None,
+        )
         if changed != source:
             _look(desk, changed)
 
@@ -118,11 +142,19 @@ def _take_tables(desk: Desk) -> None:
         folder = desk.shared
 
         @reactive.effect
-        @reactive.event(desk.input.folder_file)
+        @reactive.event(desk.input.folder_file, ignore_init=True)
         def _() -> None:
             name = desk.input.folder_file()
             if isinstance(name, str) and name in tables_in(folder):
                 _look(desk, Source(folder / name, name, most_bytes=desk.most_bytes))
+
+        @reactive.poll(lambda: tables_in(folder), _PAUSE)
+        def names() -> list[str]:
+            return tables_in(folder)
+
+        @reactive.effect
+        def _() -> None:
+            desk.send("files", {"names": names()})
 
 
 def tables_in(folder: Path) -> list[str]:
@@ -144,17 +176,17 @@ def shown_name(given: str) -> str:
 
 
 def _folder_field(shared: Path | None) -> Tag | None:
-    names = tables_in(shared) if shared is not None else []
-    if not names:
+    if shared is None:
         return None
-    options = {"": "Choose a file …", **{name: name for name in names}}
+    options = {"": "Choose a file …", **{name: name for name in tables_in(shared)}}
     return parts.choice("folder_file", "Or choose one from the folder", options, "")
 
 
 def _place(desk: Desk) -> Path:
-    """Return a new folder for a table; the folder of the previous table is deleted."""
+    """Return a new folder for a table; that of the previous table is deleted, unless a run was made of it."""
     before = desk.source()
-    if before is not None and desk.folder in before.path.parents:
+    needed_by_runs = any(before is not None and run.plan.source.path == before.path for run in desk.runs())
+    if before is not None and not needed_by_runs and desk.folder in before.path.parents:
         shutil.rmtree(before.path.parent, ignore_errors=True)
     place = desk.folder / secrets.token_hex(8)
     place.mkdir(mode=0o700)
@@ -162,8 +194,25 @@ def _place(desk: Desk) -> Path:
 
 
 def _look(desk: Desk, source: Source) -> None:
+    before = desk.seen()
     desk.take(source)
-    desk.start("look", source, desk.seen.set, _where)
+
+    def done(seen: dict[str, Any]) -> None:
+        if before is None or _names(before) != _names(seen):
+            desk.memory.forget()  # what was entered is about other columns
+        usual = {
+            f"{name}_{place}": value
+            for place, column in enumerate(seen["columns"])
+            for name, value in usual_fields(column).items()
+        }
+        desk.memory.expect(usual)
+        desk.seen.set(seen)
+
+    desk.start("look", source, done, _where)
+
+
+def _names(seen: Mapping[str, Any]) -> list[str]:
+    return [column["name"] for column in seen["columns"]]
 
 
 def _where(error: Mapping[str, Any]) -> Problems:
@@ -191,6 +240,16 @@ def _reading(source: Source, seen: dict[str, Any] | None) -> Tag:
                 ENCODINGS,
                 source.encoding or "",
                 _found(ENCODINGS, found.get("encoding")),
+            ),
+            parts.choice(
+                "numbers",
+                "Numbers",
+                NUMBERS,
+                (source.decimal or "") + (source.thousands or ""),
+                "How numbers are written in the file.",
+            ),
+            parts.choice(
+                "skipped", "Rows above the header", SKIPPED, str(source.skip_rows), "Such as a title."
             ),
             class_="fields",
         )

@@ -13,10 +13,12 @@ from shoal.web import export, parts
 from shoal.web.data import DEMO
 from shoal.web.result import nothing_shown, outdated_notice
 from shoal.web.state import Desk, Run, needed
+from shoal.web.summary import reminder
 
 FILES = {
     "certificate.json": "guarantee, information loss and audit",
     "report.html": "this result as a web page",
+    "evidence.html": "answers for reviewers and regulators, to be printed",
     export.SCHEMA: "roles and kinds of the columns",
     export.COMMAND: "command line for such a release",
     export.SCRIPT: "Python script for such a release",
@@ -30,7 +32,7 @@ def download_step() -> Tag:
     return parts.step(
         "download",
         "Publish the release; keep the certificate. Do not publish two releases of the same people.",
-        ui.output_ui("downloads_shown"),
+        parts.output("downloads_shown"),
     )
 
 
@@ -75,7 +77,7 @@ def _offer_files(desk: Desk) -> None:
 
     @render.download_button(filename=DEMO)
     def get_demo() -> str:
-        source = needed(desk.source())
+        source = needed(desk.run_shown()).plan.source
         req(source.made_up)
         return str(source.path)
 
@@ -114,6 +116,7 @@ def _downloads(run: Run) -> TagList:
             alert=True,
         )
     return TagList(
+        reminder(run.plan.dangers, "download-dangers"),
         tags.ul(
             parts.download(f"get_{form}", f"release.{form}", "the table to publish"),
             [parts.download(identity, name, FILES[name]) for identity, name in _identities().items()],

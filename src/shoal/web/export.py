@@ -38,7 +38,7 @@ def command(plan: Plan) -> str:
 
     It contains the seed, if there is one: it is shown on the page, and not written to files for others.
     """
-    parameters = _parameters(plan.model)
+    parameters = given_parameters(plan.model)
     if isinstance(plan.model, Patterned):
         kept = {name: value for name, value in parameters.items() if name in _NOT_PATTERNS}
         parameters = {**kept, "patterns": PATTERNS if _patterns(plan.model) else None}
@@ -46,8 +46,7 @@ def command(plan: Plan) -> str:
         parameters = {**parameters, "l": 1}  # otherwise the command line requires l = 2
     asked = {
         "schema": SCHEMA,
-        "delimiter": plan.source.delimiter,
-        "encoding": plan.source.encoding,
+        **plan.source.reading,
         "model": plan.model.name,
         **parameters,
         **plan.choices,
@@ -63,14 +62,13 @@ def script(plan: Plan) -> str:
 
     It contains the seed, if there is one, like `command`.
     """
-    reading = {"delimiter": plan.source.delimiter, "encoding": plan.source.encoding}
-    model = f"shoal.{type(plan.model).__name__}({_keywords(_parameters(plan.model))})"
+    model = f"shoal.{type(plan.model).__name__}({_keywords(given_parameters(plan.model))})"
     saving = {"format": plan.form if plan.form != "csv" else None, "keep_key": plan.keep_key or None}
     return "\n".join(
         [
             "import shoal",
             "",
-            f"table = shoal.read_table({_arguments(repr(_path(plan)), _keywords(reading))})",
+            f"table = shoal.read_table({_arguments(repr(_path(plan)), _keywords(plan.source.reading))})",
             f"schema = shoal.Schema.read({SCHEMA!r})",
             f"release = shoal.anonymize({_arguments('table', 'schema', model, _keywords(plan.choices))})",
             "print(release.audit.verdict)",
@@ -117,14 +115,14 @@ def _path(plan: Plan) -> str:
     return f"./{plan.source.name}" if plan.source.name.startswith("-") else plan.source.name
 
 
-def _parameters(model: Model) -> dict[str, Any]:
+def given_parameters(model: Model) -> dict[str, Any]:
     """Return the parameters that differ from their defaults."""
     usual = {field.name: field.default for field in fields(model)}
     return {name: value for name, value in model.parameters.items() if value != usual[name]}
 
 
 def _patterns(model: Patterned) -> dict[str, Any]:
-    return {name: value for name, value in _parameters(model).items() if name not in _NOT_PATTERNS}
+    return {name: value for name, value in given_parameters(model).items() if name not in _NOT_PATTERNS}
 
 
 def _keywords(given: dict[str, Any]) -> str:

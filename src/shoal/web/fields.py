@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from shoal.errors import InputError, Reason
@@ -46,6 +48,22 @@ def text(value: object) -> str:
     if not isinstance(value, str):
         raise _wrong("This is not a text.")
     return value
+
+
+def read_list(value: object) -> tuple[str, ...]:
+    """Return the values in a field, separated by commas; one that contains a comma is in quotes."""
+    try:
+        rows = list(csv.reader([text(value)], skipinitialspace=True))
+    except csv.Error:
+        raise _wrong("Separate the values by commas, in one line.") from None
+    return tuple(each.strip() for row in rows for each in row if each.strip())
+
+
+def written_list(values: Iterable[object]) -> str:
+    """Return values as `read_list` reads them."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(values)
+    return line.getvalue()
 
 
 def chosen(value: object, options: Collection[str]) -> str:

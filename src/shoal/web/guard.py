@@ -28,9 +28,14 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 """Headers of every response, besides the content security policy."""
+ENTRANCE = "/open"
+"""The path that takes the token in the body of a request and gives a cookie for it."""
+_LONGEST_ENTRANCE = 1000  # bytes of such a body
 _LONGEST_LENGTH = (
     18  # digits of a length; longer ones are too large anyway, and Python may refuse to read them
 )
+_NO_TOKEN = "Open the complete address that `shoal ui` printed, with the token."
+_NO_ROOM = "The server stores no more files: the files of all sessions together are too large. End a session."
 _NEVER_IN_HOSTS = frozenset("/\\?#@ \t\r\n")
 
 
@@ -48,6 +53,8 @@ class Guard:
         name.
     most_bytes
         Maximum size of the body of a request.
+    room
+        Returns how many bytes may be stored in addition, by all users together.
     cookie
         The name of the cookie. Cookies are shared by all ports, so each server needs its own name.
     scripts
@@ -65,6 +72,7 @@ class Guard:
         hosts: set[str],
         most_bytes: int,
         cookie: str,
+        room: Callable[[], int] = lambda: 1 << 62,
         scripts: Sequence[str] = (),
         messages: Callable[[], Callable[[str], str | None]] = lambda: str,
     ) -> None:
@@ -73,6 +81,7 @@ class Guard:
         self._hosts = hosts
         self._most_bytes = most_bytes
         self._cookie = cookie
+        self._room = room
         self._messages = messages
         self._headers = {**HEADERS, "content-security-policy": _policy(scripts)}
 
@@ -83,26 +92,46 @@ class Guard:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         problem = self._problem(scope, headers)
-        if problem is not None:
+        if self._is_entrance(scope) and self._knows_host(headers.get("host", "")):
+            await self._let_in(receive, send)
+        elif problem is not None:
             await self._refuse(scope, receive, send, *problem)
         elif scope["type"] == "http" and self._brings_token(scope):
             # The token is removed from the address at once, so that it does not stay in the history.
-            cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
-            await self._answer(send, HTTPStatus.SEE_OTHER, "", {"location": "/", "set-cookie": cookie})
+            await self._welcome(send)
         elif scope["type"] == "http":
             await self._let_through(scope, receive, send)
         else:
             await self._application(scope, self._checking(receive, send), send)
+
+    async def _let_in(self, receive: Receive, send: Send) -> None:
+        """Give the cookie for a token in the body: from any origin, because only the user knows the token."""
+        body, more = b"", True
+        while more and len(body) <= _LONGEST_ENTRANCE:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        given = parse_qs(body[:_LONGEST_ENTRANCE].decode("latin-1")).get("token", ())
+        if any(map(self._is_token, given)):
+            await self._welcome(send)
+        else:
+            await self._answer(send, HTTPStatus.FORBIDDEN, _NO_TOKEN)
+
+    async def _welcome(self, send: Send) -> None:
+        """Set the cookie and lead to the page.
+
+        The cookie is not `Strict`: browsers would withhold it if the link was on a page of another site.
+        What changes anything also needs the right origin.
+        """
+        cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Lax"
+        await self._answer(send, HTTPStatus.SEE_OTHER, "", {"location": "/", "set-cookie": cookie})
 
     def _problem(self, scope: Scope, headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
         """Return why a request is refused; None if it is permitted."""
         if not self._knows_host(headers.get("host", "")):
             return HTTPStatus.FORBIDDEN, "The page is not available under this host name."
         if not self._has_token(scope, headers):
-            return (
-                HTTPStatus.FORBIDDEN,
-                "Open the complete address that `shoal ui` printed, with the token.",
-            )
+            return HTTPStatus.FORBIDDEN, _NO_TOKEN
         origin = headers.get("origin")
         needs_origin = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
         if (origin is not None or needs_origin) and not _comes_from(origin or "", headers.get("host", "")):
@@ -110,6 +139,10 @@ class Guard:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or len(length) > _LONGEST_LENGTH or int(length) > self._most_bytes:
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._too_large()
+        # A body of unknown length may be as large as the limit.
+        expected = int(length) if "content-length" in headers else self._most_bytes
+        if scope["type"] == "http" and scope["method"] == "POST" and expected > self._room():
+            return HTTPStatus.INSUFFICIENT_STORAGE, _NO_ROOM
         return None
 
     def _knows_host(self, host: str) -> bool:
@@ -133,6 +166,10 @@ class Guard:
         pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
         return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
 
+    @staticmethod
+    def _is_entrance(scope: Scope) -> bool:
+        return bool(scope["type"] == "http" and scope["method"] == "POST" and scope["path"] == ENTRANCE)
+
     def _brings_token(self, scope: Scope) -> bool:
         query = parse_qs(scope["query_string"].decode("latin-1"))
         return scope["method"] == "GET" and any(self._is_token(given) for given in query.get("token", ()))
@@ -149,7 +186,7 @@ class Guard:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})  # before it is accepted: this is a 403
             return
-        if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        if status in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.INSUFFICIENT_STORAGE):
             await self._drain(receive, 0)
         await self._answer(send, status, message)
 
@@ -218,6 +255,23 @@ class Guard:
             message = await receive()
             received += len(message.get("body", b""))
             more = message.get("more_body", False)
+
+
+def redirect_page(address: str, token: str) -> str:
+    """Return a page for a private file, which opens an address without showing the token in it.
+
+    Parameters
+    ----------
+    address
+        The address of the server, without a path.
+    token
+        The token.
+    """
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Shoal</title>'
+        f'<form method="post" action="{address}{ENTRANCE}"><input type="hidden" name="token" value="{token}">'
+        "<button>Open Shoal</button></form><script>document.forms[0].submit()</script></html>"
+    )
 
 
 def _comes_from(origin: str, host: str) -> bool:

@@ -19,18 +19,49 @@ from shoal.web.planning import OPTIONS, PARAMETERS
 LONGEST_TEXT = 100_000
 """Maximum number of characters in a field."""
 MOST_CHOICES = 10_000
-BUTTONS = ("demo", "columns_done", "advise", "go", "cancel", "ask", "write_tables")
-TICKS = ("keep_key", *(name for name, declared in PARAMETERS.items() if declared.widget == "tick"))
+BUTTONS = (
+    "demo",
+    "columns_done",
+    "advise",
+    "go",
+    "cancel",
+    "ask",
+    "write_tables",
+    "end_session",
+    "restore_run",
+    "show_rows",
+    "bulk_apply",
+)
+TICKS = (
+    "keep_key",
+    "confirmed",
+    *(name for name, declared in PARAMETERS.items() if declared.widget == "tick"),
+)
 LISTS = tuple(name for name, declared in PARAMETERS.items() if declared.widget == "columns")
-FILES = ("upload",)
+FILES = ("upload", "project")
 ENTRIES = (
-    *("folder_file", "delimiter", "encoding", "model", "method", "seed", "form", "shown_run"),
-    *("question", "by", "mean", "table_form"),
+    *("key", "last_key"),
+    *(
+        "folder_file",
+        "delimiter",
+        "encoding",
+        "numbers",
+        "skipped",
+        "model",
+        "method",
+        "seed",
+        "form",
+        "shown_run",
+    ),
+    *("question", "by", "mean", "table_form", "project_run"),
+    *("columns_search", "columns_role", "columns_page", "bulk_role"),
+    *("rows_text", "rows_column", "rows_sort", "rows_page", "rows_record"),
     *(name for name, declared in PARAMETERS.items() if declared.widget in ("number", "choice")),
     *sorted(OPTIONS),
 )
 COLUMN_FILES = ("levels",)
 COLUMN_ENTRIES = (
+    *("key", "last_key"),
     *("role", "kind", "hierarchy", "rule", "missing", "marks", "weight", "order", "dates", "separator"),
 )
 """The fields of one column: the number of the column follows each name."""
@@ -77,8 +108,8 @@ def _checked(message: dict[str, Any]) -> dict[str, Any] | None:
     method, data, arguments = message.get("method"), message.get("data"), message.get("args")
     if method in ("init", "update") and isinstance(data, dict):
         fields = {name: value for name, value in data.items() if _is_known(name)}
-        suits = all(_suits(name, value) for name, value in fields.items())
-        return {"method": method, "data": fields} if suits else None
+        suit = all(suits(name, value) for name, value in fields.items())
+        return {"method": method, "data": fields} if suit else None
     if not isinstance(method, str) or not isinstance(arguments, list) or not _is_whole(message.get("tag")):
         return None
     checks = {"uploadInit": _begun, "uploadEnd": _ended}
@@ -93,8 +124,8 @@ def _is_known(name: str) -> bool:
     return kind in _TYPES and _check_of(field) is not None
 
 
-def _suits(name: str, value: object) -> bool:
-    """Return whether a field of the page can have a value."""
+def suits(name: str, value: object) -> bool:
+    """Return whether a field of the page, which must be known, can have a value."""
     field, _, kind = name.partition(":")
     check = _is_entry if _CLIENT.fullmatch(name) else _check_of(field)
     assert check is not None

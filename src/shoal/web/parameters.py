@@ -11,12 +11,13 @@ from shiny import ui
 from shoal.methods import METHODS, options_of
 from shoal.methods.feasibility import rounded_down
 from shoal.models import MODELS, Model, Parameter, declarations, is_required, usual_l
+from shoal.report.panel import percent
 from shoal.schema import Schema
 from shoal.web import parts
 from shoal.web.planning import YES_NO, fields_of, options_for, parameters_of
 
 
-def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any], k: int | None) -> Tag:
+def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any]) -> Tag:
     """Return the fields of a model.
 
     Parameters
@@ -27,13 +28,11 @@ def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any], k: int 
         What the columns are.
     weighed
         What the table allows, as the task `weigh` returns it.
-    k
-        The current k; None for the default.
     """
     entries: list[TagChild] = []
     for parameter, declared in fields_of(name, schema):
         if parameter == "k":
-            entries.append(_crowd(declared, k, weighed["records"]))
+            entries.append(_crowd(declared, weighed["records"]))
         elif parameter in next(iter(weighed["diversity"].values()), {}):
             entries.append(_diversity(parameter, declared, MODELS[name], weighed))
         else:
@@ -75,12 +74,12 @@ def _options(model: str) -> list[TagChild]:
     return fields
 
 
-def _crowd(declared: Parameter, k: int | None, records: int) -> Tag:
+def _crowd(declared: Parameter, records: int) -> Tag:
     assert declared.label is not None
     return parts.number(
         "k",
         declared.label,
-        k if k is not None and 2 <= k <= records else usual_k(records),
+        usual_k(records),
         f"2 to {records:,}. {usual_k(records)} is a good start for public tables. A larger k protects "
         "better and loses more information.",
         least=2,
@@ -100,15 +99,25 @@ def _diversity(parameter: str, declared: Parameter, model: type[Model], weighed:
     least = min(possible, key=lambda name: possible[name])
     most = rounded_down(possible[least])
     usual = usual_l(1 / possible[least])
+    held_back = [name for name in possible if usual <= 1 < usual_l(1 / possible[name])]
     needed = any(name == parameter and is_required(own) for name, _, own in declarations(model))
     return parts.number(
         parameter,
         declared.label,
         usual if parameter == "l" and usual > 1 and (usual == 2 or not needed) else None,
-        f"{declared.help} At most {most:g} ({least}){'' if needed else '; leave it empty if not required'}.",
+        f"{declared.help} At most {most:g} ({least}){'' if needed else '; leave it empty if not required'}."
+        + (_held_back(least, possible[least], held_back) if parameter == "l" and held_back else ""),
         least=declared.least,
         most=most,
         whole=declared.type is int,
+    )
+
+
+def _held_back(skewed: str, possible: float, others: list[str]) -> str:
+    """Return why no l is suggested although other columns allow one."""
+    return (
+        f" No l is suggested because {percent(1 / possible)} of the records have the same value of {skewed}. "
+        f"To require l = 2 of {', '.join(others)}, give {skewed} another role than sensitive."
     )
 
 

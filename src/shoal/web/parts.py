@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from htmltools import Tag, TagChild, TagList, tags
+from shiny import ui
 
 STEPS = {
     "data": "Data",
@@ -21,9 +22,14 @@ STEPS = {
 """The steps of the page, in their order, with their titles."""
 
 
+def number_of(name: str) -> int:
+    """Return the number of a step, as it is shown."""
+    return list(STEPS).index(name) + 1
+
+
 def step(name: str, lead: str, *content: TagChild) -> Tag:
     """Return the section of a step."""
-    number = list(STEPS).index(name) + 1
+    number = number_of(name)
     return tags.section(
         tags.h2(tags.span(str(number), class_="number", aria_hidden="true"), STEPS[name], tabindex="-1"),
         tags.p(lead, class_="lead"),
@@ -156,6 +162,11 @@ def table(
         role="region",
         aria_label=caption,
     )
+
+
+def output(name: str) -> Tag:
+    """Return the place of a large output, which screen readers do not read out when it changes."""
+    return ui.output_ui(name, aria_live="off")
 
 
 def problem(name: str) -> Tag:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from htmltools import Tag, TagChild, tags
-from shiny import reactive, render, req, ui
+from shiny import reactive, render, req
 
-from shoal.errors import ShoalError
 from shoal.models import MODELS, usual_model
 from shoal.web import parts
-from shoal.web.fields import number
 from shoal.web.parameters import parameter_fields
 from shoal.web.planning import read_parameters, suitable
 from shoal.web.state import Desk, needed
@@ -21,8 +19,8 @@ def promise_step() -> Tag:
     return parts.step(
         "promise",
         "Which guarantee do the people in the table get?",
-        ui.output_ui("models_shown"),
-        ui.output_ui("parameters_shown"),
+        parts.output("models_shown"),
+        parts.output("parameters_shown"),
         parts.problem("promise"),
     )
 
@@ -33,27 +31,29 @@ def serve_promise(desk: Desk) -> None:
     @render.ui
     def models_shown() -> TagChild:
         schema = desk.schema()
+        desk.drawings()
         if schema is None:
             return tags.p(
                 "Press “Use these columns” first. If you edit a column, press it again.",
                 class_="waiting",
             )
         best, names = usual_model(schema).name, suitable(schema)
-        return tags.fieldset(
-            tags.legend("Privacy model", class_="unseen"),
-            tags.div([_card(name, name == best) for name in names], class_="models"),
-            id="model",
-            class_="shiny-input-radiogroup",
-            role="radiogroup",
+        return desk.memory.filled(
+            tags.fieldset(
+                tags.legend("Privacy model", class_="unseen"),
+                tags.div([_card(name, name == best) for name in names], class_="models"),
+                id="model",
+                class_="shiny-input-radiogroup",
+                role="radiogroup",
+            )
         )
 
     @render.ui
     def parameters_shown() -> TagChild:
         schema, weighed, name = needed(desk.schema()), needed(desk.weighed()), desk.input.model()
         req(name in suitable(schema))
-        with reactive.isolate():  # k is kept when the model changes
-            k = _whole(desk.entry("k"))
-        return parameter_fields(name, schema, weighed, k)
+        desk.drawings()
+        return desk.memory.filled(parameter_fields(name, schema, weighed))
 
     _serve_advice(desk)
 
@@ -91,15 +91,6 @@ def _serve_advice(desk: Desk) -> None:
             epsilon=given["epsilon"],
             distance=given.get("distance"),
         )
-
-
-def _whole(value: object) -> int | None:
-    """Return the whole number in a field; None for other content, which the run reports."""
-    try:
-        found = number(value)
-    except ShoalError:
-        return None
-    return found if isinstance(found, int) else None
 
 
 def _card(name: str, recommended: bool) -> Tag:

@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from htmltools import HTML, Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
-from shoal.measures import headlines
+from shoal.measures import MEASURES, headlines
 from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
-from shoal.web import parts
-from shoal.web.state import Desk, Run
+from shoal.schema import Column
+from shoal.web import export, parts
+from shoal.web.columns import ROLES, fields_of
+from shoal.web.rows import rows_part
+from shoal.web.state import Desk, Run, needed
+from shoal.web.summary import reminder
+from shoal.web.tasks import as_on_page
+
+_COLUMN_WORDS = {
+    "hierarchy": "hierarchy",
+    "rule": "widths or lengths",
+    "missing": "missing values",
+    "marks": "texts that mean missing",
+    "weight": "weight",
+    "order": "order",
+    "dates": "date format",
+    "separator": "item separator",
+}
+"""The fields of a column, as a result calls them."""
+TERMS = {
+    "crowd": "The rows among which a record hides: an attacker cannot tell which of them is its own.",
+    "match": "A row that could be the record's own, given that every record needs a row.",
+    "highest risk": "The highest probability with which an attacker picks the right row for a record.",
+    "prosecutor": "An attacker who knows that a certain person is in the table.",
+    "journalist": "An attacker who knows a larger population, of which the table has a part.",
+    "marketer": "An attacker who tries to link all records, and counts how many are right.",
+}
+"""The terms of a result besides its measures, with their meanings."""
+_DIFFERENT = "columns that differ from the first run"
 
 
 def result_step() -> Tag:
@@ -19,8 +47,10 @@ def result_step() -> Tag:
     return parts.step(
         "result",
         "What an attacker can learn, and how much information was lost.",
-        ui.output_ui("comparison_shown"),
-        ui.output_ui("result_shown"),
+        ui.output_ui("verdict_shown"),
+        parts.output("comparison_shown"),
+        parts.output("result_shown"),
+        rows_part(),
     )
 
 
@@ -37,7 +67,9 @@ def serve_result(desk: Desk) -> None:
     @render.ui
     def verdict_shown() -> TagChild:
         run = desk.run_shown()
-        return None if run is None else _verdict(run, outdated=desk.outdated())
+        if run is None:
+            return None
+        return TagList(_verdict(run, outdated=desk.outdated()), reminder(run.plan.dangers, "result-dangers"))
 
     @render.ui
     def comparison_shown() -> TagChild:
@@ -51,6 +83,24 @@ def serve_result(desk: Desk) -> None:
         chosen = desk.input.shown_run()
         if isinstance(chosen, str) and chosen in numbers:
             desk.shown.set(numbers[chosen])
+
+    @reactive.effect
+    @reactive.event(desk.input.restore_run)
+    def _() -> None:
+        _restore(desk)
+
+
+def _restore(desk: Desk) -> None:
+    """Bring back the settings of the selected run."""
+    run = needed(desk.run_shown())
+    kept = needed(run.snapshot)
+    if not kept.source.path.is_file():
+        desk.tell({"data": f"{kept.source.name} is no longer there. Choose it again."})
+        return
+    desk.stop()
+    desk.tell({})
+    desk.restore(kept)
+    desk.say(f"The settings of run {run.number} are on the page again.")
 
 
 def nothing_shown(desk: Desk) -> str:
@@ -71,27 +121,82 @@ def outdated_notice(run: Run) -> Tag:
 
 def _result(run: Run) -> Tag:
     result = run.result
+    # The reminder above has those about columns that are published unchanged.
+    known = tuple(f"Column {name!r} is released unchanged" for name in _suspects(run))
+    warnings = [text for text in result["certificate"]["warnings"] if not text.startswith(known)]
     return tags.div(
-        ui.output_ui("verdict_shown"),
-        [parts.notice(text, alert=True) for text in result["certificate"]["warnings"]],
+        [parts.notice(as_on_page(text), alert=True) for text in warnings],
         [parts.notice(note) for note in result["certificate"].get("notes", ())],
+        _used(run),
         tags.ul(
             [tags.li(tags.b(figure), tags.span(words)) for figure, words in result["tiles"]],
             class_="tiles",
         ),
+        _glossary(),
         HTML(result["panels"]),  # made by the report, which escapes what it shows
         class_="report",
+    )
+
+
+def _suspects(run: Run) -> Iterable[str]:
+    return run.snapshot.weighed["suspects"] if run.snapshot is not None else ()
+
+
+def _used(run: Run) -> Tag:
+    """Return what a run was made with."""
+    plan = run.plan
+    reading = [
+        f"{name} {value!r}" for name in ("delimiter", "encoding") if (value := getattr(plan.source, name))
+    ]
+    choices = {"method": run.result["certificate"]["method"], **plan.choices}
+    facts = {
+        "Table": ", ".join([plan.source.name, *reading]),
+        "Privacy model": promise_words(run),
+        **{name.replace("_", " ").capitalize(): str(value) for name, value in choices.items()},
+        **{column.name: _described(column) for column in plan.schema},
+    }
+    return tags.details(
+        tags.summary(f"What run {run.number} was made with"),
+        tags.dl([TagList(tags.dt(name), tags.dd(words)) for name, words in facts.items()]),
+        class_="more",
+        id="used",
+    )
+
+
+def _described(column: Column) -> str:
+    """Return what a column was taken for, in words: role, kind, and what is not the default."""
+    entries, usual = fields_of(column), fields_of(Column(column.name))
+    more = [
+        f"{words}: {entries[name]}"
+        for name, words in _COLUMN_WORDS.items()
+        if entries[name] and entries[name] != usual[name]
+    ]
+    return "; ".join([ROLES[column.role.value], f"kind: {column.kind.value}", *more])
+
+
+def _glossary() -> Tag:
+    """Return the terms of a result with their meanings."""
+    measures = {each.label: each.help for each in MEASURES.values() if each.label}
+    return tags.details(
+        tags.summary("What do the terms mean?"),
+        tags.dl([TagList(tags.dt(term), tags.dd(words)) for term, words in {**TERMS, **measures}.items()]),
+        class_="more",
+        id="terms",
     )
 
 
 def _verdict(run: Run, *, outdated: bool) -> Tag:
     verdict = tags.span(run.result["verdict"])
     if not outdated:
-        box, heading = VERDICTS[run.result["status"]]
+        status = run.result["status"]
+        box, heading = VERDICTS["caution" if status == "holds" and run.plan.dangers else status]
         return tags.div(tags.b(heading), verdict, class_=box, id="verdict")
     title = tags.b(f"Run {run.number}: made with other settings")
     return tags.div(
-        tags.div(title, verdict, class_="verdict broken", id="verdict"), outdated_notice(run), id="outdated"
+        tags.div(title, verdict, class_="verdict broken", id="verdict"),
+        outdated_notice(run),
+        parts.button("restore_run", f"Use the settings of run {run.number} again"),
+        id="outdated",
     )
 
 
@@ -99,6 +204,12 @@ def _comparison(runs: tuple[Run, ...], shown: int | None) -> Tag:
     """Return a table of all runs, in which one of them is selected."""
     return tags.div(
         tags.h3("Comparison of your runs"),
+        parts.notice(
+            "These runs have different tables or columns: their figures cannot be compared directly.",
+            alert=True,
+        )
+        if _differ(runs)
+        else None,
         tags.div(
             tags.table(
                 tags.caption("The runs so far", class_="unseen"),
@@ -126,9 +237,12 @@ def _comparison_lines(runs: tuple[Run, ...]) -> list[Tag]:
     found = [run.result["certificate"] for run in runs]
     losses = [each["loss"]["gcp"] for each in found]
     worst = max(losses) or 1.0
-    columns = found[0]["loss"]["by_attribute"]
+    columns = {name: None for each in found for name in each["loss"]["by_attribute"]}
+    differing = {str(run.plan.source.name) for run in runs}
     cells: dict[str, list[TagChild]] = {
-        "privacy model": [_promise_words(run) for run in runs],
+        **({"table": [run.plan.source.name for run in runs]} if len(differing) > 1 else {}),
+        **({_DIFFERENT: [_different(run, runs[0]) for run in runs]} if _differ(runs) else {}),
+        "privacy model": [promise_words(run) for run in runs],
         "method": [each["method"] for each in found],
         "information loss": [_bar(loss / worst, percent(loss)) for loss in losses],
         **{
@@ -147,6 +261,22 @@ def _comparison_lines(runs: tuple[Run, ...]) -> list[Tag]:
     ]
 
 
+def _differ(runs: tuple[Run, ...]) -> bool:
+    """Return whether runs have different tables or columns."""
+    first = runs[0].plan
+    return any(run.plan.source != first.source or run.plan.schema != first.schema for run in runs)
+
+
+def _different(run: Run, first: Run) -> str:
+    """Return which columns of a run are not described as in the first one."""
+    if run is first:
+        return ""
+    here, there = ({column.name: column for column in each.plan.schema} for each in (run, first))
+    names = [name for name in {**there, **here} if here.get(name) != there.get(name)]
+    read = "" if run.plan.source == first.plan.source else "read from another table or in another way"
+    return "; ".join(filter(None, (", ".join(names), read))) or "none"
+
+
 def _bar(share: float, words: str) -> TagList:
     return TagList(tags.meter(value=f"{share:.4f}", min="0", max="1", aria_hidden="true"), words)
 
@@ -156,6 +286,12 @@ def _loss_in(certificate: dict[str, Any], name: str) -> str:
     return "" if lost is None else percent(lost)
 
 
-def _promise_words(run: Run) -> str:
-    parameters = {n: v for n, v in run.plan.model.parameters.items() if isinstance(v, int | float) and v}
-    return ", ".join([run.plan.model.name, *(f"{name} = {value:g}" for name, value in parameters.items())])
+def promise_words(run: Run) -> str:
+    """Return the privacy model of a run with all that was chosen, in short."""
+    parameters = {
+        name: value
+        for name, value in export.given_parameters(run.plan.model).items()
+        if isinstance(value, int | float)
+    }
+    words = (name if value is True else f"{name} = {value:g}" for name, value in parameters.items())
+    return ", ".join([run.plan.model.name, *words])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from shiny import reactive, render, ui
 
 from shoal.models import Model, declarations
 from shoal.web import export, parts
-from shoal.web.columns import on_screen
+from shoal.web.columns import fields_of_columns, on_screen
 from shoal.web.planning import (
     CHOICES,
     FORMS,
@@ -24,7 +25,8 @@ from shoal.web.planning import (
     planned,
     suitable,
 )
-from shoal.web.state import Desk, Plan, Problems, Run
+from shoal.web.state import Desk, Plan, Problems, Run, needed, put
+from shoal.web.summary import confirmation, dangers, summary
 
 
 def run_step() -> Tag:
@@ -32,7 +34,9 @@ def run_step() -> Tag:
     return parts.step(
         "run",
         "Make a release. An independent audit then checks it, and you see the release only if it passes.",
-        ui.output_ui("run_shown"),
+        parts.output("summary_shown"),
+        ui.output_ui("dangers_shown"),
+        parts.output("run_shown"),
         parts.problem("run"),
     )
 
@@ -42,9 +46,17 @@ def serve_run(desk: Desk) -> None:
 
     @render.ui
     def run_shown() -> TagChild:
+        desk.drawings()
         if desk.weighed() is None:
             return tags.p("Choose a privacy model first.", class_="waiting")
-        return TagList(parts.button("go", "Make the release", main=True), _more())
+        return TagList(
+            parts.button("go", "Make the release", main=True),
+            desk.memory.filled(_more()),
+            tags.ul(
+                parts.download("get_project", "project.json", "columns, settings and list of runs; no data"),
+                class_="downloads",
+            ),
+        )
 
     @reactive.effect
     @reactive.event(desk.input.go)
@@ -53,22 +65,64 @@ def serve_run(desk: Desk) -> None:
         if source is None or schema is None or on_screen(desk) != desk.used():
             desk.tell({"columns": "A column was edited. Press “Use these columns” again."})
             return
-        plan, problems = planned(source, schema, desk.input.model(), partial(_entry, desk))
+        plan, problems = planned(source, schema, desk.present("model"), partial(_entry, desk))
         if plan is None:
             desk.stop()
             desk.tell(problems)
             return
-        _make(desk, plan)
+        found = dangers(schema, needed(desk.weighed()), plan.model)
+        if not set(found) <= set(desk.confirmed()):
+            desk.tell({"confirmed": "Read the warnings and tick this box, or change the settings."})
+            return
+        _make(desk, replace(plan, dangers=found))
+
+    _serve_summary(desk)
 
     @reactive.effect
     def _() -> None:
         run = desk.run_shown()
-        desk.outdated.set(run is not None and run.settings != _settings(desk))
+        put(desk.outdated, run is not None and run.settings != _settings(desk))
 
     @reactive.effect
     @reactive.event(desk.input.cancel)
     def _() -> None:
-        desk.stop()
+        if desk.stop():
+            desk.say("Cancelled. Nothing was changed.")
+
+
+def _serve_summary(desk: Desk) -> None:
+    """Show what the release will contain, and ask for a confirmation of what is dangerous."""
+
+    @reactive.calc
+    def model() -> Model | None:
+        source, schema = needed(desk.source()), needed(desk.schema())
+        plan, _ = planned(source, schema, desk.present("model"), partial(_entry, desk))
+        return None if plan is None else plan.model
+
+    @render.ui
+    def summary_shown() -> TagChild:
+        weighed, schema = needed(desk.weighed()), needed(desk.schema())
+        return summary(schema, weighed, model())
+
+    @reactive.effect
+    def _() -> None:
+        weighed, schema = desk.weighed(), desk.schema()
+        if weighed is None or schema is None:
+            put(desk.dangers, ())
+        elif (chosen := model()) is not None:
+            put(desk.dangers, dangers(schema, weighed, chosen))
+
+    @render.ui
+    def dangers_shown() -> TagChild:
+        found = desk.dangers()
+        with reactive.isolate():
+            confirmed = set(found) <= set(desk.confirmed())
+        return confirmation(found, confirmed=confirmed)
+
+    @reactive.effect
+    @reactive.event(desk.input.confirmed)
+    def _() -> None:
+        desk.confirmed.set(desk.dangers() if desk.input.confirmed() is True else ())
 
 
 def _more() -> Tag:
@@ -97,13 +151,14 @@ def _more() -> Tag:
 def _make(desk: Desk, plan: Plan) -> None:
     """Make a release in the background and show it."""
     settings = _settings(desk)
+    snapshot = desk.snapshot([*fields_of_columns(desk), *settings_of(desk)])
     runs = desk.runs()
     latest = runs[-1].number + 1 if runs else 1
     folder = _fresh_folder(desk, latest)
 
     def done(result: dict[str, Any]) -> None:
         export.write_beside(plan, folder)
-        desk.runs.set((*desk.runs(), Run(latest, plan, folder, result, settings)))
+        desk.runs.set((*desk.runs(), Run(latest, plan, folder, result, settings, snapshot)))
         if desk.schema() is plan.schema:  # otherwise the columns were edited meanwhile
             desk.shown.set(latest)
         desk.go_to("result")
@@ -142,13 +197,19 @@ def _entry(desk: Desk, name: str) -> Any:
 
     A missing parameter of the model stops the run, so that no guarantee is dropped silently.
     """
-    return desk.entry(name) if name in OPTIONS else desk.input[name]()
+    return desk.entry(name) if name in OPTIONS else desk.present(name)
 
 
 def _settings(desk: Desk) -> object:
     """Return the content of all fields that determine a release, to compare it with that of other runs."""
+    names = settings_of(desk)
+    return desk.source(), desk.used(), names, [desk.entry(name) for name in names]
+
+
+def settings_of(desk: Desk) -> list[str]:
+    """Return the names of the fields that determine a release, except those of columns."""
     names = ["model", *CHOICES]
     model, schema = desk.entry("model"), desk.schema()
     if schema is not None and model in suitable(schema):
         names += [*parameters_of(model, schema), *options_for(model)]
-    return desk.used(), names, [desk.entry(name) for name in names]
+    return names

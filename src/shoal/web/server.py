@@ -13,6 +13,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -24,8 +25,9 @@ from shoal.errors import InputError, Reason
 from shoal.files.private_folders import private_folder
 from shoal.web import LOOPBACK
 from shoal.web.app import application, inline_scripts
-from shoal.web.guard import Guard
+from shoal.web.guard import Guard, redirect_page
 from shoal.web.messages import Conversation
+from shoal.web.sessions import Sessions
 
 
 def serve(
@@ -34,7 +36,8 @@ def serve(
     port: int = 0,
     shared: Path | None = None,
     most_bytes: int,
-    ready: Callable[[str], None],
+    kept_for: float = 3600,
+    ready: Callable[[str, Path], None],
 ) -> None:
     """Serve the page until the process is stopped; first delete the data of servers that were killed.
 
@@ -46,8 +49,11 @@ def serve(
         Folder whose tables can be chosen; None for none.
     most_bytes
         Maximum size of a table.
+    kept_for
+        For how many seconds the work of a user is kept after the page was closed.
     ready
-        Called with the address of the page, including the token, as soon as it can be opened.
+        Called as soon as the page can be opened, with its address, including the token, and with a private
+        file that opens it in a browser without the token in an address or a command line.
 
     Raises
     ------
@@ -63,7 +69,8 @@ def serve(
         _temporary_files_in(folder),
     ):
         taken = listening.getsockname()[1]
-        page = _guarded(application(folder, most_bytes, shared), host, taken, token, most_bytes)
+        sessions = Sessions(folder, most_bytes, shared, kept_for)
+        page = _guarded(sessions, application(sessions, most_bytes, shared), host, taken, token, most_bytes)
         config = uvicorn.Config(
             page,
             log_level="warning",
@@ -72,11 +79,14 @@ def serve(
             timeout_graceful_shutdown=2,
             lifespan="on",
         )
-        address = _address(host, taken, token)
-        asyncio.run(_Server(config, lambda: ready(address)).serve(sockets=[listening]))
+        address = _address(host, taken)
+        opener = folder / "open.html"
+        opener.write_text(redirect_page(address, token), encoding="utf-8")
+        told = partial(ready, f"{address}/?token={token}", opener)
+        asyncio.run(_Server(config, told, sessions).serve(sockets=[listening]))
 
 
-def _guarded(page: App, host: str, port: int, token: str, most_bytes: int) -> Guard:
+def _guarded(sessions: Sessions, page: App, host: str, port: int, token: str, most_bytes: int) -> Guard:
     """Return the page behind its guard, with the permitted host names."""
     return Guard(
         page,
@@ -84,15 +94,16 @@ def _guarded(page: App, host: str, port: int, token: str, most_bytes: int) -> Gu
         hosts={"localhost", host.lower(), socket.gethostname().lower()} - {""},
         most_bytes=most_bytes,
         cookie=f"shoal-{port}",
+        room=sessions.room,
         scripts=inline_scripts(page),
         messages=Conversation,
     )
 
 
-def _address(host: str, port: int, token: str) -> str:
-    """Return the address that opens the page, with the token."""
+def _address(host: str, port: int) -> str:
+    """Return the address of the server, without a path."""
     shown = LOOPBACK if host in ("0.0.0.0", "::", "") else host
-    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/?token={token}"
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
 
 @contextmanager
@@ -114,15 +125,20 @@ def is_loopback(host: str) -> bool:
 
 
 class _Server(uvicorn.Server):
-    """A server that calls a function when it listens."""
+    """A server that calls a function when it listens, and deletes all data when it stops."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], sessions: Sessions) -> None:
         super().__init__(config)
         self._ready = ready
+        self._sessions = sessions
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets=sockets)
+        await self._sessions.close()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -191,6 +207,9 @@ def _listening(host: str, port: int) -> socket.socket:
     return listening
 
 
-def open_browser(address: str) -> None:
-    """Open the page in the user's browser."""
-    webbrowser.open(address)
+def open_browser(opener: Path) -> None:
+    """Open the page in the user's browser, by a file that leads there.
+
+    Other users of the machine can see the command line of the browser, and must not see the token there.
+    """
+    webbrowser.open(opener.as_uri())

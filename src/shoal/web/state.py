@@ -1,21 +1,22 @@
-"""The state of one session: a table, its schema, the runs so far, and the running task."""
+"""The state of one user's work: a table, its schema, the runs so far, and the running task."""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shiny import Session, reactive, req
+from shiny import Inputs, Session, reactive, req
 
 from shoal.models import Model
 from shoal.release import Format
 from shoal.schema import Schema
-from shoal.web.fields import stored_file
+from shoal.web.memory import FILE_FIELDS, Memory
 from shoal.web.tasks import Source
 from shoal.web.work import Job
 
@@ -38,6 +39,8 @@ class Plan:
         Format of the released file.
     keep_key
         Whether the key is also written.
+    dangers
+        What was confirmed although it is dangerous, as sentences.
     """
 
     source: Source
@@ -46,6 +49,29 @@ class Plan:
     choices: dict[str, Any]
     form: Format = "csv"
     keep_key: bool = False
+    dangers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything that determined a release, to come back to it.
+
+    Parameters
+    ----------
+    source, seen, used, schema, weighed, files, confirmed
+        As in `Desk`.
+    entries
+        The content of the fields, by name.
+    """
+
+    source: Source
+    seen: dict[str, Any]
+    used: list[object]
+    schema: Schema
+    weighed: dict[str, Any]
+    files: dict[str, tuple[str, Path]]
+    confirmed: tuple[str, ...]
+    entries: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -64,6 +90,8 @@ class Run:
         What the task `make` returned.
     settings
         The content of all fields when the run was started.
+    snapshot
+        The same, to come back to it.
     """
 
     number: int
@@ -71,6 +99,7 @@ class Run:
     folder: Path
     result: dict[str, Any]
     settings: object = None
+    snapshot: Snapshot | None = None
 
 
 @dataclass
@@ -87,6 +116,10 @@ class Pace:
     stage: str = ""
     share: float = 0.0
     since: float = field(default=0.0)
+    begun: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.begun = self.clock()
 
     def at(self, stage: str, share: float) -> Pace:
         """Record the current stage and the share of it that is done."""
@@ -105,25 +138,34 @@ class Pace:
             return f"about {max(1, round(seconds))} s left in this stage"
         return f"about {round(seconds / 60)} minutes left in this stage"
 
+    def words(self) -> str:
+        """Return how long the task has been running, and the remaining time of the stage if it is known."""
+        minutes, seconds = divmod(round(self.clock() - self.begun), 60)
+        gone = f"{minutes} min {seconds} s so far" if minutes else f"{seconds} s so far"
+        left = self.left()
+        return f"{gone}, {left}" if left else gone
+
 
 class Desk:
-    """The state of one session; sessions share nothing.
+    """The state of one user's work; users share nothing.
+
+    It outlives the connection to the browser: a session of Shiny ends with its connection, and the page that
+    is opened again is attached to the same desk.
 
     Parameters
     ----------
-    session
-        The session of the browser.
     folder
-        A private folder, which is deleted when the session ends.
+        A private folder, which is deleted with the desk.
     most_bytes
         Maximum size of a table.
     shared
         Folder whose files can be chosen; None for none.
     """
 
-    def __init__(self, session: Session, folder: Path, most_bytes: int, shared: Path | None) -> None:
-        self.input = session.input
-        """The fields of the page."""
+    input: Inputs
+    """The fields of the page."""
+
+    def __init__(self, folder: Path, most_bytes: int, shared: Path | None) -> None:
         self.folder = folder
         self.most_bytes = most_bytes
         self.shared = shared
@@ -137,34 +179,109 @@ class Desk:
         self.shown: reactive.Value[int | None] = reactive.Value(None)
         self.outdated: reactive.Value[bool] = reactive.Value(False)
         """Whether the selected run was made with settings other than those on the page."""
-        self._session = session
+        self.dangers: reactive.Value[tuple[str, ...]] = reactive.Value(())
+        """What would be dangerous about a release with the settings on the page."""
+        self.confirmed: reactive.Value[tuple[str, ...]] = reactive.Value(())
+        """The dangers that were on the page when the box beside them was ticked."""
+        self.files: reactive.Value[dict[str, tuple[str, Path]]] = reactive.Value({})
+        """Name and path of the hierarchy files, by field."""
+        self.places: reactive.Value[list[int]] = reactive.Value([])
+        """The numbers of the columns whose fields are on the page."""
+        self.drawings: reactive.Value[int] = reactive.Value(0)
+        """How often all fields were drawn again; what draws fields reads it."""
+        self.memory = Memory()
+        self._session: Session | None = None
+        self._told: dict[str, dict[str, object]] = {}
         self._job: Job | None = None
         self._following: asyncio.Task[None] | None = None
         self._sending: set[asyncio.Task[None]] = set()  # the event loop keeps no reference to a task
-        session.on_ended(self._leave)
+
+    # --- The page -------------------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session | None:
+        """The session of the page that shows this desk; None if no page is open."""
+        return self._session
+
+    def attach(self, session: Session) -> None:
+        """Show the desk on a page, and not on another one."""
+        before, self._session = self._session, session
+        self.input = session.input
+        self.memory.follow(session)
+        if before is not None:
+            task = asyncio.ensure_future(_send_away(before))
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+        for kind, message in self._told.items():
+            self._send(kind, message)
+
+    def detach(self, session: Session) -> bool:
+        """Leave a page; return whether it was the one that shows this desk."""
+        if session is not self._session:
+            return False
+        self.memory.learn()
+        self._session = None
+        return True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no table was ever chosen."""
+        with reactive.isolate():
+            return self.source() is None and not self.runs()
 
     def entry(self, name: str) -> Any:
-        """Return the content of a field; None if the field is not on the page."""
+        """Return the content of a field; None if the field was never on the page."""
+        if name.startswith(FILE_FIELDS):
+            return self.files().get(name)
         field = self.input[name]
-        return field() if field.is_set() else None
+        return field() if field.is_set() else self.memory.entries.get(name)
+
+    def present(self, name: str) -> Any:
+        """Return the content of a field; if it is not on the page yet, the reaction ends silently."""
+        if not name.startswith(FILE_FIELDS):
+            self.input[name]()
+        return self.entry(name)
+
+    def snapshot(self, fields: Iterable[str]) -> Snapshot:
+        """Return everything that determines a release, with the content of some fields."""
+        return Snapshot(
+            source=needed(self.source()),
+            seen=needed(self.seen()),
+            used=needed(self.used()),
+            schema=needed(self.schema()),
+            weighed=needed(self.weighed()),
+            files=self.files(),
+            confirmed=self.confirmed(),
+            entries={name: self.entry(name) for name in fields},
+        )
+
+    def restore(self, kept: Snapshot) -> None:
+        """Bring back everything that determines a release, and draw all fields again."""
+        self.memory.recall(kept.entries)
+        self.source.set(kept.source)
+        self.seen.set(kept.seen)
+        self.files.set(kept.files)
+        self.used.set(kept.used)
+        self.schema.set(kept.schema)
+        self.weighed.set(kept.weighed)
+        self.confirmed.set(kept.confirmed)
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw all fields again."""
+        with reactive.isolate():
+            self.drawings.set(self.drawings() + 1)
 
     def run_shown(self) -> Run | None:
         """Return the selected run."""
         return next((run for run in self.runs() if run.number == self.shown()), None)
 
     def take(self, source: Source) -> None:
-        """Load another table; runs and hierarchy files of the previous one are deleted."""
+        """Load another table; hierarchy files of the previous one are detached, and its runs are kept."""
         self.source.set(source)
         self.seen.set(None)
         self.unsettle()
-        for name in dir(self.input):
-            if name.startswith("levels_") and (entry := self.input[name]).is_set():
-                file = stored_file(entry(), self.folder.parent)
-                if file is not None:
-                    file[1].unlink(missing_ok=True)
-        for run in self.runs():
-            shutil.rmtree(run.folder, ignore_errors=True)
-        self.runs.set(())
+        self.files.set({})
 
     def unsettle(self) -> None:
         """Discard the confirmed columns and everything that depends on them."""
@@ -175,9 +292,28 @@ class Desk:
         """Show error messages instead of the previous ones."""
         self._send("problems", {"problems": problems})
 
+    def send(self, kind: str, message: dict[str, object]) -> None:
+        """Send a message to the page, if it is open."""
+        if self._session is None:
+            return
+        task = asyncio.ensure_future(self._session.send_custom_message(kind, message))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    def mark_steps(self, states: Mapping[str, str]) -> None:
+        """Show the state of each step in the list of steps."""
+        self._send("steps", {"states": dict(states)})
+
+    def say(self, words: str) -> None:
+        """Show a short message for a few seconds."""
+        self.send("said", {"words": words})
+
     def go_to(self, name: str) -> None:
         """Scroll to a step as soon as it is drawn."""
-        self._session.on_flushed(lambda: self._send("step", {"name": name}), once=True)
+        if self._session is not None:
+            self._session.on_flushed(lambda: self.send("step", {"name": name}), once=True)
+
+    # --- Tasks ----------------------------------------------------------------------------------------------
 
     def start(
         self,
@@ -203,12 +339,22 @@ class Desk:
         self._job = Job(task, source, arguments, self.folder)
         self._following = asyncio.create_task(self._follow(self._job, done, failed))
 
-    def stop(self) -> None:
-        """Stop the running task, if there is one."""
+    def stop(self) -> bool:
+        """Stop the running task; return whether there was one."""
+        if self._job is None:
+            return False
+        self._job.end()
+        self._job = None
+        self._send("progress", {"busy": False})
+        return True
+
+    async def close(self) -> None:
+        """Stop all work and delete the folder."""
         if self._job is not None:
             self._job.end()
-            self._job = None
-            self._send("progress", {"busy": False})
+        if self._following is not None:
+            await self._following
+        await asyncio.to_thread(shutil.rmtree, self.folder, True)
 
     async def _follow(
         self,
@@ -216,17 +362,15 @@ class Desk:
         done: Callable[[dict[str, Any]], object],
         failed: Callable[[dict[str, Any]], Problems],
     ) -> None:
-        pace = Pace()
-        self._send("progress", {"busy": True, "stage": "starting", "share": 0.0, "left": ""})
+        pace = Pace().at("starting", 0.0)
+        ticking = asyncio.create_task(self._tick(job, pace))
         async for message in job.messages():
             if job is not self._job:
                 continue  # stopped; another task may be running already
             if "progress" in message:
-                now = pace.at(*message["progress"])
-                self._send(
-                    "progress", {"busy": True, "stage": now.stage, "share": now.share, "left": now.left()}
-                )
+                self._show(pace.at(*message["progress"]))
                 continue
+            ticking.cancel()
             self._job = None
             self._send("progress", {"busy": False})
             async with reactive.lock():
@@ -237,17 +381,34 @@ class Desk:
                         done(message["result"])
                 await reactive.flush()
 
-    def _send(self, kind: str, message: dict[str, object]) -> None:
-        task = asyncio.ensure_future(self._session.send_custom_message(kind, message))
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
+    async def _tick(self, job: Job, pace: Pace) -> None:
+        """Show the time of a task every second, also while it reports nothing."""
+        while job is self._job:
+            self._show(pace)
+            await asyncio.sleep(1)
 
-    async def _leave(self) -> None:
-        if self._job is not None:
-            self._job.end()
-        if self._following is not None:
-            await self._following
-        await asyncio.to_thread(shutil.rmtree, self.folder, True)
+    def _show(self, pace: Pace) -> None:
+        shown = {"busy": True, "stage": pace.stage, "share": pace.share, "left": pace.words()}
+        self._send("progress", shown)
+
+    def _send(self, kind: str, message: dict[str, object]) -> None:
+        """Send a message, also to the next page that shows this desk."""
+        self._told[kind] = message
+        self.send(kind, message)
+
+
+async def _send_away(session: Session) -> None:
+    """Tell a page that the desk is now on another one, and end its session."""
+    with suppress(Exception):  # the page may be gone already
+        await session.send_custom_message("elsewhere", {})
+    await session.close()
+
+
+def put(value: reactive.Value[T], content: T) -> None:
+    """Set a value only if it changes: Shiny takes equal objects for different ones, and draws again."""
+    with reactive.isolate():
+        if value() != content:
+            value.set(content)
 
 
 def needed(value: T | None) -> T:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal import engines
 from shoal.engines.scanning import combinations, scan
-from shoal.errors import InternalError, ShoalError
+from shoal.errors import InputError, InternalError, Reason, ShoalError
 from shoal.files.formats import format_of
 from shoal.files.reading import read_table
 from shoal.files.text import DELIMITED, sniff
@@ -23,13 +26,22 @@ from shoal.models import Model
 from shoal.reading.wording import asked, facts, group_table, grouped
 from shoal.release import Format
 from shoal.schema import Schema
-from shoal.schema.suggesting import warnings
+from shoal.schema.suggesting import suspects
 from shoal.table import Table
+from shoal.web.fields import written_list
+from shoal.web.looking import rows
 
 DRAWN, DRAWS = "drawn", 5
 """The form of drawn tables, and how many of them are written."""
 TABLES_FILE = "tables.zip"
 """The archive of tables that were written to be used."""
+MOST_COLUMNS = 1_000
+"""Maximum number of columns of a table; a browser needs long to show the fields of more."""
+OPEN_PANELS = 3
+"""Number of panels of a result that are shown unfolded: the first ones."""
+_PANEL = re.compile(r"(<section [^>]*>)\s*(<h3 [^>]*>.*?</h3>)(.*?)</section>", re.DOTALL)
+BARS = 16
+"""Maximum number of bars in the small picture of a column."""
 PREVIEWED = 6
 """Number of rows in the preview."""
 MOST_COMBINATIONS = 8
@@ -46,7 +58,7 @@ class Source:
         The file, under a name that the server chose.
     name
         The name that the user gave it, only for display.
-    delimiter, encoding
+    delimiter, encoding, skip_rows, decimal, thousands
         As for `read_table`.
     most_bytes
         Maximum size after decompression.
@@ -60,12 +72,19 @@ class Source:
     encoding: str | None = None
     most_bytes: int | None = None
     made_up: bool = False
+    skip_rows: int = 0
+    decimal: str | None = None
+    thousands: str | None = None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the user says that it is written, as arguments of `read_table`."""
+        names = ("delimiter", "encoding", "skip_rows", "decimal", "thousands")
+        return {name: value for name in names if (value := getattr(self, name))}
 
     def read(self) -> pl.DataFrame:
         """Return the table."""
-        return read_table(
-            self.path, delimiter=self.delimiter, encoding=self.encoding, most_bytes=self.most_bytes
-        )
+        return read_table(self.path, most_bytes=self.most_bytes, **self.reading)
 
     @property
     def is_text(self) -> bool:
@@ -77,11 +96,24 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
     """Read a table: its first rows, the suggested columns, and how identifying they are."""
     progress("reading the file", 0.0)
     frame = source.read()
+    if frame.width > MOST_COLUMNS:
+        raise InputError(
+            f"{source.path}: the table has {frame.width:,} columns, and the page shows {MOST_COLUMNS:,} at "
+            "most; leave out columns that are not published, or use the command line",
+            reason=Reason.TOO_LARGE,
+        )
     progress("examining the columns", 0.4)
     found = scan(frame)
     dialect = None
     if source.is_text:
-        dialect = asdict(sniff(source.path, delimiter=source.delimiter, encoding=source.encoding))
+        dialect = asdict(
+            sniff(
+                source.path,
+                delimiter=source.delimiter,
+                encoding=source.encoding,
+                skip_rows=source.skip_rows,
+            )
+        )
     return {
         "rows": found.records,
         "dialect": dialect,
@@ -91,9 +123,13 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
                 "role": each.role.value,
                 "kind": each.kind.value,
                 "dates": each.date_format or "",
-                "reason": each.reason,
+                "order": written_list(each.domain or ()),
+                "reason": as_on_page(each.reason),
                 "distinct": each.distinct,
                 "missing": each.missing,
+                "missing_share": each.missing / max(1, found.records),
+                "unique_share": each.unique_share,
+                "histogram": _histogram(frame[each.name], numeric=each.kind.numeric),
             }
             for each in found.suggestions
         ],
@@ -115,7 +151,7 @@ def weigh(source: Source, schema: Schema, progress: Progress) -> dict[str, Any]:
         "left_out": table.left_out,
         "combinations": [each.as_dict() for each in combinations(table)[:MOST_COMBINATIONS]],
         "diversity": {column.name: largest_diversity(column.codes) for column in table.sensitive},
-        "warnings": warnings(frame, schema),
+        "suspects": {name: as_on_page(why) for name, why in suspects(frame, schema).items()},
     }
 
 
@@ -146,8 +182,20 @@ def make(
         "status": report.status,
         "verdict": report.verdict_text,
         "tiles": report.tiles,
-        "panels": report.sections(),
+        "panels": folded(report.sections()),
     }
+
+
+def folded(panels: str) -> str:
+    """Return the panels of a report with the content of each below a heading that folds it."""
+    parts = _PANEL.split(panels)
+    found = [parts[0]]
+    for place, (section, title, content, after) in enumerate(zip(*[iter(parts[1:])] * 4, strict=True)):
+        is_open = " open" if place < OPEN_PANELS else ""
+        found.append(
+            f"{section}<details{is_open}><summary>{title}</summary>{content}</details></section>{after}"
+        )
+    return "".join(found)
 
 
 def ask(
@@ -188,13 +236,40 @@ def explained(error: Exception, source: Source) -> dict[str, str | None]:
     """Return an error for the page, with the file name that the user knows."""
     if not isinstance(error, ShoalError):
         error = InternalError(f"{type(error).__name__}: {error}")
-    return {**error.as_dict(), "message": str(error).replace(str(source.path), source.name)}
+    return {**error.as_dict(), "message": as_on_page(str(error)).replace(str(source.path), source.name)}
+
+
+def as_on_page(text: str) -> str:
+    """Return a text of the library with the names that settings of a column have on the page."""
+    for setting, label in _LABELS.items():
+        text = text.replace(setting, label)
+    return text
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {
-    task.__name__: task for task in (look, weigh, frontier, make, ask, write_tables)
+    task.__name__: task for task in (look, weigh, frontier, make, rows, ask, write_tables)
 }
 """The tasks by name."""
+
+
+_LABELS = {"date_format": "date format", "missing_marks": "texts that mean missing"}
+
+
+def _histogram(cells: pl.Series, *, numeric: bool) -> list[int]:
+    """Return how often values occur: numbers in intervals of equal width, or the most frequent values."""
+    present = cells.drop_nulls()
+    if numeric and not present.dtype.is_nested():
+        numbers = present.cast(pl.Float64, strict=False).drop_nulls()
+        numbers = numbers.filter(numbers.is_finite())
+        if numbers.n_unique() > BARS:
+            low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
+            if math.isfinite(high - low):
+                counts = np.histogram(numbers.to_numpy(), bins=BARS, range=(low, high))[0]
+                return [int(count) for count in counts]
+    if present.dtype.is_nested() or not len(present):
+        return []
+    counted = present.value_counts(sort=True)["count"]
+    return counted.head(BARS).to_list()
 
 
 def _shown(cell: Any, most: int = 60) -> str:

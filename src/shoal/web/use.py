@@ -33,9 +33,9 @@ def use_step() -> Tag:
     return parts.step(
         "use",
         "Compute with the release alone, as everyone can who has it.",
-        ui.output_ui("question_shown"),
+        parts.output("question_shown"),
         ui.output_ui("answer_shown"),
-        ui.output_ui("forms_shown"),
+        parts.output("forms_shown"),
         ui.output_ui("tables_shown"),
     )
 
@@ -47,11 +47,15 @@ def serve_use(desk: Desk) -> None:
 
     @render.ui
     def question_shown() -> TagChild:
-        return tags.p(nothing_shown(desk), class_="waiting") if desk.run_shown() is None else _question()
+        return (
+            tags.p(nothing_shown(desk), class_="waiting")
+            if desk.run_shown() is None
+            else desk.memory.filled(_question())
+        )
 
     @render.ui
     def forms_shown() -> TagChild:
-        return None if desk.run_shown() is None else _forms()
+        return None if desk.run_shown() is None else desk.memory.filled(_forms())
 
     @render.ui
     def answer_shown() -> TagChild:

@@ -1,8 +1,8 @@
-"""How far apart sensitive values are: what makes two of them close enough to give each other away."""
+"""Distances between sensitive values, which decide whether two of them are nearly equal."""
 
 from shoal.measures.distances.absolute import Absolute
 from shoal.measures.distances.asked import Asked
-from shoal.measures.distances.choosing import distance_of, distance_over, has_distance
+from shoal.measures.distances.choosing import distance_of, distance_over, ground_distance, has_distance
 from shoal.measures.distances.composite import Least, Norm
 from shoal.measures.distances.distance import Distance, LinearDistance
 from shoal.measures.distances.equality import Equality
@@ -19,5 +19,6 @@ __all__ = [
     "TreeDistance",
     "distance_of",
     "distance_over",
+    "ground_distance",
     "has_distance",
 ]

@@ -1,4 +1,4 @@
-"""The absolute difference of numbers, told exactly."""
+"""The absolute difference of numbers, compared exactly."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from shoal.measures.distances.distance import LinearDistance, Values
 class Absolute(LinearDistance):
     """The absolute difference of numbers, in their own unit.
 
-    Whether two numbers are close is told exactly: a float stands for the shortest decimal that reads back as
-    the same float. Distances themselves are floats.
+    Whether two numbers are close is determined exactly: a float stands for the shortest decimal that reads
+    back as the same float. Distances themselves are floats.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Absolute(LinearDistance):
 
     @cached_property
     def _reached(self) -> list[tuple[float, NDArray[np.int64], NDArray[np.int64]]]:
-        """What was reached by the epsilon that was asked for last."""
+        """The result for the last epsilon."""
         return []
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A distance that a function of the caller tells."""
+"""A distance that a function of the caller computes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from shoal.measures.distances.distance import Distance, Values
 
 
 class Asked(Distance):
-    """A distance that a function of two values tells.
+    """A distance that a function of two values computes.
 
-    Each pair is asked about in both directions, once in each call of `between`.
+    The function is called for each pair in both directions, once in each call of `between`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which distance sensitive columns have: the one that suits them, or the one that is named."""
+"""The distance of sensitive columns: the one that suits them, or the one that is named."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def distance_over(
     columns: Sequence[Column],
     named: str | Callable[[Any, Any], float] | None = None,
 ) -> tuple[NDArray[np.int32], Distance]:
-    """Return the values of one or several sensitive columns as one, and how far these are apart.
+    """Return the values of one or several sensitive columns as one, and the distance between these.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
     Raises
     ------
     InputError
-        If the hierarchy lacks a value, or a value is no number, not finite, no date or not in the declared
-        domain.
+        If the hierarchy lacks a value, or a value is not a number, not finite, not a date or not in the
+        declared domain.
     """
     if column.hierarchy is not None:
         texts = values.cast(pl.String).fill_null(MISSING).to_list()
@@ -149,7 +149,7 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
         return Equality(len(values))
     wrong = numbers.is_null() & values.is_not_null()
     if wrong.any() and (not column.kind.numeric or not _infinite(values.filter(wrong))):
-        what = f"a {column.kind.value} value" if column.kind.measured else "in the declared domain"
+        what = "in the declared domain" if column.kind.needs_domain else f"a {column.kind.value} value"
         raise InputError(
             f"column {column.name!r} holds values that are not {what}; correct them, declare them as missing "
             "marks, or make the column categorical",
@@ -164,6 +164,36 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
             column=column.name,
         )
     return Absolute.of(numbers)
+
+
+def ground_distance(values: pl.Series, column: Column, named: str | None) -> LinearDistance:
+    """Return the distance between two values of a sensitive column by which t-closeness moves shares.
+
+    Parameters
+    ----------
+    values, column
+        See `distance_of`.
+    named
+        One of `GROUND_DISTANCES`; None for the one that suits the column.
+
+    Raises
+    ------
+    InputError
+        If the column does not suit the distance, or see `distance_of`.
+    """
+    if named == "equal":
+        return Equality(len(values))
+    suits = distance_of(values, column)
+    needed = {"ordered": Absolute, "hierarchical": TreeDistance}
+    if named is not None and not isinstance(suits, needed[named]):
+        needs = "numbers, dates or ordered categories" if named == "ordered" else "a hierarchy"
+        raise InputError(
+            f"the {named} distance needs {needs}, which column {column.name!r} does not have",
+            reason=Reason.PARAMETER,
+            column=column.name,
+            parameter="ground_distance",
+        )
+    return suits
 
 
 def _infinite(values: pl.Series) -> bool:

@@ -63,7 +63,8 @@ class Norm(Distance):
     """The weighted norm of the components' distances, each a share of its diameter: 0 to 1.
 
     With shares d and weights w that sum to 1, it is (sum of w d^power) ^ (1 / power), or the largest of the d
-    for an infinite power, in which weights play no part. A component that nothing compares counts as 1.
+    for an infinite power, in which weights play no part. A component in which values cannot be compared
+    counts as 1.
 
     Parameters
     ----------

@@ -30,12 +30,12 @@ class Distance(ABC):
 
     @abstractmethod
     def between(self, first: Values, second: Values) -> NDArray[np.float64]:
-        """Return the distance of each pair, for arrays that broadcast; infinite if nothing compares them."""
+        """Return the distance of each pair, for arrays that broadcast; infinite if not comparable."""
 
     @property
     @abstractmethod
     def diameter(self) -> float:
-        """What no finite distance exceeds, at least 0."""
+        """An upper limit of all finite distances, at least 0."""
 
     @property
     def rounding(self) -> float:

@@ -71,20 +71,27 @@ class TreeDistance(LinearDistance):
         steps = self._height[self.hierarchy.ancestor(ordered[:-1], ordered[1:])]
         return kernels.Component(kernels.TREE, weight, 1.0, self.rank[codes].astype(np.float64), steps)
 
-    def moved(self, difference: NDArray[np.float64]) -> float:
+    def moved(self, difference: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the earth mover's distance of two distributions with this difference, given by rank.
 
-        What children of a node have too much and others too little of meets there.
+        What children of a node have too much and others too little of meets there. Several differences, one
+        in each row, are moved at once.
         """
         tree = self.hierarchy
-        by_leaf = np.zeros(len(tree.leaf_node))
-        by_leaf[np.sort(self.leaves)] = difference
-        before = np.concatenate(([0.0], np.cumsum(by_leaf)))
-        extra = before[tree.last + 1] - before[tree.first]
-        inner = np.zeros((2, len(extra)))
-        for sign, sums in zip((1, -1), inner, strict=True):
-            np.add.at(sums, tree.parent[1:], np.maximum(sign * extra[1:], 0.0))
-        return float((self._height * inner.min(axis=0)).sum())
+        rows = np.atleast_2d(difference)
+        by_leaf = np.zeros((len(rows), len(tree.leaf_node)))
+        by_leaf[:, np.sort(self.leaves)] = rows
+        before = np.concatenate((np.zeros((len(rows), 1)), np.cumsum(by_leaf, axis=1)), axis=1)
+        extra = (before[:, tree.last + 1] - before[:, tree.first])[:, 1:]
+        siblings = np.argsort(tree.parent[1:], kind="stable")
+        above = tree.parent[1:][siblings]
+        first = np.flatnonzero(np.diff(above, prepend=-1))
+        if not len(first):  # a tree of one node
+            return np.zeros(difference.shape[:-1])
+        extra = extra[:, siblings]
+        much, little = (np.add.reduceat(np.maximum(each, 0.0), first, axis=1) for each in (extra, -extra))
+        work = (np.minimum(much, little) * self._height[above[first]]).sum(axis=1)
+        return np.asarray(work.reshape(difference.shape[:-1]))
 
     @cached_property
     def _height(self) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from shoal.table import Table
 MOST_RECORDS = 5_000
 """The maximum number of records: the weights of all pairs are kept in memory."""
 STRETCH = 100_000
-"""Number of edges looked at together, to leave out those that have lost an end before."""
+"""Number of edges that are looked at together, to skip those that have lost an end before."""
 
 Costs = NDArray[np.float64]
 """The weight of the edge from each record (first axis) to each row (second axis); infinite if it is used."""
@@ -131,7 +131,7 @@ def _interval_cost(
 ) -> NDArray[np.float64]:
     if attribute.kind == RANGE:
         return np.minimum(1.0, attribute.table[high] - attribute.table[low])
-    # The dearest meeting of two neighbours between the ends, for all ends at once.
+    # The largest cost at which two neighbours between the ends meet, for all ends at once.
     dearest = np.zeros((attribute.size, attribute.size))
     for end in range(1, attribute.size):
         dearest[:end, end] = np.maximum(dearest[:end, end - 1], attribute.table[end - 1])

@@ -83,7 +83,7 @@ def printed_diversity(table: Table, model: SetDiversity, circumstances: Circumst
     InputError
         If there are several sensitive columns.
     InfeasibleError
-        If the published labels of the rows of some record are not all different, or a walk cannot go on.
+        If the published labels of the rows of some record are not all different, or a walk cannot continue.
     """
     sets, labels = _one_label(table, "printed_diversity", circumstances)
     found = literal(sets, labels, model.l, circumstances.randomness, draw=closed_walk_assignment)
@@ -163,7 +163,7 @@ def literal(
     Returns
     -------
     Diverse or None
-        None if a walk could not go on, or took too many steps.
+        None if a walk could not continue, or took too many steps.
 
     Raises
     ------

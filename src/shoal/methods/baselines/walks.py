@@ -1,4 +1,4 @@
-"""Baselines for the draw of who gets which row: walks that backtrack, and closed walks as printed."""
+"""Baselines for the draw of the record of each row: walks that backtrack, and closed walks as printed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def backtracking_assignment(graph: NDArray[np.int32], randomness: Randomness) ->
     Returns
     -------
     NDArray
-        The record of each row. A walk never visits a record twice and takes a step back where it cannot go
-        on (Wong, Mamoulis and Cheung 2010). O(k^2 n^2) at worst.
+        The record of each row. A walk never visits a record twice and takes a step back where it cannot
+        continue (Wong, Mamoulis and Cheung 2010). O(k^2 n^2) at worst.
     """
     which = randomness.below(graph.shape[1])
     return baselines.backtracking_walk(graph, which, randomness.words(4)).assignment

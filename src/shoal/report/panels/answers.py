@@ -1,4 +1,4 @@
-"""How far off answers from the release are: random count queries, asked of it and of the original."""
+"""Errors of answers from the release: random count queries, asked of it and of the original."""
 
 from __future__ import annotations
 

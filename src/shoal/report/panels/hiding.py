@@ -69,7 +69,7 @@ def excerpt_of(recoding: Recoding, rows: NDArray[np.int64], k: int) -> Excerpt:
 
 @report_panel("hiding", "Which row could be whose", applies=in_memory, place=40)
 def hiding(material: Material) -> Content:
-    """Return the panel with a picture of who hides among whom."""
+    """Return the panel with a picture of which records hide among which rows."""
     detail = material.held
     excerpt = excerpt_of(detail.recoding, detail.rows, material.model.crowd)
     words = {
@@ -105,7 +105,7 @@ class _PossiblePairs:
 def _links(recoding: Recoding, k: int) -> tuple[str, _PossiblePairs]:
     graph, types = recoding.graph, recoding.types
     if graph is not None:
-        # The order within a row of the graph may tell for which record it was made first.
+        # The order within a row of the graph may reveal the record that it was first made for.
         return "graph", _PossiblePairs(
             lambda row: np.sort(graph[row]).astype(np.int64),
             lambda record: np.flatnonzero((graph == record).any(axis=1)),

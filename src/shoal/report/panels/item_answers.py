@@ -1,4 +1,4 @@
-"""How far off counts of people with some items, or without, are in the release."""
+"""Errors of counts of people with some items, or without, in the release."""
 
 from __future__ import annotations
 

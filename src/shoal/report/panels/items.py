@@ -21,7 +21,7 @@ MOST_DOTS = 400
 
 @report_panel("items", "Items before and after", applies=in_memory, place=80)
 def items(material: Material) -> Content | None:
-    """Return the panel on how often items are published; None if there are none that can be told."""
+    """Return the panel on how often items are published; None if there are none that can be shown."""
     detail = material.held
     recoding = detail.recoding
     least = max(LEAST, material.model.crowd)

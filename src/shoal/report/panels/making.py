@@ -44,6 +44,16 @@ def making(material: Material) -> Content:
                 if made.get("over_limit")
                 else []
             ),
+            *(
+                [
+                    (
+                        "not hidden",
+                        plural(made["stranded"], "record") + " that limits of columns left no crowd for",
+                    )
+                ]
+                if made.get("stranded")
+                else []
+            ),
             *([("withheld", plural(made["withheld"], "record") + " at random")] if made["withheld"] else []),
             *((f"SHA-256 of {name}", file["sha256"]) for name, file in files.items()),
         ),

@@ -7,11 +7,15 @@
 
   // --- Told by the server ---------------------------------------------------------------------------------
 
+  let starter = null; // what had the focus when the work began gets it back
   function showProgress(told) {
-    byId("progress").hidden = !told.busy;
-    document.body.classList.toggle("busy", told.busy);
-    const go = byId("go");
-    if (go) go.disabled = told.busy;
+    const bar = byId("progress"), go = byId("go");
+    if (told.busy && bar.hidden) starter = document.activeElement;
+    const lost = !told.busy && bar.contains(document.activeElement);
+    bar.hidden = !told.busy;
+    // Not disabled: a disabled button would lose the focus.
+    if (go) go.setAttribute("aria-disabled", String(told.busy));
+    if (lost && starter && starter.isConnected) starter.focus();
     if (!told.busy) return;
     const stage = byId("stage");
     if (stage.textContent !== told.stage) stage.textContent = told.stage; // announced once a stage
@@ -20,7 +24,13 @@
     else byId("share").removeAttribute("value");
   }
 
-  function showProblems(told) {
+  let drawing = null; // a field with a problem may not be drawn yet
+  function showProblems(told, tries = 20) {
+    clearTimeout(drawing);
+    if (tries && Object.keys(told.problems).some((name) => !byId("problem-" + name))) {
+      drawing = setTimeout(() => showProblems(told, tries - 1), 250);
+      return;
+    }
     all(".problem").forEach((place) => { place.textContent = ""; });
     all("[aria-invalid]").forEach((entry) => entry.removeAttribute("aria-invalid"));
     let first = null;
@@ -42,16 +52,93 @@
     title.scrollIntoView({ block: "start", behavior: "smooth" });
   }
 
+  let silence = null;
+  function say(told) {
+    byId("said").textContent = told.words;
+    clearTimeout(silence);
+    silence = setTimeout(() => { byId("said").textContent = ""; }, 6000);
+  }
+
+  function showStates(told) {
+    all("nav a[data-step]").forEach((link) => {
+      const state = told.states[link.dataset.step] || "";
+      link.dataset.state = state;
+      link.querySelector(".state").textContent = state && " (" + state + ")";
+    });
+  }
+
+  function showFiles(told) {
+    const list = byId("folder_file"), shown = [...list.options].slice(1).map((option) => option.value);
+    if (shown.join("/") === told.names.join("/")) return;
+    const chosen = list.value;
+    list.length = 1;
+    told.names.forEach((name) => list.add(new Option(name, name, false, name === chosen)));
+  }
+
   $(document).one("shiny:connected", () => {
     Shiny.addCustomMessageHandler("progress", showProgress);
-    Shiny.addCustomMessageHandler("problems", showProblems);
+    Shiny.addCustomMessageHandler("problems", (told) => showProblems(told));
     Shiny.addCustomMessageHandler("step", goTo);
+    Shiny.addCustomMessageHandler("said", say);
+    Shiny.addCustomMessageHandler("steps", showStates);
+    Shiny.addCustomMessageHandler("files", showFiles);
+    Shiny.addCustomMessageHandler("session", keepKey);
+    Shiny.addCustomMessageHandler("ended", (_) => end());
+    Shiny.addCustomMessageHandler("elsewhere", (_) => { left = true; cover("elsewhere"); });
   });
 
-  $(document).on("shiny:disconnected", () => {
+  // --- The session ----------------------------------------------------------------------------------------
+
+  // The server keeps the work of this tab under a key; the last key of the browser serves a new tab.
+  const KEY = "shoal-key-" + location.port;
+  if (location.hash === "#new") {
+    sessionStorage.removeItem(KEY);
+    localStorage.removeItem(KEY);
+    history.replaceState(null, "", location.pathname);
+  }
+  byId("key").value = sessionStorage.getItem(KEY) || "";
+  byId("last_key").value = localStorage.getItem(KEY) || "";
+
+  function keepKey(told) {
+    sessionStorage.setItem(KEY, told.key);
+    localStorage.setItem(KEY, told.key);
+  }
+
+  let left = false; // for another page, or for good
+  function cover(why) {
     showProgress({ busy: false });
+    all("#gone > div").forEach((part) => { part.hidden = part.id !== "gone-" + why; });
     byId("gone").hidden = false;
+  }
+
+  function end() {
+    left = true;
+    if (localStorage.getItem(KEY) === sessionStorage.getItem(KEY)) localStorage.removeItem(KEY);
+    sessionStorage.removeItem(KEY);
+    cover("ended");
+  }
+
+  // Only the server that was started with the token of this page answers with a page.
+  function reach(failures) {
+    if (left) return;
+    fetch("/", { cache: "no-store" }).then((answer) => {
+      if (answer.ok) location.reload();
+      else throw new Error(answer.status);
+    }).catch(() => {
+      if (failures >= 4) cover("stopped");
+      setTimeout(() => reach(failures + 1), failures < 4 ? 500 : 3000);
+    });
+  }
+
+  $(document).on("shiny:disconnected", () => {
+    if (left) return;
+    cover("lost");
+    reach(0);
   });
+
+  window.addEventListener("pagehide", () => { left = true; });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+  all("button.reload").forEach((button) => button.addEventListener("click", () => location.reload()));
 
   // --- By itself ------------------------------------------------------------------------------------------
 
@@ -84,13 +171,38 @@
     });
   });
 
+  // A button that waits for the work to end does nothing.
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[aria-disabled=true]");
+    if (!button) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
+
+  // The list of steps shows which one is on the screen.
+  const sections = [...all("main > section")];
+  let current = null;
+  function follow() {
+    const line = innerHeight / 3;
+    const atEnd = scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+    const passed = sections.filter((section) => section.getBoundingClientRect().top <= line);
+    const section = atEnd ? sections.at(-1) : passed.at(-1) || sections[0];
+    if (section === current) return;
+    current = section;
+    all("nav a[data-step]").forEach((link) => {
+      if ("step-" + link.dataset.step !== section.id) { link.removeAttribute("aria-current"); return; }
+      link.setAttribute("aria-current", "step");
+      const list = link.closest("ol");
+      list.scrollTo({ left: link.offsetLeft - (list.clientWidth - link.offsetWidth) / 2 });
+    });
+  }
+  document.addEventListener("scroll", follow, { passive: true });
+  window.addEventListener("resize", follow);
+  follow();
+
   // A column looks like its role.
   document.addEventListener("change", (event) => {
     const card = event.target.id.startsWith("role_") && event.target.closest("li.column");
     if (card) card.className = "column " + event.target.value;
-  });
-
-  window.addEventListener("beforeunload", (event) => {
-    if (document.body.classList.contains("busy")) event.preventDefault();
   });
 })();

@@ -1,0 +1,80 @@
+"""Warnings of the page: before the run, above the result and beside the downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+import pytest
+from browser import Browser, chromium
+from visitor import Server, Visitor, running
+
+from shoal.samples import hospital
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("tables")
+    patients = hospital(100)
+    patients.write_csv(folder / "patients.csv")
+    rare = pl.Series("hiv", ["no"] * 97 + ["yes"] * 3)
+    patients.select("age", "sex", "diagnosis").with_columns(rare).write_csv(folder / "skewed.csv")
+    with running(folder, tmp_path_factory.mktemp("temporary")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+def test_a_published_name_must_be_confirmed_and_stays_in_sight(browser: Browser, server: Server) -> None:
+    visitor = Visitor(browser, server)
+    visitor.enter("folder_file", "patients.csv")
+    visitor.wait("document.getElementById('role_1')")
+    visitor.enter("role_1", "other")  # the names of the patients
+    visitor.use_columns()
+    visitor.wait("document.getElementById('dangers')")
+    summary = " ".join(visitor.text("#summary").split())
+    assert "Left out patient" in summary
+    assert "Published unchanged name" in summary
+    assert "diagnosis: l = 2 (at most" in summary
+    assert "name is published unchanged, but" in visitor.text("#dangers [role=alert]")
+    visitor.press("go")
+    assert "tick this box" in visitor.problem("confirmed")
+    assert server.workers() == []
+    visitor.enter("k", 3)  # another danger must be confirmed again, and the same one need not
+    visitor.press("confirmed")
+    visitor.enter("l", "")
+    visitor.wait("document.getElementById('dangers').textContent.includes('diagnosis is sensitive')")
+    assert "diagnosis: not protected" in visitor.text("#summary")
+    assert browser.run("return document.getElementById('confirmed').checked") is False
+    visitor.press("go")
+    assert "tick this box" in visitor.problem("confirmed")
+    visitor.make()
+    assert browser.run("return document.getElementById('verdict').className") == "verdict caution"
+    for place in ("#result-dangers", "#download-dangers"):
+        shown = visitor.text(place)
+        assert "3 warnings" in shown
+        assert "name is published unchanged" in shown
+    assert not browser.complaints()
+
+
+def test_a_skewed_column_does_not_take_the_default_from_others_in_silence(
+    browser: Browser, server: Server
+) -> None:
+    visitor = Visitor(browser, server)
+    visitor.enter("folder_file", "skewed.csv")
+    visitor.wait("document.getElementById('role_3')")
+    visitor.enter("role_2", "sensitive")
+    visitor.enter("role_3", "sensitive")
+    visitor.use_columns()
+    visitor.wait("document.getElementById('dangers')")
+    assert browser.run("return document.getElementById('l').value") == ""
+    hint = visitor.text("#hint-l")
+    assert "97% of the records have the same value of hiv" in hint
+    assert "require l = 2 of diagnosis" in hint
+    shown = visitor.text("#dangers")
+    assert "diagnosis is sensitive and not protected" in shown
+    assert "hiv is sensitive and not protected" in shown

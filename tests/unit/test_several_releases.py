@@ -1,0 +1,136 @@
+"""What two releases tell together, worked by hand, and the command that says it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from calling import called
+
+import shoal
+from shoal import Dissimilarity, InputError, KAnonymity, PromiseError, Schema
+
+PEOPLE = {"ann": "hepatitis", "bob": "flu", "cem": "asthma", "dee": "gout", "eve": "burn", "fay": "angina"}
+
+
+def table(*names: str) -> pl.DataFrame:
+    """Return the records of some people; everyone lives in a town of their own."""
+    return pl.DataFrame(
+        {"name": names, "town": [f"{name}town" for name in names], "diagnosis": [PEOPLE[n] for n in names]}
+    )
+
+
+def release(*classes: tuple[str, ...]) -> pl.DataFrame:
+    """Return a release with these classes."""
+    rows = [("|".join(f"{each}town" for each in group), PEOPLE[name]) for group in classes for name in group]
+    return pl.DataFrame(rows, schema=["town", "diagnosis"], orient="row")
+
+
+def schema(**roles: object) -> Schema:
+    everyone = table(*PEOPLE)
+    return Schema.infer(everyone, quasi=["town"], sensitive=["diagnosis"], **(roles or {"drop": ["name"]}))  # type: ignore[arg-type]
+
+
+FIRST = release(("ann", "bob", "cem"), ("dee", "eve", "fay"))
+SECOND = release(("ann", "dee", "eve"), ("bob", "cem", "fay"))
+
+
+def test_ann_has_hepatitis() -> None:
+    """The example of docs/how-to/publishing-again.md."""
+    everyone = table(*PEOPLE)
+    found = shoal.joint_audit(everyone, SECOND, schema(), KAnonymity(k=3, l=3), earlier=[(everyone, FIRST)])
+    assert found.rows_of_record.tolist() == [1, 2, 2, 2, 2, 1]
+    assert (found.k, found.persons_per_row, found.persons_per_tuple) == (1, 1, 1)
+    assert found.certain("diagnosis") == 2
+    assert not found.holds
+    assert "6 records have fewer than 3 rows left, the worst 1" in found.verdict
+    assert "'diagnosis' has only l = 1 instead of 3" in found.verdict
+    with pytest.raises(PromiseError, match="together"):
+        found.require()
+
+
+def test_the_same_release_again_holds() -> None:
+    everyone = table(*PEOPLE)
+    promised = KAnonymity(k=3, l=3)
+    found = shoal.joint_audit(everyone, FIRST, schema(), promised, earlier=[(everyone, FIRST)])
+    assert found.holds
+    assert [each.links.whole_rows for each in found.linkages] == [True]
+    assert found.k == 3
+    found.require()
+    assert "at least 3 rows" in found._repr_html_()
+
+
+def test_a_row_that_is_gone_is_that_of_the_person_who_is() -> None:
+    """Fay is deleted, her class redrawn as one: every crowd has five rows, yet the difference is her row."""
+    before, after = table(*PEOPLE), table("ann", "bob", "cem", "dee", "eve")
+    one, two = release(tuple(PEOPLE)), release(("ann", "bob", "cem", "dee", "eve"))
+    found = shoal.joint_audit(after, two, schema(), KAnonymity(k=3), earlier=[(before, one)])
+    assert found.k == 1
+    (gone,) = found.linkages[0].differences
+    assert (gone.release, gone.other, gone.records, gone.rows) == (1, 0, 1, 1)
+    assert gone.highest == {"diagnosis": 1.0}
+    assert "records of only 1 person whom the newest release does not have" in found.verdict
+    diverse = shoal.joint_audit(after, two, schema(), KAnonymity(k=3, l=2), earlier=[(before, one)])
+    assert "100% of the records" in diverse.verdict
+
+
+def test_other_people_tell_nothing() -> None:
+    one, two = table("ann", "bob", "cem"), table("dee", "eve", "fay")
+    releases = release(("ann", "bob", "cem")), release(("dee", "eve", "fay"))
+    found = shoal.joint_audit(two, releases[1], schema(), KAnonymity(k=3, l=3), earlier=[(one, releases[0])])
+    assert found.holds
+    assert found.k == 3
+
+
+def test_a_key_says_who_was_released() -> None:
+    everyone = table(*PEOPLE)
+    kept = release(("ann", "bob", "cem"))
+    promised = KAnonymity(k=3)
+    given = (everyone, FIRST, [0, 1, 2, 3, 4, 5])
+    found = shoal.joint_audit(everyone, kept, schema(), promised, earlier=[given], key=[0, 1, 2])
+    assert found.holds
+    for wrong in ([0, 1], [0, 1, 6], [0, 1, 1]):
+        with pytest.raises(InputError, match="position of another record"):
+            shoal.joint_audit(everyone, kept, schema(), promised, earlier=[given], key=wrong)
+
+
+def test_what_is_refused() -> None:
+    everyone = table(*PEOPLE)
+    with pytest.raises(InputError, match="needs an earlier one"):
+        shoal.joint_audit(everyone, FIRST, schema(), earlier=[])
+    with pytest.raises(InputError, match="ward"):
+        shoal.joint_audit(everyone, FIRST, schema(), earlier=[(everyone, FIRST)], on=["ward"])
+    far = Dissimilarity(k=2, epsilon=0, delta=0.5)
+    with pytest.raises(InputError, match="dissimilarity is not checked across releases"):
+        shoal.joint_audit(everyone, FIRST, schema(), far, earlier=[(everyone, FIRST)])
+
+
+def test_the_command(tmp_path: Path) -> None:
+    table(*PEOPLE).write_csv(tmp_path / "people.csv")
+    FIRST.write_csv(tmp_path / "first.csv")
+    SECOND.write_csv(tmp_path / "second.csv")
+    described = (
+        "--quasi",
+        "town",
+        "--sensitive",
+        "diagnosis",
+        "--drop",
+        "name",
+        "--model",
+        "k-anonymity",
+        "--k",
+        "3",
+    )
+    asked = ("audit", "people.csv", "second.csv", *described)
+    shown = called(tmp_path, *asked, "--with", "first.csv", code=1).stdout
+    assert "Together with earlier releases" in shown
+    assert "The guarantee does not hold for the releases together" in shown.replace("\n", " ")
+    data = json.loads(called(tmp_path, *asked, "--with", "first.csv", "--json", code=1).stdout)
+    assert data["holds"]
+    assert data["together"]["k"] == 1
+    more = ("--with", "second.csv", "--with-table", "people.csv")
+    assert json.loads(called(tmp_path, *asked, *more, "--json").stdout)["together"]["k"] == 3
+    wrong = called(tmp_path, *asked, *more, "--with-key", "a", "--with-key", "b", code=2)
+    assert "--with-key must be given as often as --with" in wrong.stderr
