@@ -205,10 +205,10 @@ def retyped(values: pl.Series, dtype: pl.DataType) -> pl.Series:
     if values.dtype == dtype or not by_text:
         return values.cast(dtype)
     texts = iter(labels(values.drop_nulls()))
-    known: list[Any] = [None if none else next(texts) for none in values.is_null()]
+    written: list[Any] = [None if none else next(texts) for none in values.is_null()]
     if dtype != pl.String:
-        known = [None if each is None else Decimal(each) for each in known]
-    return pl.Series(values.name, known, dtype=dtype)
+        written = [None if each is None else Decimal(each) for each in written]
+    return pl.Series(values.name, written, dtype=dtype)
 
 
 def united(parts: Sequence[pl.Series]) -> pl.Series:
