@@ -90,7 +90,7 @@ def test_an_edit_of_a_column_takes_back_the_verdict(visitor: Visitor, field: str
     # The run can be looked at again; the page then says that it is another one than the screen shows.
     visitor.browser.run("document.querySelector('input[name=shown_run]').click()")
     visitor.wait("document.querySelector('#verdict.broken')")
-    assert "other settings" in visitor.text("#outdated_shown")
+    visitor.wait("document.getElementById('outdated_shown')?.textContent.includes('other settings')")
     assert "Audit passed" not in visitor.text("#verdict")
 
 
@@ -120,7 +120,7 @@ def test_an_edit_of_the_promise_marks_the_verdict(visitor: Visitor, field: str, 
     assert "Audit passed" in visitor.text("#verdict")
     visitor.enter(field, value)
     visitor.wait("document.querySelector('#verdict.broken')")
-    assert "other settings" in visitor.text("#outdated_shown")
+    visitor.wait("document.getElementById('outdated_shown')?.textContent.includes('other settings')")
     visitor.make(run=2)
     if field == "seed":  # such a release must not be published
         visitor.wait("document.querySelector('#verdict').textContent.includes('Do not publish')")

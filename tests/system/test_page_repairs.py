@@ -57,12 +57,13 @@ def test_settings_and_runs_survive_new_columns_and_another_reading(
     assert "columns that differ from the first run days" in comparison
     # Another reading of the file keeps the runs, and says that they are of another one.
     visitor.enter("encoding", "latin-1")
+    visitor.wait("!document.getElementById('k')")
     visitor.use_columns()
     assert browser.run("return document.querySelectorAll('input[name=shown_run]').length") == 2
     assert value(browser, "role_9") == "identifier"
     browser.run("document.querySelector('input[name=shown_run]').click()")
     visitor.wait("document.querySelector('#verdict.broken')")
-    assert "other settings" in visitor.text("#outdated_shown")
+    visitor.wait("document.getElementById('outdated_shown')?.textContent.includes('other settings')")
     # A hierarchy file belongs to one table.
     levels = tmp_path / "levels.csv"
     levels.write_text("f;*\n")
