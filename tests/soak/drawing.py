@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oracle import Plain, Sheet, undiverse
+from oracle import GUARANTEES, Plain, Sheet, undiverse
 
 from shoal import Column, Hierarchy, Intervals, Kind, Missing, Prefixes, Role, Schema
 
@@ -243,6 +243,8 @@ def renamed(draw: Draw, columns: Sequence[Drawn]) -> list[Drawn]:
 
 def possible(sheet: Sheet, model: str, asked: Mapping[str, Any]) -> bool | None:
     """Return whether a release exists: decided by the table as one crowd; None where that does not decide."""
+    if model not in GUARANTEES:
+        return None
     n = len(sheet.kept)
     k = asked.get("k", asked.get("l"))
     if sheet.owners is not None and max(map(sheet.owners.count, sheet.owners)) * k > n:
