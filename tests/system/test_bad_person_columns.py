@@ -110,8 +110,8 @@ def entries(roles: list[str]) -> Callable[[str], object]:
     return entry
 
 
-def test_the_page_refuses_two_person_columns(tmp_path: Path) -> None:
-    schema, problems = described(["a", "b", "c"], entries(["person", "person", "quasi"]), tmp_path)
+def test_the_page_refuses_two_person_columns() -> None:
+    schema, problems = described(["a", "b", "c"], entries(["person", "person", "quasi"]))
     assert schema is None
     assert "both have the role person" in problems["columns"]
 
@@ -121,9 +121,9 @@ def test_the_page_refuses_two_person_columns(tmp_path: Path) -> None:
     [([None, *REPEATED[1:]], "must not have missing values"), (["patient 1"] * N, "no k is achievable")],
     ids=["missing", "one person"],
 )
-def test_the_page_gives_errors_a_place(persons: list[str | None], words: str, tmp_path: Path) -> None:
+def test_the_page_gives_errors_a_place(persons: list[str | None], words: str) -> None:
     """What the page runs in another process raises an error that it shows at the column or at k."""
-    schema, problems = described(["patient", "age", "town"], entries(["person", "quasi", "quasi"]), tmp_path)
+    schema, problems = described(["patient", "age", "town"], entries(["person", "quasi", "quasi"]))
     assert not problems
     assert schema is not None
     with pytest.raises(ShoalError, match=words) as told:

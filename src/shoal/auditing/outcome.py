@@ -89,6 +89,8 @@ class Audit:
         What was not checked because the release was made block by block; None if it was not.
     sample
         Risks in the population that the original is a sample of; None if not requested.
+    partial
+        What attackers find who know only some quasi-identifiers; None if not requested.
 
     Examples
     --------
@@ -98,8 +100,6 @@ class Audit:
     >>> release = shoal.anonymize(patients, schema, shoal.KAnonymity(k=5))
     >>> release.audit.k >= 5
     True
-    partial
-        What attackers find who know only some quasi-identifiers; None if not requested.
     """
 
     records: int

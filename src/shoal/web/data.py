@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import secrets
@@ -148,13 +149,28 @@ def _take_tables(desk: Desk) -> None:
             if isinstance(name, str) and name in tables_in(folder):
                 _look(desk, Source(folder / name, name, most_bytes=desk.most_bytes))
 
-        @reactive.poll(lambda: tables_in(folder), _PAUSE)
-        def names() -> list[str]:
-            return tables_in(folder)
+        _tell_of_files(desk, folder)
 
-        @reactive.effect
-        def _() -> None:
-            desk.send("files", {"names": names()})
+
+def _tell_of_files(desk: Desk, folder: Path) -> None:
+    """Send the names of the tables in a folder to the page, and again whenever they change."""
+
+    async def watch() -> None:
+        shown: list[str] | None = None
+        while True:
+            names = tables_in(folder)
+            if names != shown:
+                desk.send("files", {"names": names})
+                shown = names
+            await asyncio.sleep(_PAUSE)
+
+    watching = asyncio.ensure_future(watch())
+
+    def end() -> None:
+        watching.cancel()
+
+    if desk.session is not None:
+        desk.session.on_ended(end)
 
 
 def tables_in(folder: Path) -> list[str]:
