@@ -95,7 +95,8 @@ from types import SimpleNamespace
 from shoal.web.result import _comparison
 
 certificate = json.load(open("out-memory/certificate.json"))
-plan = SimpleNamespace(model=shoal.KAnonymity(k=10), choices={}, source=None, schema=None)
+source = SimpleNamespace(name="patients.csv")
+plan = SimpleNamespace(model=shoal.KAnonymity(k=10), choices={}, source=source, schema=shoal.Schema(()))
 runs = tuple(SimpleNamespace(number=n, plan=plan, result={"certificate": certificate}) for n in (1, 2))
 print(_comparison(runs, 1))
 """
