@@ -347,7 +347,7 @@ def test_text_means_what_it_means_elsewhere(session: Any, tmp_path: Path) -> Non
     assert release["illness"].null_count() == frame["illness"].null_count()
     assert shoal.audit(text, release, SCHEMA.completed(text.columns), Freeform(k=2)).holds
     assert made.certificate["rows"] == 300
-    with pytest.raises(InputError, match=r"release\.parquet"):
+    with pytest.raises(InputError, match=r"holds .certificate\.json"):
         shoal.anonymize_spark(tmp_path / "in.csv", SCHEMA, Freeform(k=2), tmp_path / "out", session=session)
     shoal.anonymize_spark(
         tmp_path / "in.csv", SCHEMA, Freeform(k=2), tmp_path / "out", session=session, overwrite=True
