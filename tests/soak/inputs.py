@@ -77,6 +77,17 @@ TOKENS = [
 ]  # fmt: skip
 """What is put into files: signs that mean something, and values at the edge of what can be kept."""
 
+AUDIT = [
+    "audit",
+    "people.csv",
+    "out/release.csv",
+    "--schema",
+    "schema.toml",
+    "--k",
+    "2",
+    "--key",
+    "out/key.csv",
+]
 ANONYMIZE = ("--k", "2", "-o", "out", "--seed", "1", "--quiet")
 
 
@@ -155,17 +166,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ],
     ],
     "out/release.csv": [
-        [
-            "audit",
-            "people.csv",
-            "out/release.csv",
-            "--schema",
-            "schema.toml",
-            "--k",
-            "2",
-            "--key",
-            "out/key.csv",
-        ],
+        AUDIT,
         ["read", "out", "-o", "read", "--draw", "1", "--seed", "1"],
         ["query", "out", "age 30..50, zip=02138", "--by", "diagnosis"],
     ],
@@ -174,19 +175,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["read", "out", "-o", "read", "--as", "long"],
         ["query", "out", "age 30..50, zip=02138", "--by", "diagnosis"],
     ],
-    "out/key.csv": [
-        [
-            "audit",
-            "people.csv",
-            "out/release.csv",
-            "--schema",
-            "schema.toml",
-            "--k",
-            "2",
-            "--key",
-            "out/key.csv",
-        ]
-    ],
+    "out/key.csv": [AUDIT],
 }
 """What is called with each file."""
 

@@ -50,7 +50,7 @@ class PartialKnowledge:
     knows
         That number.
     combinations
-        The number of combinations of so many columns. With fewer columns, more rows cover each record.
+        The number of combinations of this many columns. With fewer columns, more rows cover each record.
     rows_per_record, records_per_row
         The least number of rows that cover a record, and of records that a row covers, in any of them.
     worst
