@@ -8,13 +8,19 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := CMakeLists.txt pyproject.toml constraints.txt $(wildcard native/*/*)
 WERROR := cmake.define.SHOAL_WERROR=ON
-TOOLS  := cmake nanobind ninja scikit-build-core setuptools-scm
+# Without build isolation, PySpark needs setuptools and wheel to be there.
+TOOLS  := cmake nanobind ninja scikit-build-core setuptools setuptools-scm wheel
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NAME   ?=
 SEED   ?=
 MINUTES ?=
 CASE   ?=
 PYTHONS ?=
+# In the order that tests/conftest.py gives: the longest first, so that no core waits at the end.
+PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
+
+# Where ccache is installed, what was compiled once is not compiled again, also in another clone at the same place.
+export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache 2>/dev/null)
 
 .PHONY: demo test quick campaign soak check setup bench docs docs-version sanitize portable sbom advisories wheel clean
 
@@ -22,13 +28,13 @@ demo: $(VENV)/core
 	$(BIN)/shoal demo
 
 test: setup
-	$(BIN)/python -m pytest -n auto --dist loadgroup --durations=20
+	$(BIN)/python -m pytest $(PARALLEL) --durations=20
 
 quick: setup
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 campaign: setup
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow" --hypothesis-profile=campaign $(SEED:%=--hypothesis-seed=%)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow or campaign" --hypothesis-profile=campaign $(SEED:%=--hypothesis-seed=%)
 
 # Campaigns with an own oracle, for some minutes: a finding prints the number that repeats it (CASE) and where to go on (SEED).
 soak: setup

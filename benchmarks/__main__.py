@@ -18,6 +18,8 @@ NOT_BENCHMARKS = {
     "harness",
     "literal_sort_greedy",
     "reading_large",
+    "reading_page",
+    "reading_releases",
     "rival_tools",
     "textbook",
 }

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from benchmarks.harness import in_fresh_process, markdown_table, write_page
+from benchmarks.m_invariance import Patients, Row, m_invariant
 from shoal import Concealment, Freeform, KAnonymity, Schema, anonymize, anonymize_again, joint_audit
+from shoal.measures import measure
 from shoal.models import Model
+from shoal.recoding import Recoding
 from shoal.samples import hospital
+from shoal.table import Table
 
 QUASI = ["age", "sex", "zip", "admitted", "marital"]
 FEW = ["age", "sex", "zip", "marital"]
@@ -21,7 +27,7 @@ Made = tuple[Model, str | None]
 RELEASES: dict[str, tuple[Made, Made]] = {
     "freeform": ((Freeform(k=10), None), (Freeform(k=10), None)),
     "classes": ((KAnonymity(k=10), "mondrian"), (KAnonymity(k=10), "agglomerative")),
-    "concealment": ((Concealment(k=10), None), (Concealment(k=10), None)),
+    "concealment, `chance` = 1": ((Concealment(k=10, chance=1), None), (Concealment(k=10, chance=1), None)),
     "rings": ((Freeform(k=10), "ring"), (Freeform(k=10), "ring")),
     "Mondrian": ((KAnonymity(k=10), "mondrian"), (KAnonymity(k=15), "mondrian")),
 }
@@ -62,7 +68,7 @@ def work(rows: int, name: str, columns: list[list[str]]) -> dict[str, Any]:
 def shrinking() -> list[tuple[str, ...]]:
     """Return a line for each model and number of carried columns."""
     lines: list[tuple[str, ...]] = []
-    for name in ("freeform", "classes", "concealment"):
+    for name in ("freeform", "classes", "concealment, `chance` = 1"):
         columns = [CARRIED[: n + 1] for n in range(len(CARRIED))]
         for on, each in zip(
             columns,
@@ -125,6 +131,67 @@ def keeping() -> list[tuple[str, ...]]:
     return lines
 
 
+def beside_m_invariance() -> list[tuple[str, ...]]:
+    """Return a line for kept rows and one for m-invariance, for each m and number of new patients."""
+    warnings.simplefilter("ignore")
+    frame = hospital(PATIENTS + PATIENTS // 20)
+    roles: dict[str, Any] = {"sensitive": ["diagnosis"], "drop": ["name"], "person": "patient"}
+    schema = Schema.infer(frame, quasi=QUASI, domains={"age": (0, 120)}, **roles)
+    before = frame[:PATIENTS]
+    lines: list[tuple[str, ...]] = []
+    for m in (2, 5, 10):
+        first = anonymize(before, schema, KAnonymity(k=m, l=m))
+        made = m_invariant(_patients(frame, range(PATIENTS)), [], m)
+        for new in (0, PATIENTS // 20):
+            people = range(PATIENTS // 100, PATIENTS + new)
+            now = frame[people.start : people.stop]
+            kept = anonymize_again(now, schema, first.model, after=[(before, first.table, first.key)])
+            counts, together = kept.certificate["again"], kept.certificate["together"]
+            line = (f"{m}", f"{new:,}", "kept rows", f"{len(kept.table):,}", f"{counts['left_out']:,}", "0")
+            lines.append((*line, f"{kept.loss.gcp:.3f}", f"{together['k']}", "0.0%"))
+            again = m_invariant(_patients(frame, people), made, m)
+            false = sum(person is None for rows in again for person, _ in rows)
+            class_of = {person: n for n, rows in enumerate(again) for person, _ in rows}
+            table = Table.encode(now, schema)
+            classes = np.array([class_of[person] for person in people], dtype=np.int32)
+            loss = measure(Recoding.of_classes(table, classes), m).gcp
+            left = _rows_left(frame, made, again)
+            line = (f"{m}", f"{new:,}", "m-invariance", f"{len(people):,}", "0", f"{false:,}")
+            lines.append((*line, f"{loss:.3f}", f"{min(left)}", f"{left.count(1) / len(left):.1%}"))
+            print(*lines[-2:], sep="\n", flush=True)
+    return lines
+
+
+def _patients(frame: pl.DataFrame, people: range) -> Patients:
+    """Return some rows of a frame as persons."""
+    ranks = np.stack([frame[name].rank("dense").to_numpy() for name in QUASI], axis=1)
+    places = ranks / ranks.max(axis=0)
+    return Patients(
+        {person: frame["diagnosis"][person] for person in people},
+        {person: places[person] for person in people},
+    )
+
+
+def _rows_left(frame: pl.DataFrame, first: list[list[Row]], second: list[list[Row]]) -> list[int]:
+    """Return how many rows of the first release are left to each person if days and diagnosis link rows.
+
+    The days of a made-up row equal no others, so that none of them is linked.
+    """
+    days = frame["days"].to_list()
+    shown = {
+        person: Counter((value, days[other]) for other, value in rows if other is not None)
+        for rows in second
+        for person, _ in rows
+        if person is not None
+    }
+    return [
+        sum((value, days[other]) in shown[person] for other, value in rows if other is not None)
+        for rows in first
+        for person, _ in rows
+        if person in shown
+    ]
+
+
 def main() -> None:
     """Measure and write the results page."""
     shrunk = markdown_table(
@@ -154,6 +221,20 @@ def main() -> None:
             "still in the table, but whose class was removed. *Rows*: the least number of rows that could be "
             "a record's own, if both releases are audited together.",
             markdown_table(("deleted", "rows kept", "left out", "new", "rows"), keeping()),
+            "## Beside m-invariance",
+            "The same patients, published twice: 50 are deleted in between, and some are new. With kept rows "
+            "(k-anonymity with k = l = m), all members of a class with a deleted patient leave with her. "
+            "*m-invariance* (Xiao and Tao 2007) redraws the classes, keeps the set of diagnoses in the class "
+            "of each patient the same, and adds made-up rows where one is missing. *Released*: patients in "
+            "the second release; *left out*: patients of the table who are not; *made up*: rows of nobody; "
+            "*GCP*: the loss of the second release, for those who are in it; "
+            "*rows*: the least number of rows of the first release that are left to a patient if the "
+            "attacker links rows by diagnosis and days; *one row left*: patients with a single one. By the "
+            "diagnosis alone, both leave m values to everybody.",
+            markdown_table(
+                ("m", "new", "way", "released", "left out", "made up", "GCP", "rows", "one row left"),
+                beside_m_invariance(),
+            ),
             "## A million rows",
             "Processor time of the joint audit of two releases of a million patients, which includes reading "
             f"both; the quasi-identifiers are {', '.join(FEW)}. The two releases of Mondrian have k = 10 "

@@ -34,7 +34,7 @@ OURS: dict[str, Model] = {
     "mondrian": KAnonymity(k=K),
     "freeform": Freeform(k=K),
     "freeform, l = 2": Freeform(k=K, l=2),
-    "concealment": Concealment(k=K),
+    "concealment, `chance` = 1": Concealment(k=K, chance=1),
 }
 """Shoal's models, each with its usual method."""
 

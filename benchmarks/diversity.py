@@ -11,7 +11,7 @@ from shoal import Freeform, KAnonymity, Schema, anonymize
 from shoal.base.randomness import Randomness
 from shoal.measures.gcp import gcp
 from shoal.methods import Circumstances, method_for
-from shoal.methods.diversity import diversification_of, recoded
+from shoal.methods.diversity import diversification_of, recoded, tree_for
 from shoal.recoding import Recoding
 from shoal.recoding.assignment import random_assignment
 from shoal.table import Table
@@ -36,7 +36,7 @@ def measured(frame: pl.DataFrame, sensitive: str) -> list[tuple[str, ...]]:
     for promise in PROMISES[sensitive]:
         model = Freeform(k=K, **promise)
         drawn = random_assignment(recoding.graph, circumstances.randomness)
-        before = diversification_of(table, model, recoding.graph, drawn)
+        before = diversification_of(table, model, tree_for(table, recoding.graph), recoding.graph, drawn)
         violated = before.violated
         while before.swap():
             pass

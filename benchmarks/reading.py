@@ -1,15 +1,18 @@
 """Reading releases: errors of answers by estimator, coverage of intervals, drawn tables for models, time.
 
-`python -m benchmarks reading --only adult --k 2,10` measures some of the cells. Models are trained with
-scikit-learn; without it, that section is left out.
+`python -m benchmarks reading --only adult --k 2,10` measures some of the cells, and `--page` writes the page
+of everything that was measured with the reader as it is now. Models are trained with scikit-learn; without
+it, that section is left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,94 +21,128 @@ import numpy as np
 import polars as pl
 
 from benchmarks import harness
-from benchmarks.harness import in_fresh_process, markdown_table, remembered, timed, write_page
-from shoal import Concealment, Freeform, KAnonymity, Schema, anonymize, read_table
+from benchmarks.harness import in_fresh_process, timed, write_page
+from benchmarks.reading_page import page_text
+from benchmarks.reading_releases import (
+    DATA,
+    KS,
+    LARGE,
+    METHODS,
+    is_made,
+    left_out,
+    loaded,
+    release_of,
+    released_by_rival,
+)
+from shoal import KAnonymity, anonymize, read_table
 from shoal.base.randomness import Randomness
 from shoal.errors import InputError
 from shoal.measures.queries import Query, conditions_of, draw_queries
-from shoal.models import Model
-from shoal.reading import ESTIMATORS, Estimator, open_release
+from shoal.reading import ESTIMATORS, Reader, open_release
 from shoal.table import Table
 
-DATA = ("adult", "acs", "cmc")
-KS = (2, 5, 10, 25, 50, 100)
-METHODS: dict[str, type[Freeform] | type[KAnonymity] | type[Concealment]] = {
-    "matching": Freeform,
-    "chain": KAnonymity,
-    "agglomerative": KAnonymity,
-    "mondrian": KAnonymity,
-    "expansion": Concealment,
-}
-QUICK_FROM = 25
-"""From this k on, methods with an effort run with `fast`."""
 WORKLOADS = ((1, 0.1), (2, 0.1), (3, 0.1), (4, 0.1), (2, 0.01), (2, 0.3))
 """The number of quasi-identifiers and the share of the domain that questions ask for."""
-QUESTIONS = 300
-FEWER_QUESTIONS = 60
-"""The number of questions of the workload of the first table, and of each other workload."""
+STANDARD = (2, 0.1)
+RIVALS = {"anonypy 0.2.1": KAnonymity(k=10), "anjana 1.2.3, 20% suppression": None}
+"""Other tools, and the model that their cells are tight by; None for labels of hierarchies."""
 
 
-def loaded(data: str) -> tuple[pl.DataFrame, Schema]:
-    """Return a data set and its schema."""
-    frame = getattr(harness, data)()
-    return frame, getattr(harness, f"{data}_schema")(frame)
+def questions_of(data: str, k: int, workload: tuple[int, float]) -> int:
+    """Return the number of questions of a workload; large tables are asked fewer, except at k = 10."""
+    many = data not in LARGE or k == 10
+    if workload == STANDARD:
+        return 300 if many else 100
+    return 60 if many else 30
 
 
 def work(data: str, method: str, k: int) -> dict[str, Any]:
-    """Anonymize a data set, and answer questions of several workloads with every estimator."""
+    """Answer questions of several workloads from a release, with every estimator."""
     frame, schema = loaded(data)
-    model: Model = METHODS[method](k=k)
-    options: dict[str, Any] = (
-        {"effort": "fast"} if k >= QUICK_FROM and method not in ("mondrian", "agglomerative") else {}
-    )
-    release = anonymize(frame, schema, model, method=method, seed=1, **options)
     table = Table.encode(frame, schema)
-    figures: dict[str, Any] = {"gcp": release.loss.gcp}
-    workloads = {}
+    folder = release_of(data, method, k)
+    made = json.loads((folder / "made.json").read_text(encoding="utf-8"))
+    workloads = _workloads(table, data, k)
+    return {
+        **{name: made[name] for name in ("gcp", "effort", "commit")},
+        **_by_estimator(table, workloads, lambda estimator: open_release(folder, estimator=estimator)),
+    }
+
+
+def work_rival(rival: str) -> dict[str, Any]:
+    """Answer the same questions from another tool's release of Adult with k = 10."""
+    frame, schema = loaded("adult")
+    table = Table.encode(frame, schema)
+    released = released_by_rival(rival, 10)
+    workloads = {"2 0.1": _workloads(table, "adult", 10)["2 0.1"]}
+    model = RIVALS[rival]
+    return {
+        "rows": len(released),
+        **_by_estimator(
+            table, workloads, lambda estimator: open_release(released, schema, model, estimator=estimator)
+        ),
+    }
+
+
+def _workloads(table: Table, data: str, k: int) -> dict[str, Sequence[Query]]:
+    found: dict[str, Sequence[Query]] = {}
     for columns, share in WORKLOADS:
+        count = questions_of(data, k, (columns, share))
         with suppress(InputError):
-            drawn = draw_queries(
-                table,
-                QUESTIONS if (columns, share) == (2, 0.1) else FEWER_QUESTIONS,
-                Randomness(5),
-                selectivity=share,
-                quasi=columns,
-                sensitive=1,
+            found[f"{columns} {share}"] = draw_queries(
+                table, count, Randomness(5), selectivity=share, quasi=columns, sensitive=1
             )
-            workloads[f"{columns} {share}"] = drawn
+    return found
+
+
+def _by_estimator(
+    table: Table, workloads: dict[str, Sequence[Query]], opened: Callable[[Any], Reader]
+) -> dict[str, Any]:
+    """Return the figures of each estimator for each workload, and how `tight` compares with `even`."""
+    figures: dict[str, Any] = {}
+    errors: dict[str, Any] = {}
     for estimator in ESTIMATORS:
-        reader = open_release(
-            release.written("csv"), codebook=release.certified.codebook(), estimator=estimator
-        )
+        reader = opened(estimator)
         started = time.process_time()
         reader.fit()
-        figures[estimator] = {
-            "processor_seconds": time.process_time() - started,
-            **{
-                name: _figures(reader, table, queries)
-                for name, queries in workloads.items()
-                if estimator in ("tight", "even") or name == "2 0.1"
-            },
+        figures[estimator] = {"processor_seconds": time.process_time() - started}
+        for name, queries in workloads.items():
+            if estimator in ("tight", "even") or name == "2 0.1":
+                figures[estimator][name], errors[f"{estimator} {name}"] = _figures(reader, table, queries)
+    for name in workloads:
+        gain = errors[f"even {name}"] - errors[f"tight {name}"]
+        figures["tight"][name] |= {
+            "gain": float(gain.mean()),
+            "gain_error": float(gain.std(ddof=1) / np.sqrt(len(gain))),
+            "closer": float((gain > 0).mean() + (gain == 0).mean() / 2),
         }
     return figures
 
 
-def _figures(reader: Any, table: Table, queries: Sequence[Query]) -> dict[str, float]:
-    answers, seconds = timed(lambda: [reader.count(conditions_of(table, query)) for query in queries])
+def _figures(
+    reader: Reader, table: Table, queries: Sequence[Query]
+) -> tuple[dict[str, float], np.ndarray[Any, Any]]:
+    answers, seconds = timed(lambda: [_answer(reader, conditions_of(table, query)) for query in queries])
     truth = np.array([query.answer for query in queries])
-    errors = np.abs([answer.estimate for answer in answers] - truth) / truth
-    inside = [
-        answer.interval[0] - 1e-9 <= true <= answer.interval[1] + 1e-9
-        for answer, true in zip(answers, truth, strict=True)
-    ]
-    bounded = [answer.certain <= true <= answer.possible for answer, true in zip(answers, truth, strict=True)]
+    estimate, low, high, certain, possible = np.array(answers).T
+    errors = np.abs(estimate - truth) / truth
     return {
         "mean": float(errors.mean()),
         "median": float(np.median(errors)),
-        "coverage": float(np.mean(inside)),
-        "bounded": float(np.mean(bounded)),
+        "coverage": float(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).mean()),
+        "bounded": float(((certain <= truth) & (truth <= possible)).mean()),
+        "width": float(np.median((high - low) / truth)),
+        "questions": len(queries),
         "seconds": seconds / len(queries),
-    }
+    }, errors
+
+
+def _answer(reader: Reader, conditions: dict[str, Any]) -> tuple[float, float, float, int, int]:
+    try:
+        found = reader.count(conditions)
+    except InputError:  # another tool left out all records with such a value
+        return 0.0, 0.0, 0.0, 0, 0
+    return found.estimate, *found.interval, found.certain, found.possible
 
 
 def work_large(rows: int) -> dict[str, Any]:
@@ -113,12 +150,14 @@ def work_large(rows: int) -> dict[str, Any]:
     frame = harness.adult_like(rows)
     release = anonymize(frame, harness.adult_schema(frame), KAnonymity(k=10), method="mondrian", seed=1)
     with tempfile.TemporaryDirectory() as folder:
-        release.save(Path(folder) / "out")
+        release.written("parquet").write_parquet(Path(folder) / "release.parquet")
+        book = json.dumps(release.certified.codebook())
+        (Path(folder) / "codebook.json").write_text(book, encoding="utf-8")
         del release, frame
-        return in_fresh_process("reading_large", folder=str(Path(folder) / "out"))
+        return in_fresh_process("reading_large", folder=folder)
 
 
-def learned() -> list[tuple[str, str, str]] | None:
+def work_models() -> dict[str, Any]:
     """Return the AUC on Adult's test set of models from the original and from five drawn tables."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -127,12 +166,11 @@ def learned() -> list[tuple[str, str, str]] | None:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
     except ImportError:
-        return None
-    frame, schema = loaded("adult")
+        return {}
+    frame, _ = loaded("adult")
     test = read_table(harness.data_folder() / "adult_test.csv.gz")
     test = test.filter(~pl.any_horizontal(pl.all() == "?"))
-    release = anonymize(frame, schema, Freeform(k=10), seed=1)
-    drawn = open_release(release.written("csv"), schema, Freeform(k=10)).draw(5, seed=1)
+    drawn = open_release(release_of("adult", "matching", 10)).draw(5, seed=1)
     names = [name for name in frame.columns if name not in ("income", "fnlwgt", "education-num")]
     labels = (test["income"] == ">50K").to_numpy()
 
@@ -157,156 +195,62 @@ def learned() -> list[tuple[str, str, str]] | None:
         chances = [model.predict_proba(prepared(test))[:, 1] for model in models]
         return float(roc_auc_score(labels, np.mean(chances, axis=0)))
 
-    return [
-        (name, f"{score(make, [frame]):.4f}", f"{score(make, drawn):.4f}") for name, make in makers.items()
-    ]
+    return {name: [score(make, [frame]), score(make, drawn)] for name, make in makers.items()}
+
+
+def reader_digest() -> str:
+    """Return a digest of the sources that the figures depend on, apart from the releases."""
+    sources = sorted((harness.ROOT / "src" / "shoal" / "reading").glob("*.py"))
+    return hashlib.sha256(b"".join(each.read_bytes() for each in sources)).hexdigest()[:12]
+
+
+def kept(name: str, measure: Callable[[], dict[str, Any]] | None) -> dict[str, Any] | None:
+    """Return what was measured with the reader as it is now; if nothing was, measure it if that is wanted."""
+    file = harness.MEASURED / "reading" / reader_digest() / f"{name}.json"
+    if not file.exists():
+        if measure is None:
+            return None
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(measure()), encoding="utf-8")
+        print(name, flush=True)
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
 
 
 def main(options: Sequence[str] = ()) -> None:
-    """Measure and write the results page."""
+    """Measure, and write the results page."""
     parser = argparse.ArgumentParser("reading")
     parser.add_argument("--only", default=",".join(DATA))
     parser.add_argument("--k", default=",".join(map(str, KS)))
     parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--large", type=int, default=1_000_000)
+    parser.add_argument("--made", action="store_true", help="only releases that were made before")
+    parser.add_argument("--others", action="store_true", help="other tools, models and a million rows")
+    parser.add_argument("--page", action="store_true", help="only write the page of what was measured")
     given = parser.parse_args(options)
-    cells = [
-        (data, method, int(k))
-        for data in given.only.split(",")
-        for k in given.k.split(",")
-        for method in given.methods.split(",")
-    ]
-    measured = {
-        (data, method, k): remembered("reading", data=data, method=method, k=k) for data, method, k in cells
-    }
-    large = None if given.large == 0 else work_large(given.large)
-    write_page("reading", _text(measured, large, learned()), {})
+    for data in given.only.split(","):
+        for k in map(int, given.k.split(",")):
+            for method in given.methods.split(","):
+                if not given.page and _wanted(data, method, k, given.made):
+                    kept(f"{data}-{method}-{k}", lambda d=data, m=method, n=k: work(d, m, n))  # type: ignore[misc]
+    whole = not options
+    for name, measure in _others().items():
+        if given.others or whole:
+            kept(name, measure)
+    if given.page or whole:
+        write_page("reading", page_text(measured(), {name: kept(name, None) for name in _others()}), {})
 
 
-def _pair(figures: dict[str, float] | None) -> str:
-    if figures is None:
-        return ""
-    return f"{figures['mean']:.1%} / {figures['median']:.1%}"
+def measured() -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Return all cells that were measured."""
+    cells = [(data, method, k) for data in DATA for method in METHODS for k in KS]
+    found = {cell: kept("{}-{}-{}".format(*cell), None) for cell in cells}
+    return {cell: figures for cell, figures in found.items() if figures is not None}
 
 
-Measured = dict[tuple[str, str, int], dict[str, Any]]
+def _wanted(data: str, method: str, k: int, only_made: bool) -> bool:
+    return is_made(data, method, k) if only_made else not left_out(data, method, k)
 
 
-def _text(measured: Measured, large: dict[str, Any] | None, models: list[tuple[str, str, str]] | None) -> str:
-    parts = [INTRODUCTION, *_standard(measured), *_workloads(measured), *_coverage(measured), "## Time"]
-    seconds = [found["tight"].get("processor_seconds", 0.0) for found in measured.values()]
-    if all(seconds):
-        parts.append(f"The joint estimate took {max(seconds):.1f} s of processor time at most.")
-    if large is not None:
-        parts.append(
-            f"A release of {large['rows']:,} rows (Adult enlarged, `mondrian`, k = 10) was opened in "
-            f"{large['open']:.1f} s and fitted {large['fit']:.1f} s later, with {large['peak_mib']:.0f} MiB "
-            f"at the peak. A count then took {large['count']:.3f} s on average, and {large['slowest']:.3f} s "
-            "at most."
-        )
-    if models is not None:
-        parts += [
-            "## Models",
-            "AUC for income on Adult's test set: a model trained on the original, and the mean of five "
-            "models trained on tables drawn from a freeform release with k = 10.",
-            markdown_table(("learner", "original", "drawn tables"), models),
-        ]
-    return "\n\n".join(parts)
-
-
-INTRODUCTION = """# Reading a release
-
-Errors of answers from a release, for each [estimator](../estimator.md). Each of 300 random questions asks
-for the number of records with certain values of two quasi-identifiers and the sensitive column, a tenth of
-the domain in all; every question has an answer above 0 in the original. The error is the difference from the
-true number, as a share of it: mean / median. From k = 25 on, `matching`, `chain` and `expansion` run with the
-effort `fast`."""
-
-WHY = """All of these are on CMC, which has 1,473 records. One reason was found: at k = 10 the power with the
-smallest error was about 0.4 for `matching`, 0.2 for `agglomerative` and 0 for `expansion`, while readers use
-0.65, 0.5 and 0.2. It does not explain `chain`, whose best power is close to the one in use. At k = 2, the
-errors of the estimators are nearly the same. Other reasons why `even` is
-closer there are not known."""
-
-
-def _standard(measured: Measured) -> list[str]:
-    rows = [
-        (data, method, k, *(_pair(found[estimator].get("2 0.1")) for estimator in ESTIMATORS[::-1]))
-        for (data, method, k), found in measured.items()
-    ]
-    worse = [
-        f"{data}, `{method}`, k = {k} ({what})"
-        for (data, method, k), found in measured.items()
-        for what in ("mean", "median")
-        if "2 0.1" in found["tight"] and found["tight"]["2 0.1"][what] > found["even"]["2 0.1"][what]
-    ]
-    return [
-        markdown_table(("data", "method", "k", *ESTIMATORS[::-1]), rows),
-        "`even` takes all values of a cell to be equally likely, `marginal` takes generalization to be "
-        "random, `columns` uses that cells are tight, and `tight`, the default, also estimates all columns "
-        "jointly.",
-        "`tight` is worse than `even` here: " + ("; ".join(worse) if worse else "nowhere") + ".",
-        WHY,
-    ]
-
-
-def _workloads(measured: Measured) -> list[str]:
-    rows = [
-        (
-            data,
-            method,
-            *(f"{_pair(found['even'].get(name))} → {_pair(found['tight'].get(name))}" for name in _names()),
-        )
-        for (data, method, k), found in measured.items()
-        if k == 10
-    ]
-    return [
-        "## Other questions",
-        "Mean / median error, `even` → `tight`, by the number of quasi-identifiers and the share of the "
-        "domain; k = 10.",
-        markdown_table(("data", "method", *_titles()), rows),
-    ]
-
-
-def _coverage(measured: Measured) -> list[str]:
-    tight = {cell: found["tight"] for cell, found in measured.items()}
-    rows = [
-        (*cell, *(f"{found[name]['coverage']:.1%}" if name in found else "" for name in _names()))
-        for cell, found in tight.items()
-    ]
-    inside: dict[str, list[tuple[float, int]]] = {}
-    for (data, _, _), found in tight.items():
-        counts = [(name, QUESTIONS if name == "2 0.1" else FEWER_QUESTIONS) for name in _names()]
-        inside.setdefault(data, []).extend(
-            (found[name]["coverage"], count) for name, count in counts if name in found
-        )
-    pooled = [
-        (data, f"{sum(share * count for share, count in each) / sum(count for _, count in each):.1%}")
-        for data, each in inside.items()
-    ]
-    bounded = all(
-        each["bounded"] == 1 for found in tight.values() for name, each in found.items() if name in _names()
-    )
-    always = "The truth always lies between `certain` and `possible`." if bounded else ""
-    return [
-        "## Coverage",
-        "The share of questions for which the interval with 95% confidence of `tight` contains the truth. "
-        "The weights of standard errors were fitted to other data, but their form was chosen while looking "
-        "at [releases of these](../estimator.md#standard-errors). " + always,
-        markdown_table(("data", "all questions"), pooled),
-        markdown_table(("data", "method", "k", *_titles()), rows),
-    ]
-
-
-def _names() -> list[str]:
-    return [f"{columns} {share}" for columns, share in WORKLOADS]
-
-
-def _titles() -> list[str]:
-    return [
-        f"{columns} columns, {share:g}" if columns > 1 else f"1 column, {share:g}"
-        for columns, share in WORKLOADS
-    ]
-
-
-__all__ = ["Estimator", "main", "work"]
+def _others() -> dict[str, Callable[[], dict[str, Any]]]:
+    rivals = {f"rival {name}": (lambda rival=name: work_rival(rival)) for name in RIVALS}
+    return {**rivals, "models": work_models, "large": lambda: work_large(1_000_000)}

@@ -289,12 +289,12 @@ def _as_printed() -> list[str]:
         _orders_table([(name, k) for name in QUALITY for k in KS] + [("Retail", 10)]),
         "Steps for each record and assignment, to decompose the ring into all its assignments: Shoal's "
         "closed walk, the closed walk as printed (`--walk paper`), and backtracking.",
-        _steps_table([("Pumsb", k) for k in KS[:3]] + [("Chess", 16)]),
+        _steps_table([("Pumsb", k, 1) for k in KS] + [("Chess", 16, times) for times in ENLARGED[:3]]),
     ]
 
 
-def _items(data: str) -> Subsets:
-    frame = data_set(data)
+def _items(data: str, times: int = 1) -> Subsets:
+    frame = data_set(data, times)
     return as_items(Table.encode(frame, Schema.infer(frame, quasi=["items"])))
 
 
@@ -318,16 +318,23 @@ class _Counted(Randomness):
         return super().below(bound)
 
 
-def _steps_table(cells: Sequence[tuple[str, int]]) -> str:
+def _named(data: str, times: int) -> str:
+    return data if times == 1 else f"{data} x {times}"
+
+
+def _steps_table(cells: Sequence[tuple[str, int, int]]) -> str:
     rows = []
-    for data, k in cells:
-        graph = ring(_items(data), k)
+    for data, k, times in cells:
+        graph = ring(_items(data, times), k)
         counted = _Counted(1)
         closed_walk_assignments(graph, counted)
         closed, back = decomposed(graph, backtracking=False), decomposed(graph, backtracking=True)
         printed = counted.drawn / graph.size
-        rows.append((data, k, f"{closed['steps']:.1f}", f"{printed:.1f}", f"{back['steps']:.1f}"))
-    return markdown_table(("data", "k", "closed steps", "printed steps", "backtracking steps"), rows)
+        steps = (closed["steps"], printed, back["steps"])
+        ratio = f"{back['steps'] / printed:.1f}"
+        rows.append((_named(data, times), k, *(f"{each:.1f}" for each in steps), ratio))
+    head = ("data", "k", "closed steps", "printed steps", "backtracking steps", "backtracking / printed")
+    return markdown_table(head, rows)
 
 
 def _share(figures: dict[str, Any]) -> str:
@@ -337,12 +344,11 @@ def _share(figures: dict[str, Any]) -> str:
 def _walks_table(cells: Sequence[tuple[str, int, int]]) -> str:
     rows = []
     for data, k, times in cells:
-        frame = data_set(data, times)
-        graph = ring(as_items(Table.encode(frame, Schema.infer(frame, quasi=["items"]))), k)
+        graph = ring(_items(data, times), k)
         closed, back = decomposed(graph, backtracking=False), decomposed(graph, backtracking=True)
         rows.append(
             (
-                data if times == 1 else f"{data} x {times}",
+                _named(data, times),
                 k,
                 f"{closed['seconds']:.3f}",
                 f"{back['seconds']:.3f}",

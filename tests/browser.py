@@ -52,13 +52,15 @@ class Browser:
         self.driver.get_log("performance")
         self.driver.get(page if isinstance(page, str) else page.resolve().as_uri())
 
-    def show(self, *, width: int = 1100, dark: bool = False, printed: bool = False) -> None:
-        """Show the open page in a window of some width, light or dark, or as it is printed."""
+    def show(
+        self, *, width: int = 1100, height: int = 900, dark: bool = False, printed: bool = False
+    ) -> None:
+        """Show the open page in a window of some size, light or dark, or as it is printed."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.driver.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"media": "print" if printed else "", "features": [scheme]}
         )
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
     def run(self, script: str) -> Any:

@@ -100,6 +100,12 @@ def number(cell: str) -> float | None:
     return float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
 
 
+def is_about(check: dict[str, Any], table: ResultTable) -> bool:
+    """Return whether a check looks at a table: its headings contain the section; before `$`, end with it."""
+    section: str = check.get("section", "")
+    return table.section.endswith(section[:-1]) if section.endswith("$") else section in table.section
+
+
 def compared(check: dict[str, Any], markdown: str) -> list[Compared]:
     """Return all comparisons of one check.
 
@@ -120,7 +126,7 @@ def compared(check: dict[str, Any], markdown: str) -> list[Compared]:
     needed |= {check["growth"]} if "growth" in check else set()
     found: list[Compared] = []
     for table in tables(markdown):
-        if check.get("section", "") not in table.section or not needed <= set(table.columns):
+        if not is_about(check, table) or not needed <= set(table.columns):
             continue
         allowed = check.get("rows", {}).items()
         chosen = [row for row in table.rows if all(row[name] in cells for name, cells in allowed)]

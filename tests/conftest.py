@@ -13,15 +13,17 @@ from typing import NoReturn
 
 import numpy as np
 import pytest
+from browser import Browser, chromium
 from examples import ORDINARY
 from hypothesis import settings
 from in_process import workers_in_this_process
 from numpy.typing import NDArray
+from visitor import Server, running
 
 CI = os.environ.get("CI") == "true"
 NATIVE = os.environ.get("SHOAL_NATIVE")
 
-# The same examples in every run, so that no test fails by chance; a campaign draws others, and twice as many.
+# The same examples in every run, so that no test fails by chance; a campaign draws others, and many more.
 settings.register_profile("shoal", deadline=None, print_blob=True, derandomize=True, max_examples=ORDINARY)
 settings.register_profile("few", settings.get_profile("shoal"), max_examples=12)
 settings.register_profile("campaign", deadline=None, print_blob=True, derandomize=False, max_examples=100)
@@ -50,19 +52,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the slow ones, so that no core waits for a long test at the end.
+    """Begin with the slow ones and with groups, so that no core waits for a long one at the end.
 
-    Tests that share what a module makes once (a server, a browser, a release) run in one process, so that it
-    is made only once. Those that are only for campaigns are left out of other runs.
+    Tests that share what a module makes once (a server, a release) run in one process, so that it is made
+    only once. Those that are only for campaigns are left out of other runs.
     """
     if settings().derandomize:
         left_out = [item for item in items if item.get_closest_marker("campaign")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("campaign")]
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
         if item.get_closest_marker("xdist_group") is None and _shares(item):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("slow", "xdist_group")])
 
 
 def _shares(item: pytest.Item) -> bool:
@@ -136,6 +138,30 @@ def shared_data(unavailable: Callable[[str], NoReturn]) -> Path:
     if not folder.is_dir():
         unavailable(f"no test data in {folder}; set SHOAL_DATA to the folder that holds it")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Return a browser; each test opens its own page in it."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that the page offers; a test may add tables under names of its own."""
+    from shoal.samples import hospital  # not before the compiled core is chosen
+
+    folder = tmp_path_factory.mktemp("tables")
+    hospital(100).write_csv(folder / "patients.csv")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(page_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Return a running `shoal ui`; each test has a session of its own in it."""
+    with running(page_folder, tmp_path_factory.mktemp("temporary")) as started:
+        yield started
 
 
 def _seed(config: pytest.Config) -> str:

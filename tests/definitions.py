@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
 from allowed_patterns import can_be_patterned, unpatterned
+from chance_program import least_chance_by_program
 from close_values import (
     ROUNDING,
     all_sensitive_values,
@@ -26,13 +28,14 @@ from shoal import (
     Dissimilarity,
     Freeform,
     KAnonymity,
+    KmAnonymity,
     KOne,
     OneK,
     Patterned,
     SetAnonymity,
     SetDiversity,
 )
-from shoal.models import LikenessModel, Model
+from shoal.models import LikenessModel, Model, OwnRowsModel
 from shoal.schema import Role
 
 
@@ -67,12 +70,7 @@ def _breaches(original: Original, rows: Sequence[Row], model: Model) -> Iterator
             yield from _fewer(map(len, around), k, "rows cover a record")
             yield from _fewer(covered, k, "records covered by a row")
             yield from _fewer(map(len, matches), k, "matches of a record")
-            asked: tuple[Any, Any, Any] = (None, None, None)
-            if isinstance(model, SetDiversity):
-                asked = (None, model.l, None)
-            elif isinstance(model, Freeform):
-                asked = (model.l, model.p, model.entropy_l)
-            yield from _undiverse(original, rows, around + matches + whole, *asked)
+            yield from _undiverse(original, rows, around + matches + whole, *_asked(model))
             if isinstance(model, SetDiversity):
                 yield from _undiverse(original, rows, whole, model.l, None, None)
         case OneK() | KOne() | KK():
@@ -80,6 +78,7 @@ def _breaches(original: Original, rows: Sequence[Row], model: Model) -> Iterator
                 yield from _fewer(map(len, crowds), k, "rows cover a record")
             if not isinstance(model, OneK):
                 yield from _fewer(covered, k, "records covered by a row")
+            yield from _likely(cover, model)
             yield from _undiverse(original, rows, crowds + whole, model.l, model.p, model.entropy_l)
         case Concealment():
             matches = matches_of(cover)
@@ -87,7 +86,10 @@ def _breaches(original: Original, rows: Sequence[Row], model: Model) -> Iterator
             if model.two_sided:
                 of_row = Counter(row for rows_of in matches for row in rows_of)
                 yield from _fewer([of_row[j] for j in range(len(rows))], k, "matches of a row")
+            yield from _likely(cover, model)
             yield from _undiverse(original, rows, matches + whole, model.l, model.p, model.entropy_l)
+        case KmAnonymity():
+            yield from _seen_in_few_columns(original, rows, records, model)
         case Patterned():
             yield from _fewer(map(len, classes), k, "rows are identical")
             yield from unpatterned(original, rows, model)
@@ -96,18 +98,47 @@ def _breaches(original: Original, rows: Sequence[Row], model: Model) -> Iterator
             yield from _fewer(map(len, classes), k, "rows are identical")
             # What holds for classes holds for the rows around a record, and for its matches, too.
             crowds = classes if min(map(len, classes)) < k else classes + around + matches_of(cover)
-            for column, crowd in product(original.having(Role.SENSITIVE), crowds):
-                shown = [row[column.name] for row in rows]
-                if not like_the_whole(original, column, [shown[j] for j in crowd], shown, model):
-                    yield "a crowd is distributed otherwise than the whole"
-                    break
+            yield from _unlike(original, rows, crowds, model)
         case Dissimilarity():
             yield from _fewer(map(len, classes), k, "rows are identical")
-            distance = distance_of(original, model)
-            values = [sensitive_values(original, row) for row in rows]
-            for members in classes:
-                if not dissimilar([values[j] for j in members], model, distance):
-                    yield "too many close values in a class"
+            yield from _close(original, rows, classes, model)
+
+
+def _close(
+    original: Original, rows: Sequence[Row], classes: Sequence[Sequence[int]], model: Dissimilarity
+) -> Iterator[str]:
+    distance = distance_of(original, model)
+    values = [sensitive_values(original, row) for row in rows]
+    for members in classes:
+        if not dissimilar([values[j] for j in members], model, distance):
+            yield "too many close values in a class"
+
+
+def _seen_in_few_columns(
+    original: Original, rows: Sequence[Row], records: Sequence[Row], model: KmAnonymity
+) -> Iterator[str]:
+    known = original.having(Role.QUASI)
+    for some in combinations(known, min(model.knows, len(known))):
+        seen = [[all(original.covers(c, row, r[c.name]) for c in some) for row in rows] for r in records]
+        yield from _fewer(map(sum, seen), model.k, "rows cover a record in a few columns")
+        yield from _fewer(map(sum, zip(*seen, strict=True)), model.k, "records covered there by a row")
+
+
+def _unlike(
+    original: Original, rows: Sequence[Row], crowds: Sequence[Sequence[int]], model: LikenessModel
+) -> Iterator[str]:
+    for column, crowd in product(original.having(Role.SENSITIVE), crowds):
+        shown = [row[column.name] for row in rows]
+        if not like_the_whole(original, column, [shown[j] for j in crowd], shown, model):
+            yield "a crowd is distributed otherwise than the whole"
+            return
+
+
+def _asked(model: Freeform | SetAnonymity | SetDiversity) -> tuple[Any, Any, Any]:
+    """Return l, p and the l of the entropy that such a model requires."""
+    if isinstance(model, SetDiversity):
+        return None, model.l, None
+    return (model.l, model.p, model.entropy_l) if isinstance(model, Freeform) else (None, None, None)
 
 
 def possible(original: Original, model: Model) -> bool:
@@ -141,6 +172,8 @@ def possible(original: Original, model: Model) -> bool:
             rows = [text_of(original, record) for record in records]
             asked = (getattr(model, name, None) for name in ("l", "p", "entropy_l"))
             limits = tuple(asked)
+            if isinstance(model, OwnRowsModel) and model.degree > size:
+                return False
             # Some records may be withheld, at random: possible only if it is for every choice of them.
             return all(
                 not list(_undiverse(original, [rows[i] for i in chosen], [list(range(size))], *limits))
@@ -167,6 +200,12 @@ def _undiverse(
             bits = -sum(count / size * math.log(count / size) for count in often)
             if math.exp(bits) < entropy * (1 - ROUNDING):
                 yield "too little entropy of sensitive values"
+
+
+def _likely(cover: Sequence[Sequence[bool]], model: OwnRowsModel) -> Iterator[str]:
+    """Yield that no assignment of rows to records keeps every guess as unlikely as promised, if so."""
+    if model.chance is not None and least_chance_by_program(np.array(cover).T) > model.chance + 1e-7:
+        yield "a guess about a row is too likely to be right"
 
 
 def _fewer(sizes: Any, k: int, what: str) -> Iterator[str]:

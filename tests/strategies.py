@@ -34,7 +34,7 @@ KINDS = (
 )
 """Kinds of column, by how their cells are stored."""
 
-WITH_TIMES = (*KINDS, "time", "time text")
+WITH_TIMES = (*KINDS, "time", "time text", "hour", "hour text")
 """The same with times of day, for tests that can tell what a time is."""
 
 MARK = "?"
@@ -66,6 +66,8 @@ labels = st.sampled_from(AWKWARD) | st.text('abB01.|\\*,;-\n" é日😀', min_si
 
 days = st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 12, 31))
 
+moments = st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2100, 12, 31))
+
 floats = st.floats(-1e9, 1e9).map(lambda number: round(number, 3)) | st.floats(
     allow_nan=False, allow_infinity=False
 )
@@ -90,6 +92,16 @@ def hierarchies(draw: st.DrawFn, leaves: Sequence[str]) -> Hierarchy:
     return Hierarchy.from_levels(rows)
 
 
+KIND_OF = {
+    **dict.fromkeys(("integer", "float", "numeric text", "intervals"), Kind.NUMERIC),
+    **dict.fromkeys(("date", "datetime", "date text"), Kind.DATE),
+    **dict.fromkeys(("time", "time text"), Kind.TIME),
+    **dict.fromkeys(("hour", "hour text"), Kind.HOUR),
+    "ordinal": Kind.ORDINAL,
+}
+"""The kind of a column for each kind of cells that is not categorical."""
+
+
 @st.composite
 def columns(
     draw: st.DrawFn, name: str, kind: str, rows: int, *, missing: bool, values: int
@@ -100,10 +112,13 @@ def columns(
         "float": floats,
         "numeric text": integers.map(str) | floats.map(repr) | integers.map(lambda number: f" {number}.0"),
         "date": days,
-        "datetime": st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2100, 12, 31)),
+        "datetime": moments,
         "date text": days.map(str) | days.map(lambda day: f"{day}T12:30:00"),
         "time": st.times(),
         "time text": st.times().map(lambda time: f"{time:%H:%M}") | st.times().map(str),
+        "hour": moments,
+        "hour text": moments.map(datetime.datetime.isoformat)
+        | moments.map(lambda time: f"{time:%Y-%m-%d %H:%M}Z"),
         "boolean": st.booleans(),
         "integer category": integers,
         "prefixes": st.text("01*", min_size=1, max_size=4),
@@ -135,16 +150,10 @@ def columns(
             max_size=rows,
         )
     )
-    shoal_kind = {
-        **dict.fromkeys(("integer", "float", "numeric text", "intervals"), Kind.NUMERIC),
-        **dict.fromkeys(("date", "datetime", "date text"), Kind.DATE),
-        **dict.fromkeys(("time", "time text"), Kind.TIME),
-        "ordinal": Kind.ORDINAL,
-    }.get(kind, Kind.CATEGORICAL)
     column = Column(
         name,
         role=Role.QUASI,
-        kind=shoal_kind,
+        kind=KIND_OF.get(kind, Kind.CATEGORICAL),
         weight=draw(st.sampled_from([1.0, 1.0, 0.5, 3.0])),
         hierarchy=hierarchy,
         missing_marks=(MARK,) if is_text else (),

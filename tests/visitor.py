@@ -108,8 +108,14 @@ class Visitor:
             "entry.dispatchEvent(new Event('change', {bubbles: true}));"
         )
 
-    def upload(self, path: Path) -> None:
-        self.browser.driver.find_element("id", "upload").send_keys(str(path))
+    def upload(self, path: Path, field: str = "upload") -> None:
+        self.browser.driver.find_element("id", field).send_keys(str(path))
+
+    def take(self, name: str) -> None:
+        """Choose a table of the folder, as soon as the page offers it."""
+        offered = "[...(document.getElementById('folder_file')?.options ?? [])].map(each => each.value)"
+        self.wait(f"{offered}.includes({json.dumps(name)})")
+        self.enter("folder_file", name)
 
     def choose(self, model: str) -> None:
         self.browser.run(f"document.querySelector('input[name=model][value={json.dumps(model)}]').click()")
@@ -126,6 +132,7 @@ class Visitor:
         """Wait for a table, and take the suggestions."""
         self.wait("document.getElementById('columns_done')")
         self.press("columns_done")
+        self.settle()  # fields of columns that were used before are gone now
         self.wait("document.getElementById('k') && document.getElementById('go')")
 
     def make(self, run: int = 1, **parameters: object) -> None:
@@ -183,7 +190,7 @@ class Forger:
 
     OUTPUTS = (
         *("table_shown", "columns_shown", "identifying", "models_shown", "parameters_shown", "run_shown"),
-        *("comparison_shown", "result_shown", "downloads_shown", "delta_shown"),
+        *("comparison_shown", "result_shown", "verdict_shown", "downloads_shown", "delta_shown"),
     )
 
     def __init__(self, server: Server, key: str = "") -> None:
@@ -234,14 +241,13 @@ class Forger:
 
         start, deadline = len(self.heard), time.monotonic() + seconds
         while time.monotonic() < deadline:
-            self._socket.settimeout(max(0.01, deadline - time.monotonic()))
+            # Shorter than the pause between pings of the server, which would make it wait on and on.
+            self._socket.settimeout(min(5.0, max(0.01, deadline - time.monotonic())))
             try:
                 told = self._socket.recv()
-            except (
-                websocket.WebSocketTimeoutException,
-                websocket.WebSocketConnectionClosedException,
-                OSError,
-            ):
+            except websocket.WebSocketTimeoutException:
+                continue
+            except (websocket.WebSocketConnectionClosedException, OSError):
                 break
             if not told:
                 break

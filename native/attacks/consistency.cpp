@@ -70,20 +70,6 @@ std::vector<std::int32_t> ConsistencyGraph::boxes_around(std::int32_t record,
   return found;
 }
 
-std::vector<std::int32_t> ConsistencyGraph::records_in(std::int32_t box,
-                                                       std::vector<std::int32_t>& waiting) const {
-  std::vector<std::int32_t> found;
-  const std::int32_t place = boxes_->place_of(box);
-  records_->search_stretches(
-      boxes_->extents(place), inner_extents(place), waiting,
-      [&](std::int32_t record) { return in_sets(record, place); },
-      [&](std::int32_t begin, std::int32_t end) {
-        for (std::int32_t record = begin; record < end; ++record)
-          found.push_back(records_->order()[at(record)]);
-      });
-  return found;
-}
-
 // The counts of one thread. What a box adds to a whole stretch of records is noted only at its two ends.
 class ConsistencyGraph::Counter {
  public:

@@ -73,8 +73,15 @@ class ConsistencyGraph {
   // The boxes around a record, both by their original numbers. Thread-safe, each thread with its own list
   // of nodes to visit.
   std::vector<std::int32_t> boxes_around(std::int32_t record, std::vector<std::int32_t>& waiting) const;
-  // The records in a box, in the same way.
-  std::vector<std::int32_t> records_in(std::int32_t box, std::vector<std::int32_t>& waiting) const;
+
+  // Calls visit(begin, end) for stretches of places in the tree of records that together are the records in a
+  // box, which is given by its place. Thread-safe in the same way.
+  template <typename Visit>
+  void visit_stretches_in(std::int32_t box, std::vector<std::int32_t>& waiting, const Visit& visit) const {
+    records_->search_stretches(
+        boxes_->extents(box), inner_extents(box), waiting,
+        [&](std::int32_t record) { return in_sets(record, box); }, visit);
+  }
 
   // All edges, counted at both ends, in the original order of records and boxes. On all cores. If an
   // attribute is unknown, boxes contain all its codes.

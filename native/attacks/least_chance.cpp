@@ -12,7 +12,8 @@ namespace {
 
 // Leaves the transport with a flow at the least chance, as even as possible if asked for.
 Fraction solve(Transport& transport, bool evenly) {
-  auto [numerator, denominator] = transport.bound();
+  std::int64_t numerator, denominator;
+  std::tie(numerator, denominator) = transport.bound();
   const auto t = [&] { return static_cast<double>(numerator) / static_cast<double>(denominator); };
   std::vector<double> shares = transport.even_shares(t());
   while (!transport.send(numerator, denominator, shares)) {

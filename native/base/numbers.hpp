@@ -4,6 +4,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 namespace shoal {
@@ -12,6 +13,15 @@ namespace shoal {
 template <std::integral Number>
 constexpr std::size_t at(Number number) {
   return static_cast<std::size_t>(number);
+}
+
+// The number of bits that are set. std::popcount is a call of a function where the processor may be an old
+// one.
+constexpr std::int64_t count_bits(std::uint64_t bits) {
+  bits -= bits >> 1U & 0x5555555555555555U;
+  bits = (bits & 0x3333333333333333U) + (bits >> 2U & 0x3333333333333333U);
+  bits = (bits + (bits >> 4U)) & 0x0f0f0f0f0f0f0f0fU;
+  return static_cast<std::int64_t>(bits * 0x0101010101010101U >> 56U);
 }
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();

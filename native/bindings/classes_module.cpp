@@ -134,14 +134,15 @@ class ClosenessPy {
 class ColoringPy {
  public:
   ColoringPy(Matrix codes, std::vector<AttributeSpec> specs, const Array<std::int32_t>& class_of,
-             const ClosenessPy& closeness, Array<std::int32_t> values, Array<std::int32_t> allowed)
+             const ClosenessPy& closeness, Array<std::int32_t> values, Array<std::int32_t> allowed,
+             Array<std::int32_t> owners, std::int32_t least)
       : codes_(std::move(codes)), specs_(std::move(specs)), values_(std::move(values)),
-        allowed_(std::move(allowed)) {
+        allowed_(std::move(allowed)), owners_(std::move(owners)) {
     nb::gil_scoped_release release;
     attributes_ = attributes_of(specs_);
     const auto numbers = view(class_of);
     classes_.emplace(view(codes_), attributes_, std::vector(numbers.begin(), numbers.end()), 1);
-    coloring_.emplace(*classes_, closeness.get(), view(values_), view(allowed_));
+    coloring_.emplace(*classes_, closeness.get(), view(values_), view(allowed_), view(owners_), least);
   }
 
   std::int64_t mend(int goal, std::size_t few, bool cycles, std::int64_t most) {
@@ -169,7 +170,7 @@ class ColoringPy {
  private:
   Matrix codes_;
   std::vector<AttributeSpec> specs_;
-  Array<std::int32_t> values_, allowed_;
+  Array<std::int32_t> values_, allowed_, owners_;
   std::vector<Attribute> attributes_;
   std::optional<Classes> classes_;
   std::optional<Coloring> coloring_;
@@ -250,9 +251,9 @@ void bind_classes(nb::module_& module) {
       .def("near", &ClosenessPy::near, "values"_a, "counts"_a);
   nb::class_<ColoringPy>(module, "Coloring")
       .def(nb::init<Matrix, std::vector<AttributeSpec>, const Array<std::int32_t>&, const ClosenessPy&,
-                    Array<std::int32_t>, Array<std::int32_t>>(),
-           "codes"_a, "attributes"_a, "class_of"_a, "closeness"_a, "values"_a, "allowed"_a,
-           nb::keep_alive<1, 5>())
+                    Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>, std::int32_t>(),
+           "codes"_a, "attributes"_a, "class_of"_a, "closeness"_a, "values"_a, "allowed"_a, "owners"_a,
+           "least"_a, nb::keep_alive<1, 5>())
       .def("mend", &ColoringPy::mend, "goal"_a, "few"_a, "cycles"_a, "most"_a)
       .def("mend_as_printed", &ColoringPy::mend_as_printed, "most"_a)
       .def("sweep", &ColoringPy::sweep, "few"_a, "cycles"_a)

@@ -25,6 +25,9 @@ namespace {
 using ValuesSpec = std::tuple<bool, std::int32_t, Array<std::int32_t>, Array<std::int32_t>,
                               Array<std::int64_t>, Array<std::int32_t>>;
 
+// Where the persons of each record or box start, and these persons.
+using PersonListsSpec = std::pair<Array<std::int64_t>, Array<std::int32_t>>;
+
 // A consistency graph together with all that it refers to.
 class ConsistencyGraphPy {
  public:
@@ -53,11 +56,20 @@ class ConsistencyGraphPy {
                       give(std::move(counts.distinct)), give(std::move(counts.logs)));
   }
 
-  auto count_persons(const Array<std::int64_t>& starts, const Array<std::int32_t>& owners,
-                     std::int32_t persons) const {
-    auto counts =
-        without_lock([&] { return shoal::count_persons(*graph_, view(starts), view(owners), persons); });
-    return std::pair(give(std::move(counts.persons_of_box)), give(std::move(counts.boxes_of_person)));
+  auto count_persons(const PersonListsSpec& owners, std::int32_t persons,
+                     const Array<std::int32_t>& of_record, const Array<std::int32_t>& of_box,
+                     const PersonListsSpec& carried) const {
+    const auto lists = [](const PersonListsSpec& spec) {
+      return PersonLists{view(spec.first), view(spec.second)};
+    };
+    auto found = without_lock([&] {
+      return shoal::count_persons(*graph_, lists(owners), persons, view(of_record), view(of_box),
+                                  lists(carried));
+    });
+    return std::tuple(give(std::move(found.covering.persons_of_box)),
+                      give(std::move(found.covering.boxes_of_person)),
+                      give(std::move(found.matching.persons_of_box)),
+                      give(std::move(found.matching.boxes_of_person)), give(std::move(found.carrying)));
   }
 
   auto boxes_around(const Array<std::int32_t>& records) const {
@@ -212,7 +224,8 @@ void bind_consistency(nb::module_& module) {
            "records"_a, "record_copies"_a, "boxes"_a, "box_copies"_a, "attributes"_a)
       .def("count", &ConsistencyGraphPy::count, "unknown"_a)
       .def("count_labels", &ConsistencyGraphPy::count_labels, "labels"_a, "size"_a)
-      .def("count_persons", &ConsistencyGraphPy::count_persons, "starts"_a, "owners"_a, "persons"_a)
+      .def("count_persons", &ConsistencyGraphPy::count_persons, "owners"_a, "persons"_a, "of_record"_a,
+           "of_box"_a, "carried"_a)
       .def("boxes_around", &ConsistencyGraphPy::boxes_around, "records"_a)
       .def("maximum_matching", &ConsistencyGraphPy::maximum_matching, "records"_a, "boxes"_a, "copies"_a)
       .def("components", &ConsistencyGraphPy::components, "records"_a, "boxes"_a, "copies"_a)

@@ -47,6 +47,8 @@ class BoxTreePy {
     tree_.emplace(view(codes_), rows, attributes_, room, view(owners));
   }
 
+  BoxTree& tree() { return *tree_; }
+
   auto order() const { return give(std::vector(tree_->order())); }
 
   auto members() const { return give(tree_->all_members()); }
@@ -62,11 +64,11 @@ class BoxTreePy {
     tree_->set_members(view(members));
   }
 
-  auto match_rows() const {
+  auto match_rows(const BoxTreePy& others) const {
     std::vector<std::int32_t> taken;
     {
       nb::gil_scoped_release release;
-      taken = shoal::match_rows(*tree_);
+      taken = shoal::match_rows(*tree_, *others.tree_);
     }
     return give(std::move(taken));
   }
@@ -164,31 +166,27 @@ class BoxTreePy {
   std::optional<BoxTree> tree_;
 };
 
-// A diversification together with all that it refers to.
+// A diversification of a tree, which must outlive it and belongs to it from then on.
 class DiversificationPy {
  public:
-  DiversificationPy(Matrix codes, std::vector<AttributeSpec> specs, const Matrix& members,
-                    const std::vector<SensitiveSpec>& sensitive, double frequency_l, std::int64_t distinct,
-                    double entropy, const Array<std::int32_t>& owners, double least,
-                    const Array<std::int32_t>& record_of, std::int64_t widest)
-      : codes_(std::move(codes)), specs_(std::move(specs)) {
+  DiversificationPy(BoxTreePy& tree, const Matrix& members, const std::vector<SensitiveSpec>& sensitive,
+                    double frequency_l, std::int64_t distinct, double entropy,
+                    const Array<std::int32_t>& owners, double least, const Array<std::int32_t>& record_of,
+                    std::int64_t widest)
+      : order_(tree.tree().order()) {
     nb::gil_scoped_release release;
-    attributes_ = attributes_of(specs_);
-    tree_.emplace(view(codes_), static_cast<std::int32_t>(codes_.shape(0)), attributes_,
-                  static_cast<std::int32_t>(members.shape(1)));
-    const auto& order = tree_->order();
-    place_.resize(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) place_[at(order[i])] = static_cast<std::int32_t>(i);
-    tree_->set_members(placed(view(members)));
+    place_.resize(order_.size());
+    for (std::size_t i = 0; i < order_.size(); ++i) place_[at(order_[i])] = static_cast<std::int32_t>(i);
+    tree.tree().set_members(placed(view(members)));
     std::vector<std::vector<std::int32_t>> columns;
     for (const auto& [labels, size] : sensitive) {
       columns.emplace_back();
-      for (const std::int32_t record : order) columns.back().push_back(labels.data()[record]);
+      for (const std::int32_t record : order_) columns.back().push_back(labels.data()[record]);
     }
     std::vector<std::int32_t> whose;
     if (owners.shape(0) > 0)
-      for (const std::int32_t record : order) whose.push_back(owners.data()[record]);
-    diversification_.emplace(*tree_, std::move(columns), Variety{frequency_l, distinct, entropy},
+      for (const std::int32_t record : order_) whose.push_back(owners.data()[record]);
+    diversification_.emplace(tree.tree(), std::move(columns), Variety{frequency_l, distinct, entropy},
                              std::move(whose), least, placed(view(record_of)), widest);
   }
 
@@ -222,18 +220,15 @@ class DiversificationPy {
   }
 
  private:
-  std::int32_t record(std::int32_t place) const { return tree_->order()[at(place)]; }
+  std::int32_t record(std::int32_t place) const { return order_[at(place)]; }
   std::vector<std::int32_t> placed(std::span<const std::int32_t> records) const {
     std::vector<std::int32_t> places;
     for (const std::int32_t record : records) places.push_back(place_[at(record)]);
     return places;
   }
 
-  Matrix codes_;
-  std::vector<AttributeSpec> specs_;
-  std::vector<Attribute> attributes_;
+  const std::vector<std::int32_t>& order_;
   std::vector<std::int32_t> place_;
-  std::optional<BoxTree> tree_;
   std::optional<Diversification> diversification_;
 };
 
@@ -395,14 +390,13 @@ void bind_graphs(nb::module_& module) {
       .def("match_cheapest_first", &BoxTreePy::match_cheapest_first, "records"_a, "boxes"_a,
            "settled_records"_a, "settled_boxes"_a)
       .def("match_cheapest_together", &BoxTreePy::match_cheapest_together, "candidates"_a)
-      .def("match_rows", &BoxTreePy::match_rows)
+      .def("match_rows", &BoxTreePy::match_rows, "others"_a)
       .def("match_in_order", &BoxTreePy::match_in_order, "records"_a, "costless"_a);
   nb::class_<DiversificationPy>(module, "Diversification")
-      .def(nb::init<Matrix, std::vector<AttributeSpec>, const Matrix&, const std::vector<SensitiveSpec>&,
-                    double, std::int64_t, double, const Array<std::int32_t>&, double,
-                    const Array<std::int32_t>&, std::int64_t>(),
-           "codes"_a, "attributes"_a, "members"_a, "sensitive"_a, "frequency_l"_a, "distinct"_a, "entropy"_a,
-           "owners"_a, "least"_a, "record_of"_a, "widest"_a)
+      .def(nb::init<BoxTreePy&, const Matrix&, const std::vector<SensitiveSpec>&, double, std::int64_t,
+                    double, const Array<std::int32_t>&, double, const Array<std::int32_t>&, std::int64_t>(),
+           nb::keep_alive<1, 2>(), "tree"_a, "members"_a, "sensitive"_a, "frequency_l"_a, "distinct"_a,
+           "entropy"_a, "owners"_a, "least"_a, "record_of"_a, "widest"_a)
       .def("violated", &DiversificationPy::violated)
       .def("shortfall", &DiversificationPy::shortfall)
       .def("swap", &DiversificationPy::swap)

@@ -7,7 +7,9 @@
 #include "bindings/bindings.hpp"
 #include "bindings/specs.hpp"
 #include "rows/concealing.hpp"
+#include "rows/narrowing.hpp"
 #include "rows/own_rows.hpp"
+#include "rows/places.hpp"
 #include "rows/tightening.hpp"
 
 using namespace nanobind::literals;
@@ -73,6 +75,12 @@ class OwnRowsPy {
     nb::gil_scoped_release release;
     return tightening_->relieve(view(order), together, widest);
   }
+  void place(std::int32_t degree, std::int64_t widest) {
+    nb::gil_scoped_release release;
+    Places places(*rows_, degree);
+    places.fill(widest);
+    if (tightening_) tightening_->hold([&](std::int32_t row) { return places.held(row); });
+  }
   void hold_together(const Array<std::int32_t>& components) {
     nb::gil_scoped_release release;
     tightening_->hold_together(view(components));
@@ -115,9 +123,82 @@ class OwnRowsPy {
   std::optional<Concealing> concealing_;
 };
 
+// Rows that become narrower, together with all that they refer to.
+class NarrowingPy {
+ public:
+  using Tree = std::vector<Array<std::int32_t>>;  // parent, first, last and leaf, or nothing
+
+  NarrowingPy(Matrix codes, const Matrix& columns, std::vector<Tree> trees, std::int32_t knows,
+              std::int64_t k)
+      : codes_(std::move(codes)), trees_(std::move(trees)) {
+    count_rows(codes_);
+    const auto about = view(columns);  // shape, size and missing value of each
+    std::vector<NarrowColumn> all;
+    for (std::size_t i = 0; i < trees_.size(); ++i) {
+      NarrowColumn each{
+          static_cast<CellShape>(about[3 * i]), about[3 * i + 1], about[3 * i + 2], {}, {}, {}, {}};
+      if (!trees_[i].empty()) {
+        each.parent = view(trees_[i][0]);
+        each.first = view(trees_[i][1]);
+        each.last = view(trees_[i][2]);
+        each.leaf = view(trees_[i][3]);
+      }
+      all.push_back(each);
+    }
+    nb::gil_scoped_release release;
+    rows_.emplace(view(codes_), std::move(all), knows, k);
+  }
+
+  // For each class of rows, the codes in its cells: those of class c in a column are
+  // codes[starts[c]] to codes[starts[c + 1]].
+  void add(const Array<std::int64_t>& members_starts, const Array<std::int32_t>& members,
+           const std::vector<std::pair<Array<std::int64_t>, Array<std::int32_t>>>& cells) {
+    const auto starts = view(members_starts);
+    const auto rows = view(members);
+    nb::gil_scoped_release release;
+    std::vector<std::vector<std::int32_t>> own(cells.size());
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+      for (std::size_t column = 0; column < cells.size(); ++column) {
+        const auto begins = view(cells[column].first);
+        const auto all = view(cells[column].second).subspan(at(begins[i]), at(begins[i + 1] - begins[i]));
+        own[column].assign(all.begin(), all.end());
+      }
+      rows_->add(rows.subspan(at(starts[i]), at(starts[i + 1] - starts[i])), own);
+    }
+  }
+
+  std::int64_t narrow(const Array<std::int64_t>& cells) {
+    nb::gil_scoped_release release;
+    return rows_->narrow(view(cells));
+  }
+
+  auto cells(std::size_t column) const {
+    const std::size_t width = trees_.size();
+    std::vector<std::int64_t> starts(1, 0);
+    std::vector<std::int32_t> all;
+    for (std::size_t row = 0; row < codes_.shape(0); ++row) {
+      const auto& each = rows_->cell(row * width + column);
+      all.insert(all.end(), each.begin(), each.end());
+      starts.push_back(static_cast<std::int64_t>(all.size()));
+    }
+    return std::pair(give(std::move(starts)), give(std::move(all)));
+  }
+
+ private:
+  Matrix codes_;
+  std::vector<Tree> trees_;
+  std::optional<Narrowing> rows_;
+};
+
 }  // namespace
 
 void bind_own_rows(nb::module_& module) {
+  nb::class_<NarrowingPy>(module, "Narrowing")
+      .def(nb::init<Matrix, const Matrix&, std::vector<NarrowingPy::Tree>, std::int32_t, std::int64_t>(),
+           "codes"_a, "columns"_a, "trees"_a, "knows"_a, "k"_a)
+      .def("add", &NarrowingPy::add, "starts"_a, "members"_a, "cells"_a)
+      .def("narrow", &NarrowingPy::narrow, "cells"_a)
+      .def("cells", &NarrowingPy::cells, "column"_a);
   nb::class_<OwnRowsPy>(module, "OwnRows")
       .def(nb::init<Matrix, std::vector<AttributeSpec>, const std::vector<Array<double>>&,
                     const Array<std::int32_t>&, std::int32_t>(),
@@ -131,6 +212,7 @@ void bind_own_rows(nb::module_& module) {
       .def("begin_tightening", &OwnRowsPy::begin_tightening, "k"_a, "keep_cores"_a)
       .def("cover_dearest_first", &OwnRowsPy::cover_dearest_first, "widest"_a)
       .def("relieve", &OwnRowsPy::relieve, "order"_a, "together"_a, "widest"_a)
+      .def("place", &OwnRowsPy::place, "degree"_a, "widest"_a)
       .def("hold_together", &OwnRowsPy::hold_together, "components"_a)
       .def("components", &OwnRowsPy::components)
       .def("join", &OwnRowsPy::join, "components"_a)

@@ -93,8 +93,8 @@ double Classes::growth(std::int32_t number, const std::int32_t* out, const std::
     if (out && in && out[a] == in[a]) continue;
     const Attribute& attribute = attributes_[a];
     const auto& [codes, counts] = tallies_[at(number) * attributes_.size() + a];
-    const auto place = [&](std::int32_t code) {
-      return at(std::lower_bound(codes.begin(), codes.end(), code) - codes.begin());
+    const auto place = [&known = codes](std::int32_t code) {
+      return at(std::lower_bound(known.begin(), known.end(), code) - known.begin());
     };
     const std::size_t gone = out ? place(out[a]) : codes.size();
     const bool last = out && counts[gone] == 1;

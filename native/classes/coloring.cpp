@@ -28,9 +28,11 @@ constexpr std::int64_t kInVain =
 }  // namespace
 
 Coloring::Coloring(Classes& classes, const Closeness& close, std::span<const std::int32_t> values,
-                   std::span<const std::int32_t> allowed)
-    : classes_(classes), close_(close), values_(values), allowed_(allowed), neighbours_(values.size(), 0),
-      starts_(classes.count() + 1, 0), of_class_(values.size()), changed_(classes.count(), 0) {
+                   std::span<const std::int32_t> allowed, std::span<const std::int32_t> owners,
+                   std::int32_t least)
+    : classes_(classes), close_(close), values_(values), allowed_(allowed), owners_(owners),
+      least_(at(least)), neighbours_(values.size(), 0), starts_(classes.count() + 1, 0),
+      of_class_(values.size()), changed_(classes.count(), 0) {
   for (std::size_t number = 0; number < classes_.count(); ++number) {
     const auto one = static_cast<std::int32_t>(number);
     starts_[number + 1] = starts_[number] + classes_.members(one).size();
@@ -115,6 +117,18 @@ bool Coloring::accepts(Goal goal, const Change& change) const {
   }
 }
 
+// Whether no owner gets more than 1 / least of a class.
+bool Coloring::keeps_apart(const Change& change) const {
+  for (std::size_t i = 0; !owners_.empty() && i < change.size(); ++i) {
+    const std::int32_t in = change.records[i], out = change.records[(i + 1) % change.size()];
+    const auto& members = classes_.members(class_of(out));
+    std::size_t own = 1;
+    for (const std::int32_t other : members) own += other != out && owners_[at(other)] == owners_[at(in)];
+    if (own * least_ > members.size()) return false;
+  }
+  return true;
+}
+
 // The change of the number of pairs of neighbours if two records change places; the first has `near_there`
 // neighbours in the class of the other.
 std::int64_t Coloring::pairs(std::int32_t record, std::int32_t other, std::int32_t near_there) const {
@@ -138,6 +152,7 @@ void Coloring::try_pairs(std::int32_t record, std::int32_t to, Goal goal, Change
     change.cost += growth(to, other, record);
     if (std::tie(change.cost, other) >= std::tie(best.cost, best.records[1])) continue;
     if (fewer && pairs(record, other, near_there) >= 0) continue;
+    if (!keeps_apart(change)) continue;
     if (goal == Goal::potential || accepts(goal, change)) best = change;
   }
 }
@@ -161,7 +176,7 @@ void Coloring::try_cycles(std::int32_t record, std::int32_t to, Goal goal, std::
         Change change{room + growth(from, record, third), {record, second, third}};
         if (goal == Goal::loss && change.cost >= best.cost) continue;
         change.cost += growth(last, third, second);
-        if (change.cost < best.cost && accepts(goal, change)) best = change;
+        if (change.cost < best.cost && keeps_apart(change) && accepts(goal, change)) best = change;
       }
     }
   }
@@ -377,7 +392,8 @@ std::pair<std::int32_t, std::int32_t> Coloring::harmless(const std::vector<std::
                                                          const std::vector<std::int32_t>& others) const {
   for (const std::int32_t record : some)
     for (const std::int32_t other : others)
-      if (effect(class_of(record), record, other).excess + effect(class_of(other), other, record).excess <= 0)
+      if (keeps_apart({0.0, {record, other, -1}}) &&
+          effect(class_of(record), record, other).excess + effect(class_of(other), other, record).excess <= 0)
         return {record, other};
   return {-1, -1};
 }

@@ -29,9 +29,10 @@ class Coloring {
   };
 
   // `values` has the sensitive value of each record, `allowed` the number of neighbours that a record of
-  // each class may have there. Classes and closeness must outlive this.
+  // each class may have there. `owners`, if not empty, says whose record each is: no exchange gives an owner
+  // more than 1 / least of a class. Classes and closeness must outlive this.
   Coloring(Classes& classes, const Closeness& close, std::span<const std::int32_t> values,
-           std::span<const std::int32_t> allowed);
+           std::span<const std::int32_t> allowed, std::span<const std::int32_t> owners, std::int32_t least);
 
   // Exchanges records that have too many neighbours, at most `most` times: first the one whose class saves
   // most without it, each in the way that costs least. Tries the few classes that fit a record best, then
@@ -86,6 +87,7 @@ class Coloring {
   void try_cycles(std::int32_t record, std::int32_t to, Goal goal, std::size_t few, Candidates& own,
                   Change& best) const;
   bool accepts(Goal goal, const Change& change) const;
+  bool keeps_apart(const Change& change) const;
   std::int64_t pairs(std::int32_t record, std::int32_t other, std::int32_t near_there) const;
   Effect effect(std::int32_t number, std::int32_t out, std::int32_t in) const;
   double growth(std::int32_t number, std::int32_t out, std::int32_t in) const;
@@ -101,7 +103,8 @@ class Coloring {
 
   Classes& classes_;
   const Closeness& close_;
-  std::span<const std::int32_t> values_, allowed_;
+  std::span<const std::int32_t> values_, allowed_, owners_;
+  std::size_t least_;
   std::vector<std::int32_t> neighbours_;
   // The values of each class, in the order of its members: side by side, because searches look at very many
   // classes, and would otherwise wait for memory with every record. Classes keep their sizes.

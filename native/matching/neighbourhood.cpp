@@ -37,6 +37,17 @@ Neighbourhood::Neighbourhood(std::span<const std::int32_t> codes, const std::vec
   const std::size_t d = attributes.size();
   for (const Attribute& attribute : attributes)
     units_.push_back(attribute.kind == Kind::set ? attribute.weight * attribute.set_cost(2) : 0.0);
+  for (std::size_t a = 0; a < d; ++a) {
+    const Attribute& attribute = attributes[a];
+    if (attribute.kind == Kind::set && attribute.size <= kBits) small_sets_.push_back(a);
+    if (attribute.kind != Kind::range) continue;
+    auto& positions = ranges_.emplace_back(a, std::vector<double>()).second;
+    double reached = 0.0;  // step by step: a limit must not count
+    for (std::int32_t code = 0; code < attribute.size; ++code) {
+      if (code > 0) reached = std::min(1.0, reached + attribute.interval_cost(code - 1, code));
+      positions.push_back(attribute.weight * reached);
+    }
+  }
   codes_.reserve(records_.size() * d);
   for (const std::int32_t record : records_)
     codes_.insert(codes_.end(), codes.begin() + static_cast<std::ptrdiff_t>(at(record) * d),
@@ -158,6 +169,20 @@ double Neighbourhood::extra(std::int32_t row, std::size_t slot, std::int32_t rec
   return sum;
 }
 
+double Neighbourhood::fit(std::int32_t row, std::int32_t record) const {
+  const Span* spans = spans_.data() + at(row) * attributes_.size();
+  const std::int32_t* coming = codes(record);
+  double sum = 0.0;
+  for (const std::size_t a : small_sets_)
+    sum += static_cast<double>(~spans[a].bits.any >> static_cast<std::uint32_t>(coming[a]) & 1U) * units_[a];
+  for (const auto& [a, positions] : ranges_) {
+    const auto& [low, high] = spans[a].interval;
+    const double here = positions[at(coming[a])];
+    sum += std::max(0.0, positions[at(low[0])] - here) + std::max(0.0, here - positions[at(high[0])]);
+  }
+  return degree_ == 1 ? 0.0 : sum;
+}
+
 void Neighbourhood::leave(std::int32_t row, std::size_t slot) {
   const std::size_t place = at(row) * degree_ + slot, record = at(members_[place]);
   *std::find(places_of_.data() + starts_[record], places_of_.data() + starts_[record + 1],
@@ -201,7 +226,7 @@ void Neighbourhood::renew(std::int32_t row) {
         any |= code;
       }
       span.bits = {any, any & ~twice, twice & ~often};
-      sum += attribute.weight * attribute.set_cost(std::popcount(any));
+      sum += attribute.weight * attribute.set_cost(count_bits(any));
     } else {
       std::int64_t distinct = 0;
       for (std::size_t slot = 0; slot < degree_; ++slot) {
@@ -216,23 +241,28 @@ void Neighbourhood::renew(std::int32_t row) {
     savings_[at(row) * degree_ + slot] = degree_ > 1 ? saved(row, codes(first[slot])) : 0.0;
 }
 
-std::int32_t Neighbourhood::near(std::int32_t row, QuickRandom& random) const {
-  const auto choice = random.below(4);
-  if (choice == 3) {
-    // Rows without a record in common: as often one step away in order as up to two, four, eight, ...
-    const auto octaves = static_cast<std::uint32_t>(std::bit_width(at(rows()))) - 1U;
-    const auto reach = std::int64_t{1} << random.below(std::max(1U, octaves));
-    const auto step = 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(reach)));
-    const std::int64_t other = row + (random.below(2) ? step : -step);
-    return static_cast<std::int32_t>(std::clamp<std::int64_t>(other, 0, rows() - 1));
+// Each step is done for all of them before the next one: then the processor need not wait for memory.
+void Neighbourhood::near(std::int32_t row, QuickRandom& random, std::span<std::int32_t> found) const {
+  const auto degree = static_cast<std::int32_t>(degree_);
+  const auto step = [&](std::span<std::int32_t> from) {
+    for (std::int32_t& one : from) one = member(one, random.below(static_cast<std::uint32_t>(degree)));
+    for (std::int32_t& one : from) {
+      const auto places = places_of(one);
+      one = places[random.below(static_cast<std::uint32_t>(places.size()))] / degree;
+    }
+  };
+  const std::size_t quarter = found.size() / 4;
+  const auto by_records = found.subspan(quarter), far = found.last(quarter);
+  std::fill(by_records.begin(), by_records.end(), row);
+  step(by_records);
+  step(far);
+  // Rows without a record in common: as often one step away in order as up to two, four, eight, ...
+  const auto octaves = std::max(1U, static_cast<std::uint32_t>(std::bit_width(at(rows()))) - 1U);
+  for (std::int32_t& one : found.first(quarter)) {
+    const auto reach = std::uint32_t{1} << random.below(octaves);
+    const auto away = static_cast<std::int32_t>(1 + random.below(reach));
+    one = std::clamp(row + (random.below(2) ? away : -away), 0, rows() - 1);
   }
-  for (std::uint32_t step = 0; step <= choice / 2; ++step) {
-    const std::int32_t record = member(row, random.below(static_cast<std::uint32_t>(degree_)));
-    const auto places = places_of(record);
-    row =
-        places[random.below(static_cast<std::uint32_t>(places.size()))] / static_cast<std::int32_t>(degree_);
-  }
-  return row;
 }
 
 }  // namespace shoal

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/numbers.hpp"
@@ -46,9 +47,12 @@ class Neighbourhood {
 
   // What the row would save without that member, with foresight.
   double saving(std::int32_t row, std::size_t slot) const { return savings_[at(row) * degree_ + slot]; }
+  double saving(std::int32_t place) const { return savings_[at(place)]; }
   // What it would cost the row, without that member and with foresight, to take in the record; to have it in
   // place of the member costs that minus the saving. Once it is `enough` or more, it need not be exact.
   double extra(std::int32_t row, std::size_t slot, std::int32_t record, double enough) const;
+  // About the least that this costs, whichever member is left out: ranges and small sets only.
+  double fit(std::int32_t row, std::int32_t record) const;
 
   // Records change places: each leaves its place before another is put there. Afterwards `renew` updates
   // the figures of a row.
@@ -56,8 +60,9 @@ class Neighbourhood {
   void put(std::int32_t row, std::size_t slot, std::int32_t record);
   void renew(std::int32_t row);
 
-  // A row near this one: it shares a record with this one, or with a row that does, or stands near in order.
-  std::int32_t near(std::int32_t row, QuickRandom& random) const;
+  // Finds rows near this one, at random: three quarters share a record with this one, or with a row that
+  // does; the others, which come first, stand near in order.
+  void near(std::int32_t row, QuickRandom& random, std::span<std::int32_t> found) const;
 
  private:
   // What the members of a row span in one attribute, and what they would span without one or two of them:
@@ -87,8 +92,10 @@ class Neighbourhood {
   const std::vector<Attribute>& attributes_;
   std::size_t degree_;
   double foresight_;
-  std::vector<double> units_;          // per attribute: what one more value of a set costs
-  std::vector<std::int32_t> records_;  // their outer numbers
+  std::vector<double> units_;            // per attribute: what one more value of a set costs
+  std::vector<std::size_t> small_sets_;  // attributes
+  std::vector<std::pair<std::size_t, std::vector<double>>> ranges_;  // attributes, and what reaches each code
+  std::vector<std::int32_t> records_;                                // their outer numbers
   std::vector<std::int32_t> codes_, members_, places_of_, owner_of_;
   std::vector<std::size_t> starts_;
   std::vector<Span> spans_;

@@ -24,7 +24,7 @@ constexpr std::size_t kOffers = 12;  // the best of them
 class Exchanges {
  public:
   Exchanges(Neighbourhood& here, QuickRandom& random, std::int32_t looks)
-      : here_(here), random_(random), looks_(looks) {}
+      : here_(here), random_(random), near_(at(looks)) {}
 
   std::int64_t run() {
     std::int64_t made = 0;
@@ -35,7 +35,9 @@ class Exchanges {
       for (std::size_t slot = 0; slot < here_.degree(); ++slot)
         if (here_.saving(row, slot) > kWorthwhileAlone)
           dearest.emplace_back(-here_.saving(row, slot), here_.member(row, slot));
+      if (dearest.empty()) continue;
       std::sort(dearest.begin(), dearest.end());
+      look_around(row, -dearest.front().first);
       for (const auto& [_, record] : dearest) {
         const std::size_t slot = here_.slot_of(row, record);
         if (slot < here_.degree() && here_.saving(row, slot) > kWorthwhileAlone) made += give_away(row, slot);
@@ -45,52 +47,86 @@ class Exchanges {
   }
 
  private:
-  // Looks at records of near rows, and at all rows that have them.
+  struct Candidate {
+    double fit;     // what it costs the row to take it in, about the least, whichever member leaves
+    double saving;  // the most that one of its rows saves without it; below 0 if that is unknown
+    std::int32_t record;
+  };
+
+  // Finds records of near rows that the row might take: those that cost less than `most`.
+  void look_around(std::int32_t row, double most) {
+    candidates_.clear();
+    const auto degree = static_cast<std::uint32_t>(here_.degree());
+    here_.near(row, random_, near_);
+    for (std::int32_t& one : near_) one = here_.member(one, random_.below(degree));
+    for (const std::int32_t record : near_) {
+      const double fit = here_.fit(row, record);
+      if (fit < most && here_.slot_of(row, record) == degree) candidates_.push_back({fit, -1.0, record});
+    }
+  }
+
+  double most_saved(std::int32_t record) const {
+    double most = 0.0;
+    for (const std::int32_t place : here_.places_of(record)) most = std::max(most, here_.saving(place));
+    return most;
+  }
+
+  // Looks at the candidates, and at all rows that have them.
   bool give_away(std::int32_t row, std::size_t slot) {
     const std::int32_t given = here_.member(row, slot);
     const auto degree = static_cast<std::int32_t>(here_.degree());
     const double saved = here_.saving(row, slot);
     double best = -kWorthwhileAlone;
     std::int32_t chosen = -1;
-    for (std::int32_t look = 0; look < looks_; ++look) {
-      const std::int32_t record =
-          here_.member(here_.near(row, random_), random_.below(static_cast<std::uint32_t>(degree)));
-      const double mine = here_.extra(row, slot, record, saved) - saved;
-      if (mine >= 0.0 || here_.has_beside(row, slot, record)) continue;  // a distant record hardly helps
-      for (const std::int32_t place : here_.places_of(record)) {
+    for (Candidate& one : candidates_) {
+      if (one.fit >= saved) continue;
+      const double mine = here_.extra(row, slot, one.record, saved) - saved;
+      if (mine >= 0.0) continue;  // a distant record hardly helps
+      if (one.saving < 0.0) one.saving = most_saved(one.record);
+      if (mine - one.saving >= best || here_.has_beside(row, slot, one.record)) continue;
+      for (const std::int32_t place : here_.places_of(one.record)) {
+        const double least = mine - here_.saving(place);
+        if (least >= best) continue;  // even if its row takes the other for nothing
         const std::int32_t other = place / degree;
+        const double most = best - least;
+        if (here_.fit(other, given) >= most) continue;
         const auto other_slot = at(place % degree);
-        const double least = mine - here_.saving(other, other_slot);
-        if (least >= best) continue;  // even if it takes the other for nothing
-        const double both = least + here_.extra(other, other_slot, given, best - least);
+        const double both = least + here_.extra(other, other_slot, given, most);
         if (both >= best || here_.has_beside(other, other_slot, given)) continue;
         best = both;
         chosen = place;
       }
     }
     if (chosen < 0) return false;
-    const std::int32_t other = chosen / degree;
-    const auto other_slot = at(chosen % degree);
-    const std::int32_t taken = here_.member(other, other_slot);
+    exchange(row, slot, chosen / degree, at(chosen % degree));
+    return true;
+  }
+
+  void exchange(std::int32_t row, std::size_t slot, std::int32_t other, std::size_t other_slot) {
+    const std::int32_t given = here_.member(row, slot), taken = here_.member(other, other_slot);
     here_.leave(row, slot);
     here_.leave(other, other_slot);
     here_.put(row, slot, taken);
     here_.put(other, other_slot, given);
     here_.renew(row);
     here_.renew(other);
-    return true;
+    for (Candidate& one : candidates_) {
+      one.fit = here_.fit(row, one.record);
+      one.saving = -1.0;
+    }
   }
 
   Neighbourhood& here_;
   QuickRandom& random_;
-  std::int32_t looks_;  // other rows tried for the exchange of one record
+  std::vector<std::int32_t> near_;  // rows, then a record of each
+  std::vector<Candidate> candidates_;
 };
 
 // Every row gives away one member, and all of them are assigned anew.
 class Reassignment {
  public:
   Reassignment(Neighbourhood& here, QuickRandom& random)
-      : here_(here), random_(random), given_(at(here.rows())), seen_(at(here.rows()), -1) {}
+      : here_(here), random_(random), given_(at(here.rows())), near_(kLooks), seen_(at(here.rows()), -1) {}
 
   std::int64_t run(double temperature) {
     for (std::int32_t row = 0; row < here_.rows(); ++row) given_[at(row)] = choose(row);
@@ -126,8 +162,8 @@ class Reassignment {
     const double saved = here_.saving(row, slot);
     edges_.push_back({row, 0.0});
     seen_[at(row)] = row;
-    for (int look = 0; look < kLooks; ++look) {
-      const std::int32_t other = here_.near(row, random_);
+    here_.near(row, random_, near_);
+    for (const std::int32_t other : near_) {
       if (seen_[at(other)] == row) continue;
       seen_[at(other)] = row;
       const std::int32_t record = here_.member(other, given_[at(other)]);
@@ -159,6 +195,7 @@ class Reassignment {
   Neighbourhood& here_;
   QuickRandom& random_;
   std::vector<std::size_t> given_;  // per row, the slot
+  std::vector<std::int32_t> near_;
   std::vector<std::int32_t> seen_;  // per row: the last that looked at it
   std::vector<std::int64_t> starts_;
   std::vector<Edge> edges_;

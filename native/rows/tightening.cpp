@@ -151,10 +151,36 @@ double Tightening::shrink(std::int32_t row) {
   return saved <= kWorthwhileAlone ? 0.0 : saved;
 }
 
+void Tightening::count_anew() {
+  std::fill(rows_around_.begin(), rows_around_.end(), 0);
+  for (std::int32_t row = 0; row < rows_.count(); ++row)
+    if (!rows_.withheld(row)) put_back(row);
+}
+
+void Tightening::price_cores() {
+  for (std::int32_t row = 0; row < rows_.count(); ++row) {
+    if (rows_.withheld(row)) continue;
+    const auto now = rows_.members(row);
+    rows_.reshape(row, cores_[at(row)]);
+    core_costs_[at(row)] = rows_.prices().cost(row);
+    rows_.reshape(row, now);
+  }
+}
+
+void Tightening::hold(const std::function<std::span<const std::int32_t>(std::int32_t)>& held) {
+  count_anew();
+  for (std::int32_t row = 0; row < rows_.count(); ++row)
+    for (const std::int32_t record : held(row)) {
+      const bool inside = core_tree_.covers(row, core_tree_.codes(record));
+      if (!inside) core_tree_.stretch(row, record);
+      if (record != row && (!inside || !keep_cores_)) cores_[at(row)].push_back(record);
+    }
+  price_cores();
+}
+
 void Tightening::hold_together(std::span<const std::int32_t> components) {
-  std::fill(rows_around_.begin(), rows_around_.end(), 0);  // rows have grown since
   components_.assign(components.begin(), components.end());
-  for (std::int32_t row = 0; row < rows_.count(); ++row) put_back(row);
+  count_anew();  // rows have grown since
   // From one record of each component, edges lead to all the others, and back again.
   std::vector<std::uint8_t> onward(at(rows_.count()), 0), backward(onward);
   for (std::int32_t root = 0; root < rows_.count(); ++root) {
@@ -165,12 +191,7 @@ void Tightening::hold_together(std::span<const std::int32_t> components) {
       for (const std::int32_t record : records_in(row)) visit(record, row, record);
     });
   }
-  for (std::int32_t row = 0; row < rows_.count(); ++row) {
-    const auto now = rows_.members(row);
-    rows_.reshape(row, cores_[at(row)]);
-    core_costs_[at(row)] = rows_.prices().cost(row);
-    rows_.reshape(row, now);
-  }
+  price_cores();
 }
 
 // Reaches all records in the component of the root along edges, the cheapest first, and keeps the edges

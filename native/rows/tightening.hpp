@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -22,6 +23,10 @@ class Tightening {
   // Every record must be covered by k rows, and every row must cover k records. The records that rows are
   // made of now are their cores; with `keep_cores` they stay around them.
   Tightening(OwnRows& rows, std::int64_t k, bool keep_cores);
+
+  // Records that have to stay in a row from now on: held(row) returns them. Rows may have grown since the
+  // beginning.
+  void hold(const std::function<std::span<const std::int32_t>(std::int32_t)>& held);
 
   // From now on only rows of the same component count for a record, and components stay connected: for that
   // some records have to stay in some rows, chosen at the least cost for the cores. Every record has k such
@@ -54,6 +59,8 @@ class Tightening {
   double cover(std::int32_t record, std::int64_t widest);
   double leave_to_others(const std::vector<std::int32_t>& some, std::int64_t widest);
   double shrink(std::int32_t row);
+  void count_anew();
+  void price_cores();
   template <typename Next>
   void connect(std::int32_t root, std::vector<std::uint8_t>& reached, const Next& next);
 

@@ -29,19 +29,14 @@ std::int32_t nearest_code(Cell of, Cell to) {
 BoxTree::BoxTree(std::span<const std::int32_t> codes, std::int32_t rows,
                  const std::vector<Attribute>& attributes, std::int32_t room,
                  std::span<const std::int32_t> owners)
-    : rows_(rows), attributes_(attributes), original_(codes), room_(at(room)), order_(at(rows)),
-      leaf_of_(at(rows)) {
+    : rows_(rows), attributes_(attributes), room_(at(room)), order_(at(rows)),
+      codes_(codes.begin(), codes.end()), leaf_of_(at(rows)) {
   std::iota(order_.begin(), order_.end(), 0);
   build();
   const std::size_t d = attributes.size();
-  codes_.resize(at(rows) * d);
   boxes_.resize(at(rows) * d);
   for (std::int32_t place = 0; place < rows; ++place)
-    for (std::size_t a = 0; a < d; ++a) {
-      const std::int32_t code = codes[at(order_[at(place)]) * d + a];
-      codes_[at(place) * d + a] = code;
-      boxes_[at(place) * d + a] = Cell(attributes[a], code);
-    }
+    for (std::size_t a = 0; a < d; ++a) boxes_[at(place) * d + a] = Cell(attributes[a], code(place, a));
   members_.resize(at(rows) * room_);
   counts_.assign(at(rows), 1);
   for (std::int32_t place = 0; place < rows; ++place) members_[at(place) * room_] = place;

@@ -211,9 +211,8 @@ class BoxTree {
   std::size_t attribute_to_cut(const Node& node) const;
   std::int32_t divide_categories(const Node& node, std::size_t a);
   std::int32_t divide_in_order(const Node& node, std::size_t a);
-  std::int32_t original(std::int32_t place, std::size_t a) const {  // while the tree is being built
-    return original_[at(order_[at(place)]) * attributes_.size() + a];
-  }
+  void rearrange(const Node& node, const std::vector<std::int32_t>& places);
+  std::int32_t code(std::int32_t place, std::size_t a) const { return codes(place)[a]; }
   double reach(std::int32_t node, const std::int32_t* record, double enough) const;
   double reach_records(std::int32_t node, std::int32_t box, double enough) const;
   bool may_cover(const Cell* cells, const std::int32_t* record) const;
@@ -233,7 +232,6 @@ class BoxTree {
 
   std::int32_t rows_;
   const std::vector<Attribute>& attributes_;
-  std::span<const std::int32_t> original_;
   std::size_t room_;
   std::vector<std::int32_t> order_, codes_, members_, counts_, leaf_of_;
   std::vector<std::int32_t> owner_of_;  // per place; empty if every record has its own

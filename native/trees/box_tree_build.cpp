@@ -73,8 +73,7 @@ std::size_t BoxTree::attribute_to_cut(const Node& node) const {
   std::vector<std::int32_t> sample;
   for (std::size_t a = 0; a < attributes_.size(); ++a) {
     sample.clear();
-    for (std::int32_t place = node.begin; place < node.end; place += step)
-      sample.push_back(original(place, a));
+    for (std::int32_t place = node.begin; place < node.end; place += step) sample.push_back(code(place, a));
     std::sort(sample.begin(), sample.end());
     const double expected = attributes_[a].weight * expected_cost(attributes_[a], sample);
     if (expected > most) {
@@ -84,14 +83,14 @@ std::size_t BoxTree::attribute_to_cut(const Node& node) const {
   }
   for (std::size_t a = 0; a < attributes_.size() && best == attributes_.size(); ++a)
     for (std::int32_t place = node.begin + 1; place < node.end; ++place)
-      if (original(place, a) != original(node.begin, a)) best = a;
+      if (code(place, a) != code(node.begin, a)) best = a;
   return best;
 }
 
 // Puts the most frequent categories left, up to half of the records; no category is on both sides.
 std::int32_t BoxTree::divide_categories(const Node& node, std::size_t a) {
   std::vector<std::int32_t> codes;
-  for (std::int32_t place = node.begin; place < node.end; ++place) codes.push_back(original(place, a));
+  for (std::int32_t place = node.begin; place < node.end; ++place) codes.push_back(code(place, a));
   std::sort(codes.begin(), codes.end());
   std::vector<std::pair<std::int32_t, std::int32_t>> often;  // minus the count, code
   for_each_run(codes, [&](std::int32_t code, std::size_t count) {
@@ -106,26 +105,45 @@ std::int32_t BoxTree::divide_categories(const Node& node, std::size_t a) {
     taken -= often[i].first;
   }
   std::sort(left.begin(), left.end());
-  const auto middle =
-      std::stable_partition(order_.begin() + node.begin, order_.begin() + node.end, [&](std::int32_t record) {
-        return std::binary_search(left.begin(), left.end(), original_[at(record) * attributes_.size() + a]);
-      });
-  return static_cast<std::int32_t>(middle - order_.begin());
+  std::vector<std::int32_t> places, right;
+  for (std::int32_t place = node.begin; place < node.end; ++place)
+    (std::binary_search(left.begin(), left.end(), code(place, a)) ? places : right).push_back(place);
+  const auto middle = node.begin + static_cast<std::int32_t>(places.size());
+  places.insert(places.end(), right.begin(), right.end());
+  rearrange(node, places);
+  return middle;
 }
 
 // Sorts the records and cuts between two values, as near to the middle as possible.
 std::int32_t BoxTree::divide_in_order(const Node& node, std::size_t a) {
-  const std::size_t d = attributes_.size();
-  std::stable_sort(
-      order_.begin() + node.begin, order_.begin() + node.end,
-      [&](std::int32_t x, std::int32_t y) { return original_[at(x) * d + a] < original_[at(y) * d + a]; });
+  std::vector<std::pair<std::int32_t, std::int32_t>> sorted;  // code, place
+  for (std::int32_t place = node.begin; place < node.end; ++place) sorted.emplace_back(code(place, a), place);
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::int32_t> places;
+  for (const auto& each : sorted) places.push_back(each.second);
+  rearrange(node, places);
   const std::int32_t half = node.begin + (node.end - node.begin) / 2;
   std::int32_t lower = half, upper = half;
-  while (lower > node.begin && original(lower - 1, a) == original(half, a)) --lower;
-  while (upper < node.end && original(upper, a) == original(half, a)) ++upper;
+  while (lower > node.begin && code(lower - 1, a) == code(half, a)) --lower;
+  while (upper < node.end && code(upper, a) == code(half, a)) ++upper;
   if (lower == node.begin) return upper;
   if (upper == node.end) return lower;
   return half - lower <= upper - half ? lower : upper;
+}
+
+// Puts the records of a node into the order of these places. Their codes move with them, so that those of a
+// node are together in memory.
+void BoxTree::rearrange(const Node& node, const std::vector<std::int32_t>& places) {
+  const std::size_t d = attributes_.size();
+  std::vector<std::int32_t> order, moved;
+  order.reserve(places.size());
+  moved.reserve(places.size() * d);
+  for (const std::int32_t place : places) {
+    order.push_back(order_[at(place)]);
+    moved.insert(moved.end(), codes(place), codes(place) + d);
+  }
+  std::copy(order.begin(), order.end(), order_.begin() + node.begin);
+  std::copy(moved.begin(), moved.end(), codes_.begin() + static_cast<std::ptrdiff_t>(at(node.begin) * d));
 }
 
 }  // namespace shoal

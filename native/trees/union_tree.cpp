@@ -57,7 +57,8 @@ double UnionTree::reach(std::int32_t node, const std::int32_t* codes, double eno
 }
 
 void UnionTree::nearest(const std::int32_t* codes, std::size_t few, double limit, Nearby& nearby) const {
-  auto& [found, waiting] = nearby;
+  auto& found = nearby.found;  // no structured binding: compilers before clang 16 do not capture them
+  auto& waiting = nearby.waiting;
   found.clear();
   waiting.clear();
   visit_nearer_first(

@@ -73,9 +73,12 @@ def released(labels: Sequence[str], covered: Sequence[Sequence[int]]) -> pl.Data
         ),
     ],
 )
-def test_a_release_with_different_labels_is_made_wherever_there_is_one(method: str, same: bool) -> None:
+@pytest.mark.parametrize("sizes", [range(2, 7), pytest.param([7], marks=pytest.mark.campaign)], ids=str)
+def test_a_release_with_different_labels_is_made_wherever_there_is_one(
+    method: str, same: bool, sizes: Sequence[int]
+) -> None:
     """All multisets of labels of up to seven records; the most that can be done is equal rows."""
-    for n in range(2, 8):
+    for n in sizes:
         for counts, l in product(partitions(n), range(2, n + 1)):  # noqa: E741
             labels = labelled(counts)
             frame, schema = baskets(labels, same)

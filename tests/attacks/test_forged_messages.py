@@ -11,6 +11,7 @@ from visitor import Forger, Server, running
 
 from shoal.samples import hospital
 from shoal.web.messages import cleaned
+from shoal.web.planning import EXTRAS
 
 SECRET = "hunter2-do-not-show"
 
@@ -57,6 +58,7 @@ def columns(**changes: object) -> dict[str, object]:
 
 PROMISE = {"model": "freeform", "k": "3", "l": "", "p": "", "entropy_l": "", "method": "", "effort": ""}
 PROMISE |= {"form": "csv", "keep_key": False, "seed": "", "confirmed": True}
+PROMISE |= {"predict": "", "diverse": [], **dict.fromkeys(EXTRAS, "")}
 
 
 @pytest.mark.parametrize("field", ["upload", "upload:shiny.file", "upload:shiny.number"])
@@ -195,12 +197,12 @@ def test_no_value_of_a_promise_is_dropped(server: Server) -> None:
         presses = 0
         for model, fields in {
             "freeform": ("k", "l", "p", "entropy_l", "seed"),
-            "kk": ("withhold",),
+            "kk": ("withhold", "chance"),
             "patterned": ("up_to",),
             "dissimilarity": ("epsilon", "delta"),
         }.items():
             usual = {**PROMISE, "model": model, "withhold": "0", "up_to": "", "epsilon": "1", "delta": "0.5"}
-            usual |= {"distance": "", "never": [], "two_sided": False}
+            usual |= {"distance": "", "never": [], "two_sided": False, "chance": ""}
             for field in fields:
                 for junk in ("2e", "-", "NaN", "inf", "1,5", "0x10", "٣", "1 000", "x" * 5000, "1e999", True):
                     presses += 1

@@ -89,7 +89,7 @@ def test_extreme_numbers_all_the_way(cells: list[str], typed: bool, tmp_path: Pa
         release.save(tmp_path / f"{model.name}", format="parquet")
         again = audit(frame, release.written("csv"), schema, model, key=release.key, epsilon=0.5)
         assert again.holds
-    if not typed:
+    if not typed and cells[0] in ("1e308", "5e-324", "9" * 300):
         frame.write_csv(tmp_path / "in.csv")
         told = CliRunner().invoke(
             app,

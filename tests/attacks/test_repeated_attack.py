@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import Freeform, InputError, KAnonymity, Schema
+from shoal import Concealment, Freeform, InputError, KAnonymity, Schema, SetDiversity
 from shoal.methods import METHODS, Circumstances
 from shoal.methods.method import keeps
 from shoal.recoding import Recoding
@@ -28,6 +28,27 @@ def test_classes_with_l_leave_no_one_certain() -> None:
     guesses = found.values["diagnosis"]
     assert guesses.right <= 1.1 / 2 + 2 * guesses.error
     assert guesses.certain == 0.0
+
+
+def test_sets_of_items_tell_no_label_in_small_tables() -> None:
+    sets = pl.DataFrame(
+        {"items": [["a"], ["a", "b"], ["b"], ["c"], ["c", "d"], ["d"]], "diagnosis": list("xyzxyz")}
+    )
+    schema = Schema.infer(sets, quasi=["items"], sensitive=["diagnosis"])
+    found = shoal.repeated_attack(sets, schema, SetDiversity(l=2), training=50, tests=30, seed=1)
+    guesses = found.values["diagnosis"]
+    assert guesses.right <= 1.1 / 2 + 2 * guesses.error
+    assert guesses.certain in (None, 0.0)
+    assert found.least_chance is not None
+    assert found.row.right <= found.least_chance + 2 * found.row.error
+
+
+def test_concealment_bounds_guesses_by_default() -> None:
+    found = shoal.repeated_attack(SIX, SCHEMA, Concealment(k=3, l=1.5), training=50, tests=30, seed=1)
+    guesses = found.values["diagnosis"]
+    assert found.row.right <= 2 / 3 + 2 * found.row.error
+    assert guesses.right <= 1.1 / 1.5 + 2 * guesses.error
+    assert guesses.certain in (None, 0.0)
 
 
 def test_a_method_that_tells_is_found_out() -> None:

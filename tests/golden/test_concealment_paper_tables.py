@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -120,12 +121,12 @@ def test_each_region_of_figure_1(
     assert {name for name, level in levels.items() if level >= k} == classes
 
 
-JUDGES: dict[str, type[Model]] = {
+JUDGES: dict[str, Callable[..., Model]] = {
     "k": KAnonymity,
     "(1,k)": OneK,
     "(k,1)": KOne,
-    "(k,k)": KK,
-    "concealment": Concealment,
+    "(k,k)": partial(KK, chance=1),
+    "concealment": partial(Concealment, chance=1),
 }
 
 
@@ -141,8 +142,8 @@ def test_each_model_is_judged_by_its_own_class(
 
 def test_two_sides_are_more_than_one() -> None:
     original, released, schema = as_tables(*a_small_row(4))
-    assert audit(original, released, schema, Concealment(k=4)).holds
-    judged = audit(original, released, schema, Concealment(k=4, two_sided=True))
+    assert audit(original, released, schema, Concealment(k=4, chance=1)).holds
+    judged = audit(original, released, schema, Concealment(k=4, chance=1, two_sided=True))
     assert judged.findings == ("1 released rows match fewer than k = 4 records; the worst matches 3",)
 
 

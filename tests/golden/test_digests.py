@@ -33,18 +33,21 @@ WORDING = {"shoal", "created", "seconds", "promise", "verdict", "findings", "not
 """What a certificate says in words, or says of the day and the machine."""
 
 DIVERSE = [{"k": 3}, {"k": 3, "l": 1.5}, {"k": 4, "p": 2}, {"k": 3, "entropy_l": 1.3}]
+PLAIN = [{**asked, "chance": 1} for asked in (*DIVERSE, {"k": 3, "two_sided": True})]
+"""The models of the literature, which do not bound the chance of a right guess."""
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "k-anonymity": [*DIVERSE, {"k": 10}],
     "freeform": [*DIVERSE, {"k": 10}],
-    "concealment": [*DIVERSE, {"k": 3, "two_sided": True}],
+    "concealment": [*DIVERSE, {"k": 3, "two_sided": True}, {"k": 9, "chance": 0.34}, *PLAIN],
     "1k": [{"k": 3}],
     "k1": [{"k": 3}],
-    "kk": [{"k": 3}, {"k": 3, "withhold": 0.1}],
+    "kk": [{"k": 3}, {"k": 3, "withhold": 0.1}, PLAIN[0], {**PLAIN[0], "withhold": 0.1}],
     "patterned": [*DIVERSE, {"k": 3, "up_to": 2}],
     "dissimilarity": [{"k": 4, "epsilon": 2, "delta": 0.5}],
     "t-closeness": [{"k": 3, "t": 0.3}],
     "beta-likeness": [{"k": 3, "beta": 2}, {"k": 3, "beta": 2, "enhanced": True}],
     "delta-disclosure": [{"k": 3, "disclosure_delta": 3}],
+    "km-anonymity": [{"k": 3, "knows": 2}],
     "set-anonymity": [{"k": 3}],
     "set-diversity": [{"l": 2}, {"l": 3}],
 }
@@ -100,7 +103,8 @@ def cases() -> Iterator[Case]:
                 for value in values if option in known else ():
                     yield Case(table, model, PARAMETERS[model][0], method, {option: value})
             if not sets and method not in ("exact", "subsets"):
-                own = {n: v for n, v in PARAMETERS[model][0].items() if kind.needs_sensitive and n != "k"}
+                needed = kind.needs_sensitive or model == "km-anonymity"
+                own = {n: v for n, v in PARAMETERS[model][0].items() if needed and n != "k"}
                 extra = {"epsilon": 0, "delta": 0.3} if model == "dissimilarity" else own
                 yield Case("survey", model, {"k": 5, **extra}, method)
 

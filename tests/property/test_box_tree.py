@@ -376,7 +376,8 @@ def test_labels_become_varied(drawn: Any, data: st.DataObject) -> None:
     }
     widest = data.draw(st.integers(1, n))
     labels = [(np.array(column, dtype=np.int32), size) for column, size in zip(columns, sizes, strict=True)]
-    found = Diversification(codes, attributes, graph, labels, assignment, widest=widest, **demands)  # type: ignore[arg-type]
+    tree = BoxTree(codes, attributes, k)
+    found = Diversification(tree, graph, labels, assignment, widest=widest, **demands)  # type: ignore[arg-type]
 
     def check() -> NDArray[np.float64]:
         rows = [[*row, *found.grown[1][found.grown[0] == i].tolist()] for i, row in enumerate(graph.tolist())]

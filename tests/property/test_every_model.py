@@ -31,6 +31,7 @@ from shoal import (
     InputError,
     KAnonymity,
     Kind,
+    KmAnonymity,
     KOne,
     Missing,
     OneK,
@@ -45,7 +46,7 @@ from shoal import (
     audit,
 )
 from shoal.methods import METHODS
-from shoal.models import DiverseModel, Model
+from shoal.models import DiverseModel, Model, OwnRowsModel
 
 MOST = 7
 """How many records a table has at most."""
@@ -161,6 +162,8 @@ def promises(draw: st.DrawFn, kind: type[Model], method: str, schema: Schema, n:
         return SetAnonymity(k=k)
     if kind is SetDiversity:
         return SetDiversity(l=draw(st.sampled_from([2, 2, 3])))
+    if kind is KmAnonymity:
+        return KmAnonymity(k=k, knows=draw(st.integers(1, 4)))
     if kind is Patterned:
         some = st.lists(st.sampled_from(quasi), unique=True)
         patterns: Any = st.lists(st.builds(lambda names: {"suppress": names}, some), min_size=2, max_size=5)
@@ -180,17 +183,11 @@ def promises(draw: st.DrawFn, kind: type[Model], method: str, schema: Schema, n:
             leftovers=draw(st.sampled_from(["suppress", "refuse"])),
         )
     if kind is Dissimilarity:
-        several = len(schema.sensitive) > 1
-        names = ["equality", "l1", "l2", "linf", "least", _by_length]
-        if not several:
-            first = schema.sensitive[0]
-            names += ["tree"] * (first.hierarchy is not None)
-            names += ["absolute"] * (first.hierarchy is None and first.kind is not Kind.CATEGORICAL)
         return Dissimilarity(
             k=k,
             epsilon=draw(st.sampled_from([0.0, 0.0, 0.1, 0.3, 0.5, 1.0, 2.0, 30.0])),
             delta=draw(st.sampled_from([0.0, 0.2, 0.3, 0.5, 2 / 3, 1.0])),
-            distance=draw(st.none() | st.sampled_from(names)),
+            distance=draw(st.none() | st.sampled_from(_distances(schema))),
         )
     if kind is TCloseness:
         return TCloseness(
@@ -210,11 +207,23 @@ def promises(draw: st.DrawFn, kind: type[Model], method: str, schema: Schema, n:
         if method not in ("agglomerative", "forest") or draw(seldom):
             more["p"] = draw(st.sampled_from([None, None, None, 2, 3]))
             more["entropy_l"] = draw(st.sampled_from([None, None, None, 1.5]))
+    if issubclass(kind, OwnRowsModel) and method != "subsets":
+        more["chance"] = draw(st.sampled_from([None, None, 1, 0.5, 0.34]))
     if kind is Concealment:
         more["two_sided"] = draw(st.booleans())
     if kind in (OneK, KOne, KK):
         more["withhold"] = draw(st.sampled_from([0.0, 0.0, 0.1, 0.3]))
     return kind(k=k, **more)
+
+
+def _distances(schema: Schema) -> list[Any]:
+    """Return the distances that the sensitive columns can have."""
+    names = ["equality", "l1", "l2", "linf", "least", _by_length]
+    if len(schema.sensitive) == 1:
+        first = schema.sensitive[0]
+        names += ["tree"] * (first.hierarchy is not None)
+        names += ["absolute"] * (first.hierarchy is None and first.kind is not Kind.CATEGORICAL)
+    return names
 
 
 def _by_length(one: Any, other: Any) -> float:
@@ -258,6 +267,7 @@ def refused(original: Original, schema: Schema, model: Model, method: str) -> bo
         original.refused
         or (not isinstance(model, SetDiversity | KOne) and model.crowd > n - withheld)
         or (isinstance(model, KOne) and (model.crowd > n or withheld == n))
+        or (isinstance(model, KmAnonymity) and model.k > n)
         or (isinstance(model, Patterned) and contradicts_itself(model))
         or (isinstance(model, TCloseness) and unsuited(schema, model))
         or (diverse and (not schema.sensitive or method in ("chain", "exact", "subsets")))

@@ -18,7 +18,7 @@ from shoal.base.randomness import Randomness
 from shoal.kinds.items import Worlds
 from shoal.measures import measure
 from shoal.measures.items import error_rate, items_loss, query_error
-from shoal.methods import METHODS, Circumstances, setgraphs
+from shoal.methods import METHODS, Circumstances, setgraphs, unseen
 from shoal.methods.items import as_items
 from shoal.methods.setdiversity import varied_groups
 from shoal.recoding import Recoding
@@ -182,7 +182,12 @@ def test_methods_and_measures_agree_on_the_error_rate(
         recodings.append(METHODS[SetDiversity]["freeform"](table, SetDiversity(l=k), circumstances))
     for recoding in recodings:
         assert recoding.graph is not None
-        expected = setgraphs.error_rate(sets, recoding.graph, recoding.assignment)
+        expected = setgraphs.error_rate(sets, recoding.graph)
+        if recoding.assignment is not None:  # rows of small tables show the same as others, so look at them
+            base = [set(items) for items in recoding.values[0].columns("x", typed=True)[0]]
+            carried = [set(frame["basket"][record]) for record in recoding.assignment.tolist()]
+            shown = [base[box] for box in recoding.box.tolist()]
+            expected = np.mean([len(a ^ b) / max(len(b), 1) for a, b in zip(shown, carried, strict=True)])
         assert items_loss(recoding)["basket"].error_rate == pytest.approx(expected)
     free, ring, gray = (items_loss(recoding)["basket"].error_rate for recoding in recodings[:3])
     assert free <= ring + 1e-12
@@ -206,7 +211,8 @@ def test_several_sensitive_columns(
         assert most * size > n
         return
     assert release.audit.holds
-    assert "several sensitive columns" in release.circumstances["notes"][0]
+    if n > unseen.SMALL:
+        assert "several sensitive columns" in release.circumstances["notes"][0]
 
 
 @given(tables(), st.integers(2, 4))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from chance_program import least_chance_by_program
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from shoal import kernels
 from shoal.base.randomness import Randomness
@@ -45,24 +45,6 @@ def covered(graph: Graph) -> NDArray[np.bool_]:
     codes = graph.records[graph.record_type, 0]
     inside: NDArray[np.bool_] = (values.low[cells, None] <= codes) & (codes <= values.high[cells, None])
     return inside
-
-
-def least_chance_by_program(covers: NDArray[np.bool_]) -> float:
-    """Return the least chance as a linear program finds it: the plain definition."""
-    row, record = np.nonzero(covers)
-    edges = len(row)
-    rows, records = covers.shape
-    cost = np.append(np.zeros(edges), 1.0)
-    of_row = np.zeros((rows, edges + 1))
-    of_row[row, np.arange(edges)] = 1.0
-    of_record = np.zeros((records, edges + 1))
-    of_record[record, np.arange(edges)] = 1.0
-    at_most_t = np.column_stack((np.eye(edges), -np.ones(edges)))
-    limits = np.vstack((at_most_t, of_record))
-    bounds = np.append(np.zeros(edges), np.ones(records))
-    found = linprog(cost, limits, bounds, of_row, np.ones(rows), bounds=(0, None))
-    assert found.status == 0
-    return float(found.fun)
 
 
 @given(interval_graphs())

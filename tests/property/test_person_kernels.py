@@ -138,10 +138,27 @@ def test_persons_of_boxes_and_boxes_of_persons(n: int, boxes: int, persons: int,
     )
     starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     whose = np.array([owner for each in lists for owner in each], np.int32)
-    of_box, of_person = graph.count_persons(starts, whose, persons)
+    components = (
+        rng.integers(0, 2, len(records)).astype(np.int32),
+        rng.integers(0, 2, boxes).astype(np.int32),
+    )
+    carried = [rng.integers(0, persons, each).tolist() for each in copies]
+    carriers = (np.cumsum([0, *copies]).astype(np.int64), np.concatenate(carried).astype(np.int32))
+    found = graph.count_persons((starts, whose), persons, components, carriers)
     inside = [[r for r in range(len(records)) if low[b] <= r <= high[b]] for b in range(boxes)]
-    assert of_box.tolist() == [len({owner for r in found for owner in lists[r]}) for found in inside]
-    assert of_person.tolist() == [
-        sum(int(copies[b]) for b in range(boxes) if any(person in lists[r] for r in inside[b]))
-        for person in range(persons)
+    matching = [[r for r in inside[b] if components[0][r] == components[1][b]] for b in range(boxes)]
+    for edges, of_box, of_person in ((inside, *found[:2]), (matching, *found[2:4])):
+        assert of_box.tolist() == [len({owner for r in each for owner in lists[r]}) for each in edges]
+        assert of_person.tolist() == [
+            sum(int(copies[b]) for b in range(boxes) if any(person in lists[r] for r in edges[b]))
+            for person in range(persons)
+        ]
+    assert found[4].tolist() == [
+        sum(carried[b].count(owner) for b in range(boxes) if r in inside[b])
+        for r, each in enumerate(lists)
+        for owner in each
     ]
+    alone = graph.count_persons((starts, whose), persons)
+    for given_twice in (alone[:2], alone[2:4]):
+        assert all((a == b).all() for a, b in zip(given_twice, found[:2], strict=True))
+    assert len(alone[4]) == 0

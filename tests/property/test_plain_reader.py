@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -74,8 +75,8 @@ MODELS: dict[str, Callable[..., Model]] = {
     "freeform": Freeform,
     "1k": OneK,
     "k1": KOne,
-    "kk": KK,
-    "concealment": Concealment,
+    "kk": partial(KK, chance=1),
+    "concealment": partial(Concealment, chance=1),
 }
 Cells = dict[str, list[Any]]
 

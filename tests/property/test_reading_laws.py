@@ -26,8 +26,12 @@ TYPES = [
     pl.String,
     pl.String,
     pl.Int64,
+    pl.Time,
+    pl.Datetime,
     pl.String,
 ]
+CLOCK = [datetime.time(hour, minute) for hour in (0, 8, 23) for minute in (0, 30, 59)]
+HOURS = [datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=each) for each in range(0, 60, 7)]
 MODELS = [
     shoal.Freeform(k=3),
     shoal.Freeform(k=3, l=1.3),
@@ -38,6 +42,14 @@ MODELS = [
     shoal.KOne(k=3),
     shoal.OneK(k=3),
     shoal.Patterned(k=3),
+]
+OTHER_MODELS = [
+    lambda _: shoal.TCloseness(k=3, t=0.8),
+    lambda _: shoal.BetaLikeness(k=3, beta=4),
+    lambda _: shoal.DeltaDisclosure(k=3, disclosure_delta=3),
+    lambda frame: shoal.KMap(population=frame, k=3),
+    lambda frame: shoal.DeltaPresence(population=pl.concat([frame, frame]), delta_max=0.7),
+    lambda _: shoal.Dissimilarity(k=3, epsilon=0.5, delta=0.4),
 ]
 
 
@@ -54,9 +66,11 @@ def tables(missing: bool) -> st.SearchStrategy[pl.DataFrame]:
         maybe(st.sampled_from(["low", "middle", "high"])),
         maybe(st.sampled_from(["02134", "02139", "10001"])),
         maybe(st.integers(20, 60)),
+        maybe(st.sampled_from(CLOCK)),
+        maybe(st.sampled_from(HOURS)),
         st.sampled_from(["flu", "cold", "flu|cold"]),
     )
-    names = ["number", "fraction", "label", "leaf", "day", "rank", "zip", "aged", "illness"]
+    names = ["number", "fraction", "label", "leaf", "day", "rank", "zip", "aged", "clock", "stamp", "illness"]
     return st.lists(row, min_size=8, max_size=24).map(
         lambda rows: pl.DataFrame(
             rows,
@@ -82,6 +96,8 @@ def schema_of(frame: pl.DataFrame, declared: bool) -> shoal.Schema:
         "rank": "ordinal",
         "zip": "categorical",
         "aged": "numeric",
+        "clock": "time",
+        "stamp": "hour",
     }
     domains: dict[str, Any] = {"rank": ["low", "middle", "high"]}
     if declared:
@@ -121,6 +137,9 @@ QUESTIONS: list[dict[str, Any]] = [
     {"zip": "02134", "leaf": ["d", "e"]},
     {"aged": (25, 44)},
     {"aged": (30, 39), "label": ["y|z"]},
+    {"clock": (datetime.time(0, 10), datetime.time(8, 30))},
+    {"clock": [datetime.time(23, 59), None]},
+    {"stamp": (HOURS[1], HOURS[5])},
 ]
 
 
@@ -163,6 +182,19 @@ def names_an_unknown_value(frame: pl.DataFrame, question: dict[str, Any]) -> boo
 def test_the_truth_lies_between_certain_and_possible(model: Any, typed: bool, data: st.DataObject) -> None:
     frame = data.draw(tables(data.draw(st.booleans())))
     schema = schema_of(frame, data.draw(st.booleans()))
+    require_bounds(frame, schema, model, typed)
+
+
+@pytest.mark.parametrize("make", OTHER_MODELS, ids=["t", "beta", "delta", "k-map", "presence", "unlike"])
+@settings(max_examples=3, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(data=st.data())
+def test_the_truth_lies_between_certain_and_possible_in_other_models(make: Any, data: st.DataObject) -> None:
+    frame = data.draw(tables(data.draw(st.booleans())))
+    require_bounds(frame, schema_of(frame, data.draw(st.booleans())), make(frame), data.draw(st.booleans()))
+
+
+def require_bounds(frame: pl.DataFrame, schema: shoal.Schema, model: Any, typed: bool) -> None:
+    """Make a release and ask all questions; without a release, there is nothing to ask."""
     try:
         release = shoal.anonymize(frame, schema, model, seed=1)
     except shoal.InfeasibleError:
@@ -215,7 +247,9 @@ def test_a_schema_reads_a_release_without_a_codebook() -> None:
     assert [column.name for column in book.columns] == ["age", "sex"]
 
 
-@pytest.mark.parametrize("model", [shoal.SetAnonymity(k=2), shoal.SetAnonymity(k=4)], ids=repr)
+@pytest.mark.parametrize(
+    "model", [shoal.SetAnonymity(k=2), shoal.SetAnonymity(k=4), shoal.SetDiversity(l=2)], ids=repr
+)
 @settings(max_examples=8, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(
     sets=st.lists(st.sets(st.sampled_from(["a", "b", "c d", "e"]), min_size=1), min_size=4, max_size=20),
@@ -224,8 +258,9 @@ def test_a_schema_reads_a_release_without_a_codebook() -> None:
 def test_the_truth_about_items_lies_between_certain_and_possible(
     model: Any, sets: list[set[str]], typed: bool
 ) -> None:
-    frame = pl.DataFrame({"basket": [sorted(each) for each in sets]})
-    schema = shoal.Schema.infer(frame, quasi=["basket"], kinds={"basket": "items"})
+    illness = [str(number % 4) for number in range(len(sets))]
+    frame = pl.DataFrame({"basket": [sorted(each) for each in sets], "illness": illness})
+    schema = shoal.Schema.infer(frame, quasi=["basket"], sensitive=["illness"], kinds={"basket": "items"})
     release = shoal.anonymize(frame, schema, model, seed=1)
     book = codebook_of(release.model, schema, release.circumstances)
     reader = open_release(release.written("parquet" if typed else "csv"), codebook=book)

@@ -28,6 +28,8 @@ def normal(cell: Any, column: Column) -> Any:
         if isinstance(cell, str):
             return datetime.date.fromisoformat(cell[:10])
         return cell.date() if isinstance(cell, datetime.datetime) else cell
+    if column.kind is Kind.HOUR:
+        return str(cell)[:13].replace(" ", "T")
     if column.kind is Kind.TIME:
         return datetime.time.fromisoformat(str(cell))
     return cell

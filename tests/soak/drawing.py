@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oracle import GUARANTEES, Plain, Sheet, undiverse
+from oracle import GUARANTEES, undiverse
+from oracle_reading import Plain, Sheet
 
 from shoal import Column, Hierarchy, Intervals, Kind, Missing, Prefixes, Role, Schema
 

@@ -144,4 +144,4 @@ def streams(draw: Draw) -> None:
 KINDS: list[Callable[[Draw], None]] = [assignments] * 12 + [orders] * 6 + [numbers] * 4
 KINDS += [released_orders, streams]
 
-CAMPAIGN = Campaign("randomness", case, slice=30)
+CAMPAIGN = Campaign("randomness", case, slice=20)

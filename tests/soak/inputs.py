@@ -269,4 +269,4 @@ def limited(what: str) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-CAMPAIGN = Campaign("inputs", case, slice=40)
+CAMPAIGN = Campaign("inputs", case, slice=25)

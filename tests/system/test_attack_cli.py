@@ -92,7 +92,7 @@ def test_a_release_with_a_control_group_is_audited_against_its_own_records(folde
             ["anonymize", "patients.csv", *COLUMNS, "--hold-out", "5%", "--engine", "blocks", "-o", "x"],
             "--hold-out",
         ),
-        (["attack", "patients.csv", "out", "--key", "out/key.csv", "--control", "patients.csv"], "exclude"),
+        (["attack", "patients.csv", "out", "--key", "out/key.csv", "--control", "patients.csv"], "together"),
         (["attack", "patients.csv", "patients.csv", *COLUMNS, "--halves", "age"], "two lists"),
     ],
 )

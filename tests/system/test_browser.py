@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import Browser, chromium
+from browser import Browser
 
 from shoal import Freeform, Release, Schema, anonymize
 from shoal.report.comparison import comparison_page
 from shoal.samples import hospital
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from calling import call
 from polars.testing import assert_frame_equal
 from servers import postgresql, program
 
@@ -58,8 +59,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"{request.param}:///{tmp_path / 'file.db'}"
 
 
-def run(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*SHOAL, *words], capture_output=True, text=True, timeout=300, **more)
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return call(Path.cwd(), *words)
 
 
 def refused(address: str, **how: Any) -> InputError:
@@ -185,7 +186,10 @@ def test_a_password_can_be_asked_for(server: str, tmp_path: Path) -> None:
     env = {name: value for name, value in os.environ.items() if name != "PGPASSWORD"}
     words = ("scan", server, "--query", "select 1 as age", "--ask-password", "-o", str(tmp_path / "s.toml"))
     for typed, code in ((PASSWORD, 0), ("wr0ng", 2)):
-        done = run(*words, "--overwrite", env=env, input=f"{typed}\n")
+        command = [*SHOAL, *words, "--overwrite"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=300, env=env, input=f"{typed}\n"
+        )
         assert done.returncode == code, done.stderr
         assert typed not in done.stdout + done.stderr
 

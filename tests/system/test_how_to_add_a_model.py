@@ -100,7 +100,7 @@ def test_a_parameter_out_of_its_limits_is_refused(folder: Path) -> None:
         folder, "anonymize", "patients.csv", *COLUMNS, *MODEL[:-1], "1.5", "-o", "never", "--engine", "memory"
     )
     assert done.returncode == 2
-    assert "alpha = 1.5 is not possible; it must be a share from 0 to 1" in done.stderr.replace("\n", " ")
+    assert "alpha = 1.5 is not allowed; it must be a share from 0 to 1" in done.stderr.replace("\n", " ")
 
 
 def test_the_page_has_its_card_and_field(folder: Path) -> None:

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from browser import Browser, chromium
-from visitor import Server, Visitor, running
+from browser import Browser
+from visitor import Server, Visitor
 
 from shoal.samples import hospital
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("tables")
-    hospital(100).write_csv(folder / "patients.csv")
-    (folder / "other.csv").write_text("age,sex\n" + "".join(f"{20 + n},f\n" for n in range(20)))
-    with running(folder, tmp_path_factory.mktemp("temporary")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
+def values(browser: Browser, *names: str) -> list[object]:
+    return [browser.run(f"return document.getElementById({name!r}).value") for name in names]
 
 
 def test_settings_of_a_run_and_of_a_project_come_back(
-    browser: Browser, server: Server, tmp_path: Path
+    browser: Browser, server: Server, page_folder: Path, tmp_path: Path
 ) -> None:
+    (page_folder / "fewer.csv").write_text("age,sex\n" + "".join(f"{20 + n},f\n" for n in range(20)))
     visitor = Visitor(browser, server)
-
-    def values(*names: str) -> list[object]:
-        return [browser.run(f"return document.getElementById({name!r}).value") for name in names]
-
-    visitor.enter("folder_file", "patients.csv")
+    visitor.take("patients.csv")
     visitor.wait("document.getElementById('role_9')")
     visitor.enter("role_9", "quasi")
     visitor.enter("hierarchy_6", "prefixes")
@@ -62,7 +46,7 @@ def test_settings_of_a_run_and_of_a_project_come_back(
     assert hospital(100)["name"][0] not in project.decode()
     assert told["runs"][0]["name"].startswith("Run 1: k-anonymity, k = 4, l = 2; loss ")
     # The settings of a run come back, also after another table.
-    visitor.enter("folder_file", "other.csv")
+    visitor.take("fewer.csv")
     visitor.wait("document.querySelectorAll('.column').length === 2")
     browser.run("document.querySelector('input[name=shown_run]').click()")
     visitor.wait("document.getElementById('restore_run')")
@@ -73,21 +57,31 @@ def test_settings_of_a_run_and_of_a_project_come_back(
     )
     visitor.wait("document.getElementById('effort') && document.getElementById('role_9')")
     visitor.settle()
-    assert values("role_9", "rule_6", "k", "effort", "seed") == ["quasi", "3, 2", "4", "fast", "987654321"]
+    assert values(browser, "role_9", "rule_6", "k", "effort", "seed") == [
+        "quasi",
+        "3, 2",
+        "4",
+        "fast",
+        "987654321",
+    ]
     assert browser.run("return document.getElementById('outdated')") is None
     assert browser.run("return document.getElementById('go') !== null")
-    # A project fills in a new session, as soon as its table is there.
     (tmp_path / "project.json").write_bytes(project)
+    fills_in_a_new_session(browser, server, tmp_path / "project.json")
+
+
+def fills_in_a_new_session(browser: Browser, server: Server, project: Path) -> None:
+    """Check that a project fills in a new session, as soon as its table is there."""
     visitor = Visitor(browser, server)
-    browser.driver.find_element("id", "project").send_keys(str(tmp_path / "project.json"))
+    browser.driver.find_element("id", "project").send_keys(str(project))
     visitor.wait("document.getElementById('project_run')")
-    visitor.enter("folder_file", "other.csv")
+    visitor.take("fewer.csv")
     assert "This table has no column" in visitor.problem("project")
-    visitor.enter("folder_file", "patients.csv")
+    visitor.take("patients.csv")
     visitor.wait("document.getElementById('rule_6')?.value === '3, 2'")
-    assert values("role_9", "hierarchy_6") == ["quasi", "prefixes"]
+    assert values(browser, "role_9", "hierarchy_6") == ["quasi", "prefixes"]
     visitor.use_columns()
     visitor.wait("document.getElementById('effort')?.value === 'fast'")
-    assert values("k", "seed") == ["4", ""]
+    assert values(browser, "k", "seed") == ["4", ""]
     assert browser.run("return document.querySelector('input[name=model]:checked').value") == "k-anonymity"
     assert not browser.complaints()

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import polars as pl
-import pytest
-from browser import Browser, chromium
-from visitor import Server, Visitor, running
+from browser import Browser
+from visitor import Server, Visitor
 
 from shoal.samples import hospital
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("tables")
-    patients = hospital(100)
-    patients.write_csv(folder / "patients.csv")
-    rare = pl.Series("hiv", ["no"] * 97 + ["yes"] * 3)
-    patients.select("age", "sex", "diagnosis").with_columns(rare).write_csv(folder / "skewed.csv")
-    with running(folder, tmp_path_factory.mktemp("temporary")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
-
-
 def test_a_published_name_must_be_confirmed_and_stays_in_sight(browser: Browser, server: Server) -> None:
     visitor = Visitor(browser, server)
-    visitor.enter("folder_file", "patients.csv")
+    visitor.take("patients.csv")
     visitor.wait("document.getElementById('role_1')")
     visitor.enter("role_1", "other")  # the names of the patients
     visitor.use_columns()
@@ -62,19 +44,29 @@ def test_a_published_name_must_be_confirmed_and_stays_in_sight(browser: Browser,
 
 
 def test_a_skewed_column_does_not_take_the_default_from_others_in_silence(
-    browser: Browser, server: Server
+    browser: Browser, server: Server, page_folder: Path
 ) -> None:
+    rare = pl.Series("hiv", ["no"] * 97 + ["yes"] * 3)
+    skewed = hospital(100).select("age", "sex", "diagnosis").with_columns(rare)
+    skewed.write_csv(page_folder / "skewed.csv")
     visitor = Visitor(browser, server)
-    visitor.enter("folder_file", "skewed.csv")
+    visitor.take("skewed.csv")
     visitor.wait("document.getElementById('role_3')")
     visitor.enter("role_2", "sensitive")
     visitor.enter("role_3", "sensitive")
     visitor.use_columns()
     visitor.wait("document.getElementById('dangers')")
-    assert browser.run("return document.getElementById('l').value") == ""
-    hint = visitor.text("#hint-l")
-    assert "97% of the records have the same value of hiv" in hint
-    assert "require l = 2 of diagnosis" in hint
+    assert browser.run("return document.getElementById('l').value") == "2"
+    ticked = "return [...document.querySelectorAll('#diverse input:checked')].map((box) => box.value)"
+    assert browser.run(ticked) == ["diagnosis"]
+    assert "97% of the records have the same value of hiv" in visitor.text("#hint-diverse")
     shown = visitor.text("#dangers")
-    assert "diagnosis is sensitive and not protected" in shown
+    assert "diagnosis is sensitive" not in shown
     assert "hiv is sensitive and not protected" in shown
+    assert "hiv: not protected" in visitor.text("#summary")
+    visitor.press("go")
+    assert "tick this box" in visitor.problem("confirmed")
+    visitor.make(k=3)
+    assert "hiv is sensitive and not protected" in visitor.text("#result-dangers")
+    assert "--l 2 --diverse diagnosis" in visitor.text("#command")
+    assert "diverse=['diagnosis']" in visitor.text("#script")

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyspark
 import pytest
 from blockwise import PEOPLE as SCHEMA
 from blockwise import people
@@ -54,23 +53,6 @@ pytestmark = [
     # Spark leaves it to the interpreter to close its sockets.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-SMALL = "2m"
-"""No job may send more than this to the driver."""
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    settings = {
-        "spark.driver.maxResultSize": SMALL,
-        "spark.executor.memory": "1g",
-        "spark.sql.shuffle.partitions": "4",
-    }
-    with shoal.spark_session("local-cluster[2,1,1024]", settings) as opened:
-        yield opened
-        logs = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent, "work")
-        run = opened.sparkContext.applicationId
-    shutil.rmtree(logs / run, ignore_errors=True)
 
 
 def released(folder: Path) -> pl.DataFrame:
@@ -384,6 +366,15 @@ def test_odd_names_and_types_are_carried_along_to_an_address(session: Any, tmp_p
     assert sorted(file.name for file in tmp_path.iterdir() if not file.name.endswith(".crc")) == ["out"]
     with pytest.raises(InputError, match="holds"):
         shoal.anonymize_spark(table, schema, Freeform(k=2), address, block_rows=120)
+
+
+def test_limits_of_columns_are_kept(session: Any, tmp_path: Path) -> None:
+    frame = people(600, seed=1)
+    limited = SCHEMA.changed("age", widest=60, bands="every 10")
+    table = session.createDataFrame(frame.to_arrow()).repartition(3)
+    release = shoal.anonymize_spark(table, limited, KAnonymity(k=3), tmp_path / "out", block_rows=180)
+    assert release.certificate["engine"]["blocks"] > 1
+    check(frame, tmp_path / "out", KAnonymity(k=3), limited)
 
 
 def test_what_cannot_be_done_says_so(session: Any, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import shoal
 from shoal import Freeform, InfeasibleError, InputError, Schema
 
 pytestmark = test_spark.pytestmark
-session = test_spark.session
 
 
 def test_spark_counts_persons(session: Any, tmp_path: Path) -> None:

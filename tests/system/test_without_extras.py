@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = ("altair", "vl_convert", "shiny", "pyspark", "scipy", "pandas", "pyarrow", "fastexcel", "xlsxwriter",
-          "pyreadstat", "duckdb", "adbc_driver_manager")  # fmt: skip
+          "pyreadstat", "duckdb", "adbc_driver_manager", "sklearn")  # fmt: skip
 HIDDEN = f"""
 import sys
 for name in {EXTRAS!r}:

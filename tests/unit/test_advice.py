@@ -46,6 +46,15 @@ def test_the_share_is_what_a_release_leaves_out() -> None:
     assert cost.by_attribute["sex"] == 0
 
 
+def test_persons_are_hidden_among_persons() -> None:
+    """As many records as there are hide each other, but they belong to 40 persons."""
+    frame = FRAME.with_columns(person=pl.Series([i % 40 for i in range(160)]))
+    schema = Schema.infer(frame, quasi=["age", "sex", "city"], person="person")
+    advice = advise_crowds(frame, schema, [5, 50])
+    assert [each.gcp is None for each in advice.costs] == [False, True]
+    assert advice.widths == ()  # no records are left out where persons have several
+
+
 def test_no_release_is_an_answer() -> None:
     frame = pl.DataFrame({"age": [10, 20, 30, 40]})
     schema = Schema((Column("age", Role.QUASI, "numeric", widest=1),))

@@ -151,7 +151,7 @@ def test_wrong_control_groups_are_refused() -> None:
         shoal.attack(MEMBERS, MEMBERS, SCHEMA, CONTROL.drop("zip"))
     with pytest.raises(shoal.InputError, match="no records"):
         shoal.attack(MEMBERS, MEMBERS, SCHEMA, CONTROL[:0])
-    with pytest.raises(shoal.InputError, match="other types"):
+    with pytest.raises(shoal.InputError, match="types that differ"):
         shoal.attack(MEMBERS, MEMBERS, SCHEMA, CONTROL.with_columns(sex=pl.lit([1, 2])))
 
 

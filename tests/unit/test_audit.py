@@ -274,7 +274,7 @@ def test_proximity_in_classes_and_around_records() -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "words"),
-    [({"delta": 0.5}, "need an epsilon"), ({"epsilon": -1}, "no distance"), ({"epsilon": 1}, "numeric")],
+    [({"delta": 0.5}, "need an epsilon"), ({"epsilon": -1}, "not a distance"), ({"epsilon": 1}, "numeric")],
 )
 def test_proximity_refuses_what_means_nothing(parameters: dict[str, float], words: str) -> None:
     original = pl.DataFrame({"age": [1, 1], "ill": ["a", "b"], "pay": [1, 2]})

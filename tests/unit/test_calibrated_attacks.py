@@ -89,9 +89,11 @@ def test_intervals_contain_the_planted_risk_on_most_of_some_tables() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_contain_the_planted_risk_on_19_of_20_of_200_tables() -> None:
-    for name, share in coverage(range(200)).items():
-        assert 0.9 <= share <= 0.99, (name, share)
+@pytest.mark.parametrize("tables", [50, pytest.param(200, marks=pytest.mark.campaign)])
+def test_intervals_contain_the_planted_risk_on_19_of_20_tables(tables: int) -> None:
+    for name, share in coverage(range(tables)).items():
+        assert share >= 0.9, (name, share)
+        assert share <= 0.99 or tables < 100, (name, share)  # few tables can all be hits by chance
 
 
 def test_intervals_of_rates_and_gains_contain_the_truth_as_often_as_they_say() -> None:

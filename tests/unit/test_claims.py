@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claim_tables import Claim, claims, compared, number, tables
+from claim_tables import Claim, claims, compared, is_about, number, tables
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -51,7 +51,7 @@ def test_a_figure_that_contradicts_is_noticed(claim: Claim, check: dict[str, Any
         rows_changed = 0
         text = page(check)
         for table in tables(text):
-            if check.get("section", "") not in table.section or column not in table.columns:
+            if not is_about(check, table) or column not in table.columns:
                 continue
             kept = check.get("against", {}).items()
             for place, row in enumerate(table.rows):
@@ -93,6 +93,32 @@ FIGURE = re.compile(r"\d[.,]\d|\d%|\d (?:s|times|minutes|GiB|MiB|records)\b|n\^\
 def test_each_measured_figure_is_a_claim_or_a_test(where: str, text: str) -> None:
     claimed = any(claim.page == where and words(claim.text) in text for claim in CLAIMS)
     assert claimed or "tests/" in text, f"{where} has figures without a claim: {text}"
+
+
+MEASURED = re.compile(r"\d%|\d (?:s|times|minutes|GiB|MiB)\b|[nk]\^\d|(?<![\w.])0\.\d\d")
+"""A share, a time, an exponent, a loss; not the size of a table, the number of a section or a parameter."""
+
+
+def blocks(text: str) -> list[str]:
+    """Return the rows of tables, points of lists and paragraphs of a page, without code."""
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    text = re.sub(r"^(?=\| |- |\d+\. )", "\n", text, flags=re.MULTILINE)
+    return [words(each) for each in re.split(r"\n\s*\n", text)]
+
+
+@pytest.mark.parametrize(
+    "where", ["README.md", "docs/results/index.md", *(f"docs/papers/{p}.md" for p in PAPERS)]
+)
+def test_no_measured_figure_of_a_page_is_outside_a_claim(where: str) -> None:
+    """What papers claim is theirs, also in the first cell of a row; where a test is named, it checks."""
+    text = re.sub(r"## What the paper claims.*?(?=\n## )", "", (ROOT / where).read_text(), flags=re.DOTALL)
+    claimed = [words(claim.text) for claim in CLAIMS if claim.page == where]
+    for block in blocks(text):
+        left = re.sub(r"^\| .*? \| ", "", block) if "papers" in where else block
+        for claim in claimed:
+            left = left.replace(claim, "")
+        left = re.sub(r"`[^`]*`|\]\([^)]*\)", "", left)
+        assert "tests/" in block or not MEASURED.search(left), f"{where} has a figure without a claim: {left}"
 
 
 def test_figures_in_texts_and_in_other_rows() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from calling import call
 
 import shoal
 from shoal import Column, InfeasibleError, InputError, Role, Schema, kernels
+from shoal.cli import loading
+from shoal.cli.compare import _without_seconds
 from shoal.engines.on_disk import anonymize_file
 from shoal.samples import hospital
 
@@ -182,8 +186,12 @@ def test_what_keeps_no_limits_is_refused(tmp_path: Path) -> None:
         shoal.anonymize(AGES, LIMITED, shoal.Patterned(k=2))
     with pytest.raises(InputError, match="withhold"):
         shoal.anonymize(AGES, LIMITED, shoal.KK(k=2, withhold=0.2))
-    with pytest.raises(InputError, match="need the whole table in memory"):
-        anonymize_file(tmp_path / "ages.csv", LIMITED, shoal.KAnonymity(k=2), tmp_path / "out")
+    with pytest.raises(InputError, match="does not keep limits"):
+        anonymize_file(tmp_path / "ages.csv", LIMITED, shoal.Patterned(k=2), tmp_path / "out")
+    pl.DataFrame({"age": [20.5, 21.0, 40.0, 41.0]}).write_csv(tmp_path / "half.csv")
+    banded = Schema((quasi("age", bands="every 5"),))
+    with pytest.raises(InputError, match="bands of numbers with a fraction"):
+        anonymize_file(tmp_path / "half.csv", banded, shoal.KAnonymity(k=2), tmp_path / "out")
     for share in (-0.1, 1.0, True):
         with pytest.raises(InputError, match="leave_out"):
             shoal.anonymize(AGES, LIMITED, shoal.KAnonymity(k=2), leave_out=share)
@@ -191,6 +199,50 @@ def test_what_keeps_no_limits_is_refused(tmp_path: Path) -> None:
         shoal.anonymize(AGES, Schema((quasi("age"),)), shoal.KAnonymity(k=2), leave_out=0.1)
     with pytest.raises(InputError, match="counts records"):
         shoal.anonymize(frame, persons, shoal.KAnonymity(k=2), leave_out=0.1)
+
+
+@pytest.mark.parametrize("model", [shoal.KAnonymity(k=5), shoal.Freeform(k=5)])
+def test_blocks_keep_limits(model: Any, tmp_path: Path) -> None:
+    """Every block keeps limits; one that cannot is united with others, and bands are those of the table."""
+    random = np.random.default_rng(8)
+    frame = pl.DataFrame(
+        {
+            "age": random.integers(17, 93, 1500),
+            "seen": [dt.date(2024, 1, 1) + dt.timedelta(int(day)) for day in random.integers(0, 365, 1500)],
+            "sex": random.choice(["f", "m"], 1500),
+            "town": random.choice(["a", "b", "c", "d"], 1500),
+        }
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    schema = Schema(
+        (
+            quasi("age", widest=40, bands="every 5"),
+            quasi("seen", "date", bands="every month"),
+            quasi("sex", "categorical", exact=True),
+            quasi("town", "categorical", widest=3),
+        )
+    )
+    out = tmp_path / "out"
+    made = anonymize_file(tmp_path / "t.parquet", schema, model, out, block_rows=400, jobs=1, seed=1)
+    assert made.certificate["engine"]["blocks"] > 1
+    released = shoal.read_table(out / "release.csv")
+    assert shoal.audit(frame, released, schema, model).holds
+    for age, seen, sex, town in released.select("age", "seen", "sex", "town").rows():
+        low, high = map(int, age.split(".."))
+        assert (low % 5, high % 5) == (0, 4)
+        assert high - low <= 40
+        ends = [dt.date.fromisoformat(each) for each in seen.split("..")] if seen != "*" else []
+        assert not ends or (ends[0].day == 1 and (ends[-1] + dt.timedelta(1)).day == 1)
+        assert sex in ("f", "m")
+        assert town != "*"
+        assert len(town.split("|")) <= 3
+
+
+def test_bands_of_a_domain_that_lies_far_from_zero() -> None:
+    frame = pl.DataFrame({"year": [1950, 1951, 1954, 1956, 1957, 1958]})
+    schema = Schema((quasi("year", bands="every 5", domain=(1950, 1959)),))
+    release = shoal.anonymize(frame, schema, shoal.KAnonymity(k=3))
+    assert sorted(set(release.table["year"])) == ["1950..1954", "1955..1959"]
 
 
 def test_cuts_stay_within_a_limit_where_they_can() -> None:
@@ -215,6 +267,20 @@ def test_cuts_stay_within_a_limit_where_they_can() -> None:
         ]
         least = min(total(way) for way in ways if all(b - a >= 2 for a, b in pairwise(way)))
         assert total([*starts.tolist(), 9]) == pytest.approx(least)
+
+
+def test_compare_limits_columns_and_still_knows_its_former_time_limit(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for given, columns, seconds in (
+        (["age=10", "30"], ["age=10"], 30.0),
+        (["2.5"], None, 2.5),
+        (["age=10"], ["age=10"], None),
+        (None, None, None),
+    ):
+        load, found = _without_seconds(partial(loading.load, limit=given), None)
+        assert (load.keywords["limit"], found) == (columns, seconds)
+        assert ("use --time-limit" in capsys.readouterr().err) == (seconds is not None)
 
 
 def test_limits_on_the_command_line(tmp_path: Path) -> None:

@@ -15,12 +15,11 @@ from shoal.measures import headlines
 from shoal.report.comparison import comparison_chart, comparison_page
 from shoal.samples import hospital
 
-pytestmark = pytest.mark.processes
-
 FRAME = hospital(120)
 SCHEMA = Schema.infer(FRAME, quasi=["age", "sex"], sensitive=["diagnosis"], drop=["patient", "name"])
 
 
+@pytest.mark.processes
 def test_runs_that_fail_are_outcomes_like_others() -> None:
     runs = [
         PlannedRun(KAnonymity(k=3), "mondrian"),
@@ -44,6 +43,7 @@ def test_runs_that_fail_are_outcomes_like_others() -> None:
     assert told[-1] == ("4 of 4 runs", 1.0)
 
 
+@pytest.mark.processes
 def test_files_of_the_user_are_not_taken_for_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "polars.py").write_text("raise SystemExit(1)")
     monkeypatch.chdir(tmp_path)
@@ -51,11 +51,13 @@ def test_files_of_the_user_are_not_taken_for_modules(tmp_path: Path, monkeypatch
     assert outcome.certificate is not None, outcome.message
 
 
+@pytest.mark.processes
 def test_a_run_that_takes_too_long_is_ended() -> None:
     (outcome,) = compare_runs(FRAME, SCHEMA, [PlannedRun(KAnonymity(k=3), "mondrian")], limit=0.01)
     assert (outcome.reason, outcome.certificate) == ("too-slow", None)
 
 
+@pytest.mark.processes
 def test_a_run_that_dies_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.engines.runs._WORKER", "import os; os.abort()")
     (outcome,) = compare_runs(FRAME, SCHEMA, [PlannedRun(KAnonymity(k=3), "mondrian")])
@@ -63,6 +65,7 @@ def test_a_run_that_dies_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome.message == "the process died: signal 6"
 
 
+@pytest.mark.processes
 def test_progress_may_end_all_runs() -> None:
     def stop(stage: str, share: float) -> None:
         raise KeyboardInterrupt(stage, share)

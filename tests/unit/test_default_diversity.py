@@ -111,3 +111,67 @@ def test_python_says_how_many_records_are_concerned() -> None:
     records = release.audit.nearly_certain()["ill"]
     assert records > 0
     assert any(f"For {records:,} of 400 records" in text for text in release.warnings)
+
+
+SKEWED = pl.DataFrame(
+    {
+        "age": list(range(40)) * 5,
+        "ill": ["flu", "cold", "none", "asthma"] * 50,
+        "rare": ["no"] * 192 + ["yes"] * 8,
+    }
+)
+"""A table with a sensitive column that allows l = 2, and one that allows nothing."""
+
+
+def skewed_schema() -> shoal.Schema:
+    return shoal.Schema.infer(SKEWED, quasi=["age"], sensitive=["ill", "rare"])
+
+
+def test_a_skewed_column_does_not_remove_l_from_the_others(tmp_path: Path) -> None:
+    SKEWED.write_csv(tmp_path / "t.csv")
+    call = ["anonymize", str(tmp_path / "t.csv"), "--quasi", "age", "--sensitive", "ill,rare", "--k", "5"]
+    done = run(app, [*call, "-o", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    made = json.loads((tmp_path / "out/certificate.json").read_text())
+    assert (made["model"]["l"], made["model"]["diverse"]) == (2, ["ill"])
+    assert "no value of 'ill' is more frequent than 1 in 2" in made["model"]["promise"]
+    assert any("Nothing is guaranteed about the sensitive column 'rare'" in text for text in made["warnings"])
+    assert "96% of the records have the same value of 'rare', so nothing is required of it" in done.stderr
+    assert "about the diversity of &#39;rare&#39; in a crowd" in (tmp_path / "out/report.html").read_text()
+    audited = ["audit", *call[1:], str(tmp_path / "out/release.csv"), "--l", "2"]
+    assert run(app, [*audited, "--diverse", "ill"]).exit_code == 0
+    assert run(app, audited).exit_code == 1
+
+
+@pytest.mark.parametrize("model", [shoal.KAnonymity, shoal.Freeform, shoal.Concealment, shoal.Patterned])
+def test_every_method_requires_l_of_the_named_columns_only(model: type[shoal.KAnonymity]) -> None:
+    for method in METHODS[model]:
+        if method in (*K_ALONE, "set_cover"):
+            continue
+        release = shoal.anonymize(
+            SKEWED, skewed_schema(), model(k=4, l=2, diverse=("ill",)), method=method, seed=1
+        )
+        assert release.audit.holds
+        with pytest.raises(shoal.InfeasibleError, match=r"'rare' allows at most l = 1\.04"):
+            shoal.anonymize(SKEWED, skewed_schema(), model(k=4, l=2), method=method)
+
+
+def test_the_audit_judges_the_named_columns_only() -> None:
+    released = SKEWED.with_columns(age=pl.lit("*"))
+    schema = skewed_schema()
+    assert shoal.audit(SKEWED, released, schema, shoal.KAnonymity(k=4, l=2, diverse=("ill",))).holds
+    assert not shoal.audit(SKEWED, released, schema, shoal.KAnonymity(k=4, l=2, diverse=("rare",))).holds
+    assert not shoal.audit(SKEWED, released, schema, shoal.KAnonymity(k=4, l=2)).holds
+    gone = shoal.audit(SKEWED, released, schema, shoal.KAnonymity(k=4, l=2, diverse=("other",)))
+    assert not gone.holds
+    assert "'other' are not in the release" in " ".join(gone.findings)
+
+
+def test_columns_that_are_not_sensitive_are_refused() -> None:
+    with pytest.raises(shoal.InputError, match="'age' is not a sensitive column"):
+        shoal.anonymize(SKEWED, skewed_schema(), shoal.Freeform(k=4, l=2, diverse=["age"]))
+    for wrong in ((), 3, [""], [2]):
+        with pytest.raises(shoal.InputError, match="it must be the names of sensitive columns"):
+            shoal.Freeform(k=4, l=2, diverse=wrong)
+    assert shoal.Freeform(k=4, diverse=["ill"]) == shoal.Freeform(k=4)
+    assert shoal.Freeform(k=4, l=2, diverse="ill, rare").diverse == ("ill", "rare")

@@ -151,7 +151,7 @@ OTHERS = [
 def test_other_models_say_which_ones_generalize_items(kind: type[Model], method: str) -> None:
     frame = pl.DataFrame({"x": BASKETS, "y": range(len(BASKETS))})
     needed = {"k": 2, "epsilon": 0, "delta": 0, "t": 0.5, "beta": 1, "disclosure_delta": 1, "delta_max": 1}
-    needed |= {"population": frame}
+    needed |= {"population": frame, "knows": 1}
     given = {name: needed[name] for name, _, own in declarations(kind) if is_required(own)}
     with pytest.raises(InputError, match="set-anonymity and set-diversity"):
         anonymize(frame, Schema.infer(frame, quasi=["x"], sensitive=["y"]), kind(**given), method=method)

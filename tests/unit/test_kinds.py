@@ -29,7 +29,15 @@ def test_a_kind_without_its_methods_is_refused() -> None:
 
 
 def test_a_class_without_a_name_is_no_kind() -> None:
-    assert [kind.value for kind in Kind] == ["numeric", "date", "time", "categorical", "ordinal", "items"]
+    assert [kind.value for kind in Kind] == [
+        "numeric",
+        "date",
+        "hour",
+        "time",
+        "categorical",
+        "ordinal",
+        "items",
+    ]
     assert not any(type(kind) is ValueKind for kind in Kind)
 
 
@@ -43,8 +51,8 @@ def test_parts_of_different_kinds_are_categories_together() -> None:
 
 def test_settings_belong_to_the_kinds_that_use_them() -> None:
     assert [kind.value for kind in Kind if "separator" in kind.settings] == ["items"]
-    assert [kind.value for kind in Kind if "date_format" in kind.settings] == ["date"]
-    assert [kind.value for kind in Kind if "hierarchy" not in kind.settings] == ["items"]
+    assert [kind.value for kind in Kind if "date_format" in kind.settings] == ["date", "hour"]
+    assert [kind.value for kind in Kind if "hierarchy" not in kind.settings] == ["hour", "items"]
     assert [kind.value for kind in Kind if kind.needs_domain] == ["ordinal"]
 
 

@@ -33,7 +33,9 @@ def test_who_was_published(tmp_path: Path) -> None:
     again = Ledger.read(tmp_path / "ledger.json")
     assert again.unpublished(PATIENTS, schema()).tolist() == list(range(60, 160))
     older = PATIENTS.with_columns(age=pl.col("age") + 1)
-    with pytest.raises(InputError, match="60 persons with 60 records were published before, by the ledger"):
+    with pytest.raises(
+        InputError, match="60 persons with 60 records were published before, according to the ledger"
+    ):
         again.unpublished(older, schema())
     again.require_named(["abc"])
     with pytest.raises(InputError, match="1 release of the ledger"):
@@ -78,7 +80,7 @@ def test_the_command_finds_what_came_before(tmp_path: Path) -> None:
     kept = ("--ledger", "ledger.json", *DESCRIBED, *PROMISED)
     called(tmp_path, "anonymize", "first.csv", *kept, "--keep-key", "-o", "out1")
     shown = called(tmp_path, "anonymize", "older.csv", *kept, "-o", "none", code=2).stderr
-    assert "100 persons with 100 records were published before, by the ledger" in shown
+    assert "100 persons with 100 records were published before, according to the ledger" in shown
     called(tmp_path, "anonymize", "all.csv", *kept, "--keep-key", "-o", "out2")
     assert json.loads((tmp_path / "out2" / "certificate.json").read_text())["rows"] == 60
     assert len(Ledger.read(tmp_path / "ledger.json").releases) == 2

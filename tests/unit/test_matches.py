@@ -232,9 +232,10 @@ def covers(graph: Graph, rows: NDArray[np.int64], record: NDArray[np.int32]) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("n", [50_000, pytest.param(200_000, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("suppressed", [0.0, 0.05])
-def test_two_hundred_thousand_records(suppressed: float) -> None:
-    n, k = 200_000, 10
+def test_many_records(n: int, suppressed: float) -> None:
+    k = 10
     graph = neighbourhoods(n, k, suppressed)
     found = graph.matches()
     assert found.perfect

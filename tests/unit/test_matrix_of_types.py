@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.files.writing import write_csv
 
 N = 24
 UTC = dt.UTC
@@ -136,8 +137,12 @@ def test_as_a_quasi_identifier(name: str, flavour: str, missing: bool, tmp_path:
         shown = values_of(release.table)
         assert "missing" in shown  # the missing value of the library, not an empty text
         assert "" not in shown
-    release.save(tmp_path / "out")
-    assert shoal.audit(given, shoal.read_table(tmp_path / "out" / "release.csv"), schema, model).holds
+    # Files of a release that are read back; the other documents do not depend on the library.
+    write_csv(release.written("csv"), tmp_path / "release.csv")
+    assert shoal.audit(given, shoal.read_table(tmp_path / "release.csv"), schema, model).holds
+    if flavour == "polars":
+        release.save(tmp_path / "out")
+        assert (tmp_path / "out" / "release.csv").read_bytes() == (tmp_path / "release.csv").read_bytes()
 
 
 def test_the_same_table_has_the_same_schema_wherever_it_comes_from(tmp_path: Path) -> None:

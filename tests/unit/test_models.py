@@ -29,12 +29,12 @@ from shoal.models import Model
     ],
 )
 def test_impossible_parameters_are_refused(parameters: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="is not possible"):
+    with pytest.raises(InputError, match="is not allowed"):
         KAnonymity(**parameters)
 
 
 def test_a_word_is_neither_true_nor_false() -> None:
-    with pytest.raises(InputError, match="two_sided = 'no' is not possible"):
+    with pytest.raises(InputError, match="two_sided = 'no' is not allowed"):
         Concealment(k=2, two_sided="no")  # type: ignore[arg-type]
 
 

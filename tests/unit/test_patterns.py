@@ -83,7 +83,7 @@ def test_columns_with_a_single_value_may_count_either_way() -> None:
         ({"patterns": [{"suppress": ["age"]}], "priorities": [["age", "zip"]]}, "have less priority"),
         ({"patterns": "some"}, 'must be "all" or a list'),
         ({"patterns": []}, 'must be "all" or a list'),
-        ({"patterns": ["age"]}, "is no pattern"),
+        ({"patterns": ["age"]}, "is not a pattern"),
         ({"patterns": [{"drop": ["age"]}]}, "no 'drop'"),
         ({"patterns": [{"keep": ["age"], "suppress": ["zip"]}]}, "either which columns"),
         ({"patterns": [{}]}, "either which columns"),

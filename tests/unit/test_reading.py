@@ -14,7 +14,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.reading import Codebook
 from shoal.reading.questions import read_question
+from shoal.release import codebook_of
 from shoal.samples import hospital
 
 
@@ -300,3 +302,32 @@ def test_numbers_beyond_floats_can_be_read() -> None:
     schema = shoal.Schema((shoal.Column("x", "quasi", "numeric"),))
     reader = shoal.open_release(pl.DataFrame({"x": ["1e350", "-1e350..1e350", "3", "1..5"]}), schema=schema)
     assert reader.count({"x": (0, 10)}).certain == 2
+
+
+def test_an_interval_reaches_what_is_possible_where_nothing_is_known() -> None:
+    """No cell names a value: a suppressed column says nothing about how frequent it is."""
+    frame = pl.DataFrame({"age": ["30", "31", "*", "*"], "town": ["*"] * 4})
+    schema = shoal.Schema.infer(
+        pl.DataFrame({"age": [30, 31], "town": ["Salem", "Reno"]}), quasi=["age", "town"]
+    )
+    reader = shoal.open_release(frame, schema)
+    for answer in (reader.count(town="Salem"), reader.count(town=["Salem", "Reno"])):
+        assert answer.interval == (0, 4)
+    assert reader.count(age=(80, 90)).interval == (0, 2)
+    assert reader.count(age=(30, 31)).interval[0] >= 2
+
+
+@pytest.mark.parametrize(
+    ("model", "own"),
+    [
+        (shoal.Freeform(k=4), False),
+        (shoal.KOne(k=4), True),
+        (shoal.Concealment(k=4), False),  # others than the row's own record are as likely
+        (shoal.Concealment(k=4, chance=1), True),
+    ],
+    ids=repr,
+)
+def test_a_codebook_says_whether_rows_are_those_of_their_own_records(model: Any, own: bool) -> None:
+    schema = shoal.Schema.infer(pl.DataFrame({"age": [1, 2, 3, 4]}), quasi=["age"])
+    assert codebook_of(model, schema, {})["tight"] == {"around": "rows", "records": 4, "own": own}
+    assert Codebook.of_schema(schema, model).tightness.own is own

@@ -65,12 +65,19 @@ def require_unbiased(estimates: np.ndarray, truth: np.ndarray, within: float = 0
     [
         (shoal.Freeform(k=8), None),
         (shoal.Freeform(k=8), "ring"),
+        pytest.param(shoal.Freeform(k=8), "sort_greedy", marks=pytest.mark.slow),
+        pytest.param(shoal.Freeform(k=8), "greedy", marks=pytest.mark.slow),
         (shoal.Freeform(k=8, l=2), None),
         (shoal.KAnonymity(k=8), "mondrian"),
         (shoal.KAnonymity(k=8), "chain"),
         (shoal.KAnonymity(k=8), "agglomerative"),
+        pytest.param(shoal.KAnonymity(k=8), "forest", marks=pytest.mark.slow),
         (shoal.KAnonymity(k=8, l=2), "mondrian"),
+        (shoal.TCloseness(k=8, t=0.6), "mondrian"),
+        pytest.param(shoal.TCloseness(k=8, t=0.6), "chain", marks=pytest.mark.slow),
+        pytest.param(shoal.BetaLikeness(k=8, beta=6), "mondrian", marks=pytest.mark.slow),
         (shoal.Concealment(k=8), None),
+        pytest.param(shoal.Concealment(k=8, l=2), None, marks=pytest.mark.slow),
         (shoal.KK(k=8), None),
         (shoal.KOne(k=8), None),
         (shoal.OneK(k=8), None),
@@ -82,6 +89,60 @@ def test_every_model_and_method(patients: pl.DataFrame, model: Any, method: str 
     schema = schema_of(patients)
     release = shoal.anonymize(patients, schema, model, method=method, seed=1)
     require_unbiased(*answers(patients, release.reader()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of_population", [shoal.KMap, shoal.DeltaPresence])
+def test_classes_in_a_population(patients: pl.DataFrame, of_population: Any) -> None:
+    """Only some of a class of the population are released; cells are those of the released ones."""
+    others = pl.DataFrame(hospital(1800, seed=7)).select(patients.columns)
+    population = pl.concat([patients, others])
+    limits = {"k": 16} if of_population is shoal.KMap else {"delta_max": 0.6}
+    model = of_population(population=population, **limits)
+    release = shoal.anonymize(patients, schema_of(patients), model, seed=1)
+    require_unbiased(*answers(patients, release.reader()))
+
+
+@pytest.mark.slow
+def test_sensitive_values_that_differ(patients: pl.DataFrame) -> None:
+    schema = shoal.Schema.infer(patients, quasi=QUASI, sensitive=["days"])
+    release = shoal.anonymize(patients, schema, shoal.Dissimilarity(k=8, epsilon=0.1, delta=0.5), seed=1)
+    require_unbiased(*answers(patients, release.reader()))
+
+
+@pytest.mark.slow
+def test_sensitive_values_that_occur_in_every_class(patients: pl.DataFrame) -> None:
+    frame = patients.with_columns(
+        stay=pl.when(pl.col("days") > 3).then(pl.lit("long")).otherwise(pl.lit("short"))
+    )
+    schema = shoal.Schema.infer(frame, quasi=QUASI, sensitive=["stay"])
+    release = shoal.anonymize(frame, schema, shoal.DeltaDisclosure(k=8, disclosure_delta=3), seed=1)
+    require_unbiased(*answers(patients, release.reader()))
+
+
+@pytest.mark.parametrize(
+    "model", [shoal.Freeform(k=8), shoal.KAnonymity(k=8), shoal.Concealment(k=8)], ids=str
+)
+def test_missing_values(patients: pl.DataFrame, model: Any) -> None:
+    """A tenth of the ages is missing as well: an interval that a missing value joins is suppressed."""
+    generator = np.random.default_rng(2)
+    gone = pl.Series(generator.random(len(patients)) < 0.1)
+    frame = patients.with_columns(age=pl.when(gone).then(None).otherwise(pl.col("age")))
+    release = shoal.anonymize(frame, schema_of(frame), model, seed=1)
+    require_unbiased(*answers(frame, release.reader()), within=0.2)
+
+
+def test_suppressed_cells_of_other_tools(patients: pl.DataFrame) -> None:
+    """A schema alone reads what another tool suppressed at random."""
+    generator = np.random.default_rng(2)
+    cells = {
+        name: np.where(
+            generator.random(len(patients)) < 0.3, "*", patients[name].cast(pl.String).fill_null("")
+        )
+        for name in QUASI
+    }
+    frame = patients.with_columns(**{name: pl.Series(each.tolist()) for name, each in cells.items()})
+    require_unbiased(*answers(patients, open_release(frame, schema_of(patients))))
 
 
 @pytest.mark.parametrize(

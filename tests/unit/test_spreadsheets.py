@@ -104,7 +104,9 @@ def test_titles_above_the_header_are_noticed(tmp_path: Path) -> None:
     workbook(tmp_path / "a.xlsx", [("Visits of 2024",), HEADER, *ROWS])
     error = refused(tmp_path / "a.xlsx")
     assert error.reason is Reason.SCHEMA
-    assert "skip_rows" in str(error)
+    assert error.parameter == "skip_rows"
+    assert "(1 row)" in str(error)
+    assert read(tmp_path / "a.xlsx", skip_rows=1).columns == list(HEADER)
 
 
 def test_merged_cells_are_refused(tmp_path: Path) -> None:

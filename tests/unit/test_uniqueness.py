@@ -51,6 +51,22 @@ def test_agrees_with_a_literal_count(codes: Codes, up_to: int) -> None:
     assert list(uniqueness(codes, names, up_to=up_to)) == counted_all(codes, names, up_to)
 
 
+@given(codes=tables(), data=st.data())
+def test_a_person_with_several_records_is_not_hidden_by_them(codes: Codes, data: st.DataObject) -> None:
+    names = list("dbeca"[: codes.shape[1]])
+    if not len(codes):
+        return
+    owners = data.draw(st.lists(st.integers(0, 5), min_size=len(codes), max_size=len(codes)))
+    for found in uniqueness(codes, names, owners=np.array(owners, dtype=np.int32)):
+        chosen = [names.index(name) for name in found.columns]
+        persons: dict[tuple[int, ...], set[int]] = {}
+        for row, owner in zip(codes[:, chosen].tolist(), owners, strict=True):
+            persons.setdefault(tuple(row), set()).add(owner)
+        alone = sum(len(persons[tuple(row)]) == 1 for row in codes[:, chosen].tolist())
+        assert (found.unique, found.groups) == (alone, len(persons))
+        assert found.smallest == min(map(len, persons.values()))
+
+
 @given(codes=tables(), most=st.integers(1, 40))
 def test_most_keeps_the_first(codes: Codes, most: int) -> None:
     names = list("abcde"[: codes.shape[1]])

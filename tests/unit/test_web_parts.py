@@ -41,6 +41,10 @@ USUAL = {
     "order": "",
     "dates": "",
     "separator": "",
+    "widest": "",
+    "bands": "",
+    "exact": False,
+    "shown": False,
 }
 
 
@@ -164,6 +168,7 @@ def plan(source: Source, described_by: Schema, model: str, **changes: Any) -> Pl
         ("freeform", {"k": 2.5}, "k"),
         ("freeform", {"l": 0.5}, "l"),
         ("freeform", {"seed": "often"}, "seed"),
+        ("freeform", {"predict": "no such column"}, "predict"),
         ("kk", {"withhold": 1}, "withhold"),
         ("dissimilarity", {"epsilon": None, "delta": 2}, "epsilon"),
         ("dissimilarity", {"delta": 2}, "delta"),
@@ -242,7 +247,7 @@ def run_command(command: str, folder: Path) -> None:
         ("freeform", {"l": 2, "effort": "fast"}),
         ("k-anonymity", {"p": 3, "method": "mondrian"}),
         ("concealment", {"two_sided": True, "entropy_l": 1.25}),
-        ("kk", {"withhold": 0.05}),
+        ("kk", {"withhold": 0.05, "chance": 0.4}),
         ("k1", {}),
         ("1k", {}),
         ("patterned", {"up_to": 2, "never": ["sex"]}),
@@ -390,7 +395,7 @@ def test_a_run_is_named_by_all_that_was_chosen() -> None:
     shown = promise_words(Run(1, asked, Path(), {}))
     assert shown == "dissimilarity, k = 4, epsilon = 0, delta = 0"
     assert promise_words(Run(1, plan(source, schema(), "concealment", two_sided=True), Path(), {})).endswith(
-        "k = 4, two_sided"
+        "k = 4, chance = 0.5, two_sided"
     )
 
 

@@ -146,7 +146,7 @@ def _together(original: Any, control: Any, schema: Schema) -> pl.DataFrame:
     except pl.exceptions.PolarsError:
         differing = [name for name in names if parts[0].schema[name] != parts[1].schema[name]]
         raise InputError(
-            f"the control group has other types than the original in {', '.join(map(repr, differing))}",
+            f"the control group has types that differ from the original in {', '.join(map(repr, differing))}",
             reason=Reason.PARAMETER,
         ) from None
 

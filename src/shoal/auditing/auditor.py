@@ -12,9 +12,9 @@ from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 
 from shoal.auditing.carried import carried_along
-from shoal.auditing.chance import chance_of
+from shoal.auditing.chance import Chance, chance_of
 from shoal.auditing.contribution import contributions_of
-from shoal.auditing.knowledge import partial_knowledge, require_knows
+from shoal.auditing.knowledge import partial_knowledge, require_countable, require_knows
 from shoal.auditing.limits import beyond_limits, too_many_left_out, without_left_out
 from shoal.auditing.outcome import Audit
 from shoal.auditing.posterior import Posterior, labels_of, posterior
@@ -27,7 +27,15 @@ from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds.notation import SUPPRESSED
 from shoal.measures.distances import has_distance
-from shoal.models import Dissimilarity, LikenessModel, Model, Patterned, require_model
+from shoal.models import (
+    Dissimilarity,
+    KmAnonymity,
+    LikenessModel,
+    Model,
+    OwnRowsModel,
+    Patterned,
+    require_model,
+)
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
@@ -170,6 +178,9 @@ def _audited(
     """Return what `audit_table` finds out about a release."""
     release = without_left_out(whole, model, leave_out)
     k = None if model is None else model.crowd
+    if isinstance(model, KmAnonymity):
+        knows, k = model.knows, model.k
+        require_countable(release, model)
     partial = None if knows is None else partial_knowledge(release, knows, k)
     findings = (
         *too_many_left_out(whole, leave_out),
@@ -203,8 +214,7 @@ def _audited(
         partial=partial,
     )
     if thorough or (model is not None and model.crowd_kind == "rows"):
-        chance = chance_of(release.graph, release.matches, quick=not thorough)
-        found = replace(found, chance=chance)
+        found = replace(found, chance=_chance(release, model, thorough=thorough))
     if thorough:
         found = replace(found, **_details(release, model))
     if posterior_seconds is not None and release.matches.unmatched_rows == 0:
@@ -222,6 +232,13 @@ def _findings(release: ReleasedTable, model: Model | None, may_leave_out: bool) 
         yield from few_persons(model, release.persons)
 
 
+def _chance(release: ReleasedTable, model: Model | None, *, thorough: bool) -> Chance | None:
+    """Return the least chance; if the model says nothing of it, not where it would take long."""
+    if isinstance(model, OwnRowsModel) and model.degree > 1:
+        return release.chance
+    return chance_of(release.graph, release.matches, quick=not thorough)
+
+
 def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
     """Return what no guarantee is about: other principles, contributions, and unique combinations."""
     table = release.table
@@ -230,7 +247,7 @@ def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
     return {
         "principles": release.principles(close) if release.classes.smallest > 1 else (),
         "contributions": contributions_of(names, release.graph) if len(names) > 1 else (),
-        "uniqueness": uniqueness(table.codes, names, most=WORST_COMBINATIONS),
+        "uniqueness": uniqueness(table.codes, names, most=WORST_COMBINATIONS, owners=table.owners),
     }
 
 

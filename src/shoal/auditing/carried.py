@@ -40,6 +40,8 @@ ENOUGH = 5
 """The minimum number of records needed to exclude chance."""
 SAMPLE = 20_000
 """In larger tables, a sample is looked at first, which usually shows that a column reveals nothing."""
+SPARSE = 5
+"""A part of the sample, one record in this number, is looked at before."""
 SAMPLED_ERRORS = 200
 """The minimum number of records in a sample that must show that a column does not give another away."""
 NESTED = pl.List | pl.Array | pl.Struct | pl.Binary
@@ -159,8 +161,8 @@ def _share_of_own(cells: pl.Series, sensitive: bool) -> float | None:
     """Return the share of the rows that have a value of their own, if that could identify."""
     if len(cells) > SAMPLE:
         # What no other row has, no other row of the sample has either.
-        few = values_of_their_own(cells.gather(_places(len(cells), SAMPLE)))
-        if few < 0.8 * NEARLY_UNIQUE * SAMPLE:
+        few = values_of_their_own(cells.gather(_places(len(cells), SAMPLE)[::SPARSE]))
+        if few < 0.8 * NEARLY_UNIQUE * SAMPLE / SPARSE:
             return None
     own = values_of_their_own(cells)
     return own / len(cells) if identifying(own, len(cells), sensitive) else None
@@ -199,7 +201,7 @@ class _Original:
         self._read: dict[str, pl.Series] = {}
         self._sampled: dict[str, _Few | None] = {}
         self._coded: dict[str, NDArray[np.int32]] = {}
-        self._coded_few: dict[str, NDArray[np.int32]] = {}
+        self._coded_few: dict[tuple[str, int], NDArray[np.int32]] = {}
         self._places = _places(len(table), SAMPLE)
 
     def cells(self, name: str) -> pl.Series:
@@ -213,11 +215,11 @@ class _Original:
             self._coded[name] = _coded(self.cells(name))
         return self._coded[name]
 
-    def _few_codes(self, name: str) -> NDArray[np.int32]:
-        """Return codes of the records of the sample, which differ from those of all records."""
-        if name not in self._coded_few:
-            self._coded_few[name] = _coded(self.cells(name).gather(self._places))
-        return self._coded_few[name]
+    def _few_codes(self, name: str, step: int = 1) -> NDArray[np.int32]:
+        """Return codes of the records of the sample, or a part of it, which are not those of all records."""
+        if (name, step) not in self._coded_few:
+            self._coded_few[name, step] = _coded(self.cells(name).gather(self._places[::step]))
+        return self._coded_few[name, step]
 
     def _others(self, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[tuple[str, str]]:
         """Yield the name of each column that must stay hidden, and what to call it."""
@@ -270,12 +272,7 @@ class _Original:
         """
         if len(self._table) <= SAMPLE:
             return False
-        by = self._few_codes(name)
-        known = by >= 0
-        of = few - few.min(initial=0)
-        wrong = int(known.sum()) - int(_highest(by[known].astype(np.int64), of[known]).sum())
-        others = len(of) - int(np.bincount(of, minlength=1).max())
-        return wrong >= SAMPLED_ERRORS and wrong > 1.5 * (1 - GIVEN_AWAY) * others
+        return any(_unexplained(self._few_codes(name, step), few[::step]) for step in (SPARSE, 1))
 
     def found_in(self, cells: pl.Series, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[str]:
         """Yield what a column repeats that only the release has, so that its values have no known records.
@@ -317,6 +314,15 @@ def _unlike(mine: _Few | None, theirs: _Few | None) -> bool:
     judged = theirs.judged
     count = int(judged.sum())
     return count >= ENOUGH and int((mine.keys[judged] == theirs.keys[judged]).sum()) < COPIED * count
+
+
+def _unexplained(by: NDArray[np.int32], codes: NDArray[np.int32]) -> bool:
+    """Return whether the best guesses of one column from another are wrong too often in a sample."""
+    known = by >= 0
+    of = codes - codes.min(initial=0)
+    wrong = int(known.sum()) - int(_highest(by[known].astype(np.int64), of[known]).sum())
+    others = len(of) - int(np.bincount(of, minlength=1).max())
+    return wrong >= SAMPLED_ERRORS and wrong > 1.5 * (1 - GIVEN_AWAY) * others
 
 
 def follows(by: NDArray[np.int32], of: NDArray[np.int32]) -> bool:

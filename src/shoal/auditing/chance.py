@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from shoal.recoding.chances import MOST_EDGES, least_chance
+from shoal.recoding.chances import least_chance
 from shoal.recoding.coverage import Graph, Matches
 
 QUICK_EDGES = 2**20
 """The maximum number of edges between types for a release that is about to be made: a few seconds."""
+
+MOST_EDGES = 2**24
+"""The maximum number of edges between types for an audit of a model that says nothing of chances."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,18 @@ def chance_of(graph: Graph, matches: Matches, *, quick: bool) -> Chance | None:
     quick
         Whether to omit it if it would take longer than a few seconds.
     """
+    return _chance(graph, matches, QUICK_EDGES if quick else MOST_EDGES)
+
+
+def promised_chance(graph: Graph, matches: Matches) -> Chance | None:
+    """Return the least chance of a release like `chance_of`, however long that takes."""
+    return _chance(graph, matches, None)
+
+
+def _chance(graph: Graph, matches: Matches, most_edges: int | None) -> Chance | None:
     if matches.unmatched_rows:
         return None
-    most = QUICK_EDGES if quick else MOST_EDGES
-    least = least_chance(graph, matches, most)
+    least = least_chance(graph, matches, most_edges)
     if least is None:
-        return Chance(None, f"rows cover more than {most:,} pairs of different rows and records")
+        return Chance(None, f"rows cover more than {most_edges:,} pairs of different rows and records")
     return Chance(least)

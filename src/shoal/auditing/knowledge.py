@@ -12,11 +12,10 @@ import numpy as np
 
 from shoal.auditing.released import ReleasedTable
 from shoal.errors import InputError, Reason
-from shoal.models import Freeform, Model
+from shoal.models import Freeform, KmAnonymity, Model
+from shoal.models.km_anonymity import MOST_COMBINATIONS
 from shoal.recoding.coverage import Graph
 
-MOST_COMBINATIONS = 20_000
-"""More combinations are refused: each takes some milliseconds, and more for large tables."""
 WORST = 5
 
 
@@ -87,7 +86,7 @@ def require_knows(knows: int | None, columns: int, model: Model | None) -> None:
     Raises
     ------
     InputError
-        If the audit cannot look at so many combinations, or at this model.
+        If there are too many combinations for the audit, or it does not support this model.
     """
     if knows is None:
         return
@@ -103,6 +102,23 @@ def require_knows(knows: int | None, columns: int, model: Model | None) -> None:
     raise InputError(wrong, reason=Reason.PARAMETER, parameter="knows")
 
 
+def require_countable(release: ReleasedTable, model: KmAnonymity) -> None:
+    """Refuse tables in which persons have several records, and more combinations than can be counted.
+
+    Raises
+    ------
+    InputError
+        If it is such a table.
+    """
+    require_knows(min(model.knows, columns := len(release.table.attributes)), columns, None)
+    if release.table.owners is not None:
+        raise InputError(
+            "km-anonymity counts records, and some persons have several; choose freeform",
+            reason=Reason.PARAMETER,
+            parameter="model",
+        )
+
+
 def partial_knowledge(release: ReleasedTable, knows: int, k: int | None) -> PartialKnowledge:
     """Return how well a release hides records from attackers who know at most some columns; exactly.
 
@@ -114,11 +130,12 @@ def partial_knowledge(release: ReleasedTable, knows: int, k: int | None) -> Part
     release
         The release beside its original.
     knows
-        The number of columns.
+        The number of columns; all of them if there are fewer.
     k
         The crowd that was promised; None if nothing was.
     """
     names = [attribute.column.name for attribute in release.table.attributes]
+    knows = min(knows, len(names))
     number = comb(len(names), knows)
     whole = release.consistency
     there = whole.rows_of_record > 0  # others were left out, which is another finding

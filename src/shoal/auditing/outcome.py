@@ -22,7 +22,7 @@ from shoal.auditing.suppression import Suppression
 from shoal.auditing.uniqueness import Combination
 from shoal.base.markup import facts_html
 from shoal.errors import PromiseError, Reason
-from shoal.models import Dissimilarity, Model
+from shoal.models import Dissimilarity, KmAnonymity, Model
 from shoal.recoding.coverage import MatchCounts
 
 Status = Literal["holds", "caution", "broken"]
@@ -205,6 +205,19 @@ class Audit:
         return not self.findings
 
     @property
+    def promised(self) -> str:
+        """The guarantee that was checked, in words; empty if none was."""
+        if self.promise is None:
+            return ""
+        if self.persons is None:
+            return self.promise.sentence()
+        letter = "k" if "k" in self.promise.parameters else "l"
+        return (
+            f"{self.promise.sentence()}; {letter} = {self.promise.crowd} counts persons, of whom there are "
+            f"{self.persons.count:,}"
+        )
+
+    @property
     def verdict(self) -> str:
         """The outcome in words."""
         if self.findings:
@@ -213,12 +226,8 @@ class Audit:
         if self.promise is None:
             but = f", but {worded(self.warnings)}" if self.warnings else ""
             return f"Each record matches at least {_rows(self.concealment)}{but}; no guarantee was checked."
-        promise = self.promise.sentence()
-        if self.persons is not None:
-            letter = "k" if "k" in self.promise.parameters else "l"
-            count = f"{self.persons.count:,}"
-            promise += f"; {letter} = {self.promise.crowd} counts persons, of whom there are {count}"
-        if self.partial is not None:
+        promise = self.promised
+        if self.partial is not None and not isinstance(self.promise, KmAnonymity):
             promise += f", for attackers who know at most {self.partial.knows} of the quasi-identifiers"
         if not self.warnings:
             return f"The guarantee holds: {promise}."

@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.auditing.reading import ReleasedColumn
 from shoal.base.wording import plural
 from shoal.kernels import ROUNDING
 from shoal.recoding.coverage import Graph, Matches
 from shoal.table import Table
-
-TOGETHER = 1 << 20
-"""The number of pairs of rows and records that are compared at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,19 +154,11 @@ class Persons:
         }
 
 
-def persons_of(
-    columns: tuple[ReleasedColumn, ...],
-    table: Table,
-    graph: Graph,
-    matches: Matches,
-    key: NDArray[np.int64] | None,
-) -> Persons:
+def persons_of(table: Table, graph: Graph, matches: Matches, key: NDArray[np.int64] | None) -> Persons:
     """Return how well persons are hidden in a release of a table in which some have several records.
 
     Parameters
     ----------
-    columns
-        The quasi-identifiers of the release.
     table
         The original; it has a person column.
     graph, matches
@@ -182,16 +170,16 @@ def persons_of(
         return _of_one_record_each(table, graph, matches)
     owners = table.owners
     count = int(owners.max()) + 1
-    persons_of_row, rows_of_person = graph.count_persons(owners)
     every = matches.matches_of_record.sum() == graph.degrees()[0].sum()  # all covering rows are matches
-    matched = (persons_of_row, rows_of_person) if every else graph.count_persons(owners, matches)
+    counts = graph.count_persons(owners, None if every else matches, key)
     released = owners if key is None else owners[key]
     return Persons(
         np.bincount(released, minlength=count),
-        persons_of_row,
-        rows_of_person,
-        *matched,
-        covering_share=_covering_shares(columns, table, graph, owners, key),
+        counts.persons_of_row,
+        counts.rows_of_person,
+        counts.matched_persons_of_row,
+        counts.matching_rows_of_person,
+        covering_share=_covering_shares(graph, owners, counts.own_rows),
         class_share=_class_shares(graph, owners, key, count),
         missing=max(len(table) - len(graph.row_type), 0) if key is None else 0,
     )
@@ -215,51 +203,15 @@ def _of_one_record_each(table: Table, graph: Graph, matches: Matches) -> Persons
 
 
 def _covering_shares(
-    columns: tuple[ReleasedColumn, ...],
-    table: Table,
-    graph: Graph,
-    owners: NDArray[np.int32],
-    key: NDArray[np.int64] | None,
+    graph: Graph, owners: NDArray[np.int32], own: NDArray[np.int64] | None
 ) -> NDArray[np.float64]:
     """Return for each record which share of the rows that cover it carry records of its person."""
     rows = graph.degrees()[0]
-    if key is None:
-        # At most all her records are carried by rows that cover this one.
-        most = np.bincount(owners)[owners]
-        return np.where(most == 1, rows > 0, np.nan) / np.maximum(rows, 1)
-    own = np.zeros(len(owners), dtype=np.int64)
-    for row, record in _pairs(owners, owners[key]):
-        covered = np.ones(len(row), dtype=np.bool_)
-        for column, attribute in zip(columns, table.attributes, strict=True):
-            covered &= column.values.covers(column.cell[row], attribute.codes[record])
-        own += np.bincount(record[covered], minlength=len(owners))
-    return own / np.maximum(rows, 1)
-
-
-def _pairs(
-    owners: NDArray[np.int32], carried: NDArray[np.int32]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield all pairs of a row and a record of the same person, some at a time.
-
-    Parameters
-    ----------
-    owners
-        The person of each record.
-    carried
-        The person whose record each row carries.
-    """
-    by_person = np.argsort(carried, kind="stable")
-    starts = np.searchsorted(carried[by_person], np.arange(int(owners.max()) + 2))
-    sizes = np.diff(starts)[owners]
-    ends = np.cumsum(sizes)
-    begin = 0
-    while begin < len(owners):
-        end = max(begin + 1, int(np.searchsorted(ends, ends[begin] - sizes[begin] + TOGETHER, side="right")))
-        records = np.arange(begin, end)
-        many = sizes[begin:end]
-        within = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-        yield by_person[np.repeat(starts[owners[records]], many) + within], np.repeat(records, many)
-        begin = end
+    if own is not None:
+        return own / np.maximum(rows, 1)
+    # At most all her records are carried by rows that cover this one.
+    most = np.bincount(owners)[owners]
+    return np.where(most == 1, rows > 0, np.nan) / np.maximum(rows, 1)
 
 
 def _class_shares(

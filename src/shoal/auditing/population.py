@@ -104,7 +104,7 @@ def population_uniques(sizes: NDArray[np.integer[Any]], sampling_fraction: float
     """
     if not 0 < sampling_fraction <= 1:
         raise InputError(
-            f"sampling_fraction = {sampling_fraction!r} is not possible; give a share above 0 and at most 1",
+            f"sampling_fraction = {sampling_fraction!r} is not allowed; give a share above 0 and at most 1",
             reason=Reason.PARAMETER,
             parameter="sampling_fraction",
         )

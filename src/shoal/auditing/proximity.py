@@ -168,9 +168,9 @@ def proximity_of_records(
 
 def _check(epsilon: float, delta: float | None) -> None:
     if not epsilon >= 0:
-        raise InputError(f"epsilon = {epsilon!r} is no distance; give 0 or more", reason=Reason.PARAMETER)
+        raise InputError(f"epsilon = {epsilon!r} is not a distance; give 0 or more", reason=Reason.PARAMETER)
     if delta is not None and not 0 <= delta <= 1:
-        raise InputError(f"delta = {delta!r} is no share; give 0 to 1", reason=Reason.PARAMETER)
+        raise InputError(f"delta = {delta!r} is not a share; give 0 to 1", reason=Reason.PARAMETER)
 
 
 def _prepared(

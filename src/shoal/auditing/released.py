@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.auditing.chance import Chance, promised_chance
 from shoal.auditing.classes import Classes, Diversity, classes_of, diversity_of
 from shoal.auditing.consistency import Consistency, consistency_of, diversity_around, graph_of
 from shoal.auditing.persons import Persons, persons_of
@@ -82,11 +83,16 @@ class ReleasedTable:
         return self.graph.matches(self.key)
 
     @cached_property
+    def chance(self) -> Chance | None:
+        """The least chance, however long it takes; None if some rows have no record of their own."""
+        return promised_chance(self.graph, self.matches)
+
+    @cached_property
     def persons(self) -> Persons | None:
         """How well persons are hidden; None if no column says whose record each is."""
         if self.table.schema.person is None:
             return None
-        return persons_of(self.columns, self.table, self.graph, self.matches, self.key)
+        return persons_of(self.table, self.graph, self.matches, self.key)
 
     @cached_property
     def diversity(self) -> tuple[Diversity, ...]:

@@ -207,5 +207,5 @@ def consistency_with_population(released: Any, population: Any, schema: Schema) 
     columns = read_release(as_frame(released), table)
     if table.owners is None:
         return consistency_of(columns, table)
-    persons, rows = graph_of(columns, table).count_persons(table.owners)
-    return Consistency(rows, persons, None)
+    counts = graph_of(columns, table).count_persons(table.owners)
+    return Consistency(counts.rows_of_person, counts.persons_of_row, None)

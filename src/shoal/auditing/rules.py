@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from shoal.auditing.classes import Diversity
+from shoal.auditing.knowledge import partial_knowledge
 from shoal.auditing.likeness import unlike_the_whole
 from shoal.auditing.persons import Persons, uncounted
 from shoal.auditing.presence import presence_in_table
@@ -30,11 +31,13 @@ from shoal.models import (
     Dissimilarity,
     Freeform,
     KAnonymity,
+    KmAnonymity,
     KMap,
     KOne,
     LikenessModel,
     Model,
     OneK,
+    OwnRowsModel,
     Patterned,
     PopulationModel,
     SetAnonymity,
@@ -125,6 +128,7 @@ def one_k(model: OneK, release: ReleasedTable) -> Iterator[str]:
     """At least k covering rows of each record."""
     yield from left_out(model, release)
     yield from few_rows(release, model.k)
+    yield from likely_guesses(model, release)
     yield from undiverse(model, release, _covering(release))
 
 
@@ -133,6 +137,7 @@ def k_one(model: KOne, release: ReleasedTable) -> Iterator[str]:
     """At least k covered records of each row."""
     yield from left_out(model, release)
     yield from few_records(release, model.k)
+    yield from likely_guesses(model, release)
     yield from undiverse(model, release, _covering(release))
 
 
@@ -142,6 +147,7 @@ def kk(model: KK, release: ReleasedTable) -> Iterator[str]:
     yield from left_out(model, release)
     yield from few_rows(release, model.k)
     yield from few_records(release, model.k)
+    yield from likely_guesses(model, release)
     yield from undiverse(model, release, _covering(release))
 
 
@@ -156,6 +162,7 @@ def concealment(model: Concealment, release: ReleasedTable) -> Iterator[str]:
         if least < model.k:
             count = int((matched < model.k).sum())
             yield f"{count:,} released rows match fewer than k = {model.k} records; the worst matches {least}"
+    yield from likely_guesses(model, release)
     places = {MATCHING: release.diversity_around, OVERALL: release.diversity_overall}
     yield from undiverse(model, release, places)
 
@@ -221,6 +228,12 @@ def k_map(model: KMap, release: ReleasedTable) -> Iterator[str]:
             f"{count:,} released rows cover fewer than k = {model.k} people of the population; the worst "
             f"covers {least:,}"
         )
+
+
+@rule(KmAnonymity)
+def km_anonymity(model: KmAnonymity, release: ReleasedTable) -> Iterator[str]:
+    """At least k covering rows and covered records in every combination of a few columns."""
+    yield from partial_knowledge(release, model.knows, model.k).findings(model.k)
 
 
 @rule(DeltaPresence)
@@ -302,6 +315,18 @@ def few_matches(release: ReleasedTable, k: int) -> Iterator[str]:
         )
 
 
+def likely_guesses(model: OwnRowsModel, release: ReleasedTable) -> Iterator[str]:
+    """Yield that the least chance is above what was promised, if so."""
+    if model.chance is None or model.chance >= 1:
+        return
+    found = release.chance
+    if found is not None and found.least is not None and found.least > model.chance * (1 + ROUNDING):
+        yield (
+            f"the least chance of a right guess about a row is {float(found.least):.4g} instead of at most "
+            f"{model.chance:.4g}"
+        )
+
+
 def left_out(model: CoverageModel, release: ReleasedTable) -> Iterator[str]:
     """Yield that more or fewer records are left out than were to be withheld, if so."""
     records = len(release.table)
@@ -319,7 +344,8 @@ def undiverse(
     if required is None:
         return
     measured = {column.column for crowds in places.values() for column in crowds}
-    absent = [column.name for column in release.table.schema.sensitive if column.name not in measured]
+    promised = required.columns or [column.name for column in release.table.schema.sensitive]
+    absent = [name for name in promised if name not in measured]
     if absent or not measured:
         what = (
             f"the sensitive columns {listing(absent)} are not in the release" if absent else "there is none"
@@ -327,7 +353,7 @@ def undiverse(
         yield f"diversity of sensitive values was promised, but {what}"
     named = set()
     for where, crowds in places.items():
-        for column in crowds:
+        for column in (each for each in crowds if required.applies_to(each.column)):
             for name, asked, found in (
                 ("l", required.l, column.l),
                 ("p", required.p, column.p),

@@ -33,7 +33,7 @@ from shoal.models import (
     SetDiversity,
     require_model,
 )
-from shoal.models.diversity import RequiredDiversity
+from shoal.models.diversity import NO_DIVERSITY, RequiredDiversity
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
@@ -357,7 +357,8 @@ def _undiverse(model: Model, linkage: Surviving) -> Iterator[str]:
     if required is None:
         return
     named = set()
-    for column in (each for release in linkage.diversity for each in release):
+    measured = (each for release in linkage.diversity for each in release)
+    for column in (each for each in measured if required.applies_to(each.column)):
         for name, asked, found in (
             ("l", required.l, column.l),
             ("p", required.p, column.p),
@@ -374,7 +375,8 @@ def _undiverse(model: Model, linkage: Surviving) -> Iterator[str]:
 
 def _missing(model: Model, linkage: Surviving) -> Iterator[str]:
     """Yield which records are exposed because they are in one release and not in another."""
-    l = None if model.diversity is None else model.diversity.l  # noqa: E741 - the letter of the literature
+    required = model.diversity or NO_DIVERSITY
+    l = required.l  # noqa: E741 - the letter of the literature
     for each in linkage.differences:
         if not each.rows:
             continue
@@ -384,7 +386,7 @@ def _missing(model: Model, linkage: Surviving) -> Iterator[str]:
                 f"{_other(each)} does not have, and comparing the two shows {each.rows:,} of their rows"
             )
         for name, share in each.highest.items():
-            if l is not None and share * l > 1 + ROUNDING:
+            if l is not None and share * l > 1 + ROUNDING and required.applies_to(name):
                 yield (
                     f"comparing {_where(each)} with {_other(each)} shows that {share:.0%} of the records "
                     f"that only the first has have the same value of {name!r}, more than 1 in {l:g}"

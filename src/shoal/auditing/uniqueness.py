@@ -22,9 +22,11 @@ class Combination:
     columns
         Their names, in the table's order.
     unique
-        Number of records that no other record equals in these columns.
+        Number of records that no other record equals in these columns; if persons have several records, that
+        no record of another person equals.
     smallest
-        Size of the smallest group of equal records; 0 only in a table without records.
+        Size of the smallest group of equal records, in persons if these have several; 0 only in a table
+        without records.
     groups
         Number of groups of equal records.
     share
@@ -43,7 +45,12 @@ class Combination:
 
 
 def uniqueness(
-    codes: NDArray[np.int32], names: Sequence[str], *, up_to: int = 3, most: int | None = None
+    codes: NDArray[np.int32],
+    names: Sequence[str],
+    *,
+    up_to: int = 3,
+    most: int | None = None,
+    owners: NDArray[np.int32] | None = None,
 ) -> tuple[Combination, ...]:
     """Return how identifying each combination of a few columns is, and that of all columns together.
 
@@ -57,6 +64,8 @@ def uniqueness(
         The largest number of columns to combine.
     most
         The maximum number of combinations to return; None returns all.
+    owners
+        The person of each record, if persons have several.
 
     Returns
     -------
@@ -72,11 +81,40 @@ def uniqueness(
     _check(codes, names, up_to, most)
     columns = np.ascontiguousarray(codes.T, dtype=np.int32)  # each column in one piece
     columns = columns - columns.min(axis=1, initial=0, keepdims=True)
-    found = list(_refinements(_together(len(codes)), columns, names, up_to))
+    found = list(_refinements(_together(len(codes), owners), columns, names, up_to))
     if len(names) > up_to:
-        found.append(_all_columns(columns, names))
+        found.append(_all_columns(columns, names, owners))
     found.sort(key=lambda each: (-each.unique, len(each.columns), each.columns))
     return tuple(found[:most])
+
+
+@dataclass(frozen=True, eq=False)
+class _Sharing:
+    """Records that equal records of other persons in some columns; the others never do in more columns."""
+
+    owners: NDArray[np.int32]  # of all records
+    sharing: NDArray[np.int32]  # these records
+    group: NDArray[np.int32]  # the group of each of them
+    shared: int  # groups that these records have
+    smallest: int  # the fewest persons of a group, of all records
+
+    def refined(self, codes: NDArray[np.int32]) -> _Sharing:
+        if not len(self.sharing):
+            return self
+        finer = refine(self.sharing, self.group, self.shared, codes, int(codes.max()) + 1)
+        owner = self.owners[finer.records]
+        one = np.zeros(finer.shared, dtype=owner.dtype)
+        one[finer.group] = owner  # any of them
+        several = np.zeros(finer.shared, dtype=np.bool_)
+        several[finer.group[owner != one[finer.group]]] = True
+        kept = several[finer.group]
+        sharing = finer.records[kept]
+        group = (np.cumsum(several) - 1)[finer.group[kept]].astype(np.int32)
+        smallest = 1
+        if len(sharing) == len(self.owners):
+            count = int(self.owners.max()) + 1
+            smallest = int(np.bincount(np.unique(group.astype(np.int64) * count + owner) // count).min())
+        return _Sharing(self.owners, sharing, group, int(several.sum()), smallest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +131,15 @@ class _Grouping:
     shared: int  # groups that these records have
     smallest: int
     groups: int  # of all records
+    persons: _Sharing | None  # if they have several records
 
     def named(self, names: Sequence[str]) -> Combination:
-        unique = self.records - len(self.sharing)
+        counted = self.persons or self
+        unique = self.records - len(counted.sharing)
         share = unique / self.records if self.records else 0.0
-        return Combination(tuple(names[c] for c in self.columns), unique, self.smallest, self.groups, share)
+        return Combination(
+            tuple(names[c] for c in self.columns), unique, counted.smallest, self.groups, share
+        )
 
 
 def _check(codes: NDArray[np.int32], names: Sequence[str], up_to: int, most: int | None) -> None:
@@ -112,10 +154,13 @@ def _check(codes: NDArray[np.int32], names: Sequence[str], up_to: int, most: int
             raise InputError(f"{option} is {value}; give 1 or more", reason=Reason.PARAMETER)
 
 
-def _together(records: int) -> _Grouping:
+def _together(records: int, owners: NDArray[np.int32] | None) -> _Grouping:
     """Return the grouping by no column: a single group, of which even a single record is kept."""
-    everyone = np.arange(records, dtype=np.int32)
-    return _Grouping(records, (), everyone, np.zeros(records, np.int32), 1, records, min(records, 1))
+    everyone, group = np.arange(records, dtype=np.int32), np.zeros(records, np.int32)
+    persons = None
+    if owners is not None:
+        persons = _Sharing(owners, everyone, group, 1, len(np.unique(owners)))
+    return _Grouping(records, (), everyone, group, 1, records, min(records, 1), persons)
 
 
 def _refinements(
@@ -129,8 +174,10 @@ def _refinements(
             yield from _refinements(finer, columns, names, depth - 1)
 
 
-def _all_columns(columns: NDArray[np.int32], names: Sequence[str]) -> Combination:
-    grouping = _together(columns.shape[1])
+def _all_columns(
+    columns: NDArray[np.int32], names: Sequence[str], owners: NDArray[np.int32] | None
+) -> Combination:
+    grouping = _together(columns.shape[1], owners)
     for column in range(len(columns)):
         grouping = _refined(grouping, columns, column)
     return grouping.named(names)
@@ -140,10 +187,15 @@ def _refined(grouping: _Grouping, columns: NDArray[np.int32], column: int) -> _G
     rows = grouping.sharing
     combined = (*grouping.columns, column)
     settled = grouping.records - len(rows)  # unique before: each is a group of its own
-    if not len(rows):
-        return _Grouping(grouping.records, combined, rows, grouping.group, 0, grouping.smallest, settled)
     codes = columns[column]
+    persons = None if grouping.persons is None else grouping.persons.refined(codes)
+    if not len(rows):
+        return _Grouping(
+            grouping.records, combined, rows, grouping.group, 0, grouping.smallest, settled, persons
+        )
     finer = refine(rows, grouping.group, grouping.shared, codes, int(codes.max()) + 1)
     smallest = 1 if settled else finer.smallest
     groups = settled + finer.groups
-    return _Grouping(grouping.records, combined, finer.records, finer.group, finer.shared, smallest, groups)
+    return _Grouping(
+        grouping.records, combined, finer.records, finer.group, finer.shared, smallest, groups, persons
+    )

@@ -22,6 +22,8 @@ def words(given: Mapping[str, Any]) -> list[str]:
 
 
 def _written(value: Any) -> str:
-    """Return a value as people write it: 2, not 2.0."""
+    """Return a value as people write it: 2, not 2.0; several with commas between them."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)

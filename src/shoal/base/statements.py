@@ -6,8 +6,15 @@ from collections.abc import Mapping
 
 from shoal.errors import InputError, Reason, did_you_mean, listing
 
-ABOUT = ("data_set", "purpose", "recipient", "decided_by", "risk_threshold", "review_by")
-"""The names of the statements."""
+ABOUT = {
+    "data_set": "which data set it is",
+    "purpose": "what it is released for",
+    "recipient": "who receives it",
+    "decided_by": "who decided",
+    "risk_threshold": "the risk that is accepted, such as 0.09",
+    "review_by": "when it is evaluated again",
+}
+"""The names of the statements, with what each says."""
 
 
 def checked_about(given: Mapping[str, str] | None) -> dict[str, str]:
@@ -21,7 +28,7 @@ def checked_about(given: Mapping[str, str] | None) -> dict[str, str]:
     for name, text in (given or {}).items():
         if name not in ABOUT:
             raise InputError(
-                f"about has no {name!r}{did_you_mean(name, ABOUT)}; there is {listing(ABOUT)}",
+                f"about has no {name!r}{did_you_mean(name, ABOUT)}; choose one of {listing(ABOUT)}",
                 reason=Reason.PARAMETER,
                 parameter="about",
             )

@@ -23,3 +23,8 @@ def number(value: float) -> str:
 def plural(count: int, one: str) -> str:
     """Return a count and the noun for it, in the plural unless the count is 1."""
     return f"{count:,} {one}{'s' * (count != 1)}"
+
+
+def with_article(word: str) -> str:
+    """Return the name of a kind with "a" or "an" before it."""
+    return f"{'an' if word.startswith(('a', 'e', 'i', 'o', 'u', 'hour')) else 'a'} {word}"

@@ -42,7 +42,7 @@ def advise(
     ] = "freeform",
     as_json: options.AsJson = False,
 ) -> None:
-    """Tell what each k costs; with --epsilon, which delta of dissimilarity is guaranteed and possible."""
+    """Show what each k loses; with --epsilon, which delta of dissimilarity is guaranteed and achievable."""
     if epsilon is None:
         _advise_crowds(load, options.crowd_sizes(k or CROWDS), model, as_json=as_json)
         return

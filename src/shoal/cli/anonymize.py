@@ -11,11 +11,12 @@ from shoal.attacking import checked_share
 from shoal.base.distribution import install_command
 from shoal.base.wording import plural
 from shoal.cli import defaults, limit_options, loading, options
-from shoal.cli.databases import into_database, require_target
+from shoal.cli.databases import TARGET, into_database
 from shoal.cli.declared import method_options, model_parameters, statements, takes
-from shoal.cli.earlier import EarlierFiles, PublishingAgain
+from shoal.cli.earlier import PublishingAgain
+from shoal.cli.earlier_options import BEFORE
+from shoal.cli.engine_options import PIECES, Pieces
 from shoal.cli.output import progress, show_facts, show_json, verdict, warn
-from shoal.engines.blocks import BLOCK_ROWS
 from shoal.engines.on_disk import anonymize_file
 from shoal.engines.spark import anonymize_spark
 from shoal.engines.spark_sessions import spark_session
@@ -30,36 +31,35 @@ MOST_PATTERNS = 8
 """The maximum number of combinations of suppressed cells that are shown, those of most rows."""
 
 
-@takes(load=loading.TABLE, parameters=model_parameters(), choices=method_options(), about=statements())
+@takes(
+    load=loading.TABLE,
+    parameters=model_parameters(),
+    choices=method_options(),
+    about=statements(),
+    again=BEFORE,
+    database=TARGET,
+    pieces=PIECES,
+)
 def anonymize(
     load: loading.Loading,
     parameters: dict[str, Any],
     choices: dict[str, Any],
     about: dict[str, str],
+    again: PublishingAgain,
+    database: tuple[str, str] | None,
+    pieces: Pieces,
     output: options.ReleaseFolder,
     model: options.ModelName = None,
     method: options.Method = None,
     file_format: options.FileFormat = None,
     keep_key: options.KeepKey = False,
     safe_for_spreadsheets: options.SafeForSpreadsheets = False,
-    target: options.Target = None,
-    target_table: options.TargetTable = None,
-    engine: options.Engine = "auto",
-    master: options.Master = None,
-    block_rows: options.BlockRows = BLOCK_ROWS,
-    jobs: options.Jobs = None,
-    work: options.Work = None,
-    fresh: options.Fresh = False,
     overwrite: options.Overwrite = False,
-    after: options.After = None,
-    after_tables: options.AfterTables = None,
-    after_keys: options.AfterKeys = None,
-    stable: options.Stable = False,
-    ledger: options.LedgerFile = None,
     strict: options.Strict = False,
     seed: options.Seed = None,
     most_per_person: options.MostPerPerson = None,
     hold_out: options.HoldOut = None,
+    predict: options.Predict = None,
     leave_out: limit_options.LeaveOut = 0.0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -68,17 +68,13 @@ def anonymize(
     promised = defaults.Promised(model, parameters, method)
     choices |= {"method": method, "seed": seed, "most_per_person": most_per_person, "about": about}
     placed = {"overwrite": overwrite, "strict": strict}
-    in_blocks = {"block_rows": block_rows, "work": work}
-    require_target(target, target_table)
-    earlier = EarlierFiles("--after", after or [], after_tables or [], after_keys or [], "--key")
-    again = PublishingAgain(earlier, stable, ledger)
     if hold_out is not None:
         choices["hold_out"] = checked_share(options.share(hold_out, "--hold-out"))
     in_memory = keep_key or safe_for_spreadsheets or file_format in COPIES or again.asked(file_format)
-    in_memory = in_memory or hold_out is not None or leave_out > 0
-    who = loading.engine_for(engine, load, whole=in_memory)
+    in_memory = in_memory or hold_out is not None or predict is not None or leave_out > 0
+    who = loading.engine_for(pieces.engine, load, whole=in_memory)
     if who == "memory":
-        choices["leave_out"] = leave_out
+        choices |= {"leave_out": leave_out, "predict": predict}
     release: Release | BlockedRelease
     types: Mapping[str, Any] = {}
     with progress(quiet or as_json) as report, promised.explained():
@@ -89,17 +85,15 @@ def anonymize(
                 load, promised, choices, output, file_format or "csv", saved, again, **placed
             )
         elif who == "spark":
-            choices |= placed | in_blocks
-            release = _on_spark(load, promised, choices, output, file_format, master)
+            choices |= placed | pieces.on_spark
+            release = _on_spark(load, promised, choices, output, file_format, pieces.master)
         else:
-            choices |= placed | in_blocks | {"format": file_format or "csv", "jobs": jobs, "fresh": fresh}
+            choices |= placed | pieces.on_disk | {"format": file_format or "csv"}
             release, types = _on_disk(load, promised, choices, output)
-        if target is not None and target_table is not None:
+        if database is not None:
             report("writing into the database", 0.0)
-            into_database(release, types, output, target, target_table, overwrite=overwrite)
-    _warn(release.certified, output)
-    if keep_key:
-        warn(f"{output / 'key.csv'} re-identifies every row; keep it apart from the release, or delete it")
+            into_database(release, types, output, *database, overwrite=overwrite)
+    _warn(release.certified, output, keep_key)
     if as_json:
         show_json(release.certificate)
     elif not quiet:
@@ -162,8 +156,8 @@ def _on_spark(
         return anonymize_spark(table, described, model, output, **choices)
 
 
-def _warn(made: Certificate, output: Path) -> None:
-    """Show the warnings, the notes of the method, and what an earlier run left."""
+def _warn(made: Certificate, output: Path, keep_key: bool) -> None:
+    """Show the warnings, the notes of the method, and what is or was left on disk."""
     left = left_beside(output)
     if left is not None:
         warn(
@@ -174,6 +168,8 @@ def _warn(made: Certificate, output: Path) -> None:
         warn(text)
     if any(text.startswith("Column ") for text in made.warnings):
         warn("Use --drop for identifiers, and --quasi for quasi-identifiers.")
+    if keep_key:
+        warn(f"{output / 'key.csv'} re-identifies every row; keep it apart from the release, or delete it")
 
 
 def show_release(release: Release | BlockedRelease, folder: Path) -> None:
@@ -185,7 +181,7 @@ def show_release(release: Release | BlockedRelease, folder: Path) -> None:
         "Release",
         [
             *_publishable(made),
-            ("guaranteed", made.model.sentence()),
+            ("guaranteed", found.promised),
             ("audit found", verdict(found.verdict, found.status)),
             *_crowd(made),
             *([] if found.persons is None else found.persons.facts()),

@@ -3,60 +3,45 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import polars as pl
-import typer
 
 from shoal import attack as attacker
 from shoal.attacking.results import HEAD
-from shoal.cli import loading, options
-from shoal.cli.audit import loaded
+from shoal.cli import audit_options, options
+from shoal.cli.audit_options import BESIDE, Beside
 from shoal.cli.declared import takes
-from shoal.cli.earlier import is_release_folder
 from shoal.cli.output import out, progress, show_json, show_table, warn
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
-from shoal.reading.opening import released_table
 from shoal.release import read_key
-from shoal.release.claims import Claims
 
 
-@takes(load=loading.TABLE)
+@takes(release=BESIDE)
 def attack(
-    load: loading.Loading,
-    released: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RELEASE",
-            help="The released table, or the folder of a release, which describes its columns.",
-        ),
-    ],
-    control: options.Control = None,
-    key: options.AttackKey = None,
-    targets: options.Targets = 1000,
-    halves: options.Halves = None,
-    posterior: options.AttackSeconds = 10.0,
-    suppressed_mark: options.SuppressedMarks = None,
+    release: Beside,
+    control: audit_options.Control = None,
+    key: audit_options.AttackKey = None,
+    targets: audit_options.Targets = 1000,
+    halves: audit_options.Halves = None,
+    posterior: audit_options.AttackSeconds = 10.0,
     seed: options.RunsSeed = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Attack a release: how often are records singled out, linked, and their sensitive values guessed?"""
-    claims = Claims.read(released) if is_release_folder(released) else None
-    frame, described = load() if claims is None else loaded(load, claims)
-    members, others = _groups(frame, control, key)
+    members, others = _groups(release.original, control, key)
     with progress(quiet or as_json) as report:
         found = attacker(
             members,
-            read_table(released) if claims is None else released_table(released)[0],
-            described,
+            release.released(),
+            release.schema,
             others,
             targets=targets,
             halves=None if halves is None else [options.words(half) for half in halves.split(":")],
             posterior=posterior,
-            suppressed_marks=suppressed_mark or (),
+            suppressed_marks=release.suppressed_marks,
             seed=seed,
             progress=report,
         )
@@ -80,7 +65,7 @@ def _groups(
     if key is None:
         return frame, None if control is None else read_table(control)
     if control is not None:
-        raise InputError("--control and --key exclude each other", reason=Reason.PARAMETER)
+        raise InputError("--control and --key cannot be used together", reason=Reason.PARAMETER)
     places = read_key(key)
     if len(places) and not 0 <= int(places.min()) <= int(places.max()) < len(frame):
         raise InputError(f"{key} names records that the table does not have", reason=Reason.PARAMETER)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,11 @@ from numpy.typing import NDArray
 
 from shoal import Audit, JointAudit, joint_audit
 from shoal import audit as auditor
-from shoal.cli import limit_options, loading, options
+from shoal.cli import audit_options, limit_options, options
+from shoal.cli.audit_options import BESIDE, Beside
 from shoal.cli.declared import model_parameters, takes
-from shoal.cli.earlier import EarlierFiles, is_release_folder, release_at
+from shoal.cli.earlier import EarlierFiles
+from shoal.cli.earlier_options import TOGETHER
 from shoal.cli.output import out, show_facts, show_json, verdict, warn
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
@@ -25,38 +28,29 @@ from shoal.release.claims import Claims
 from shoal.schema import Schema
 
 
-@takes(load=loading.TABLE, parameters=model_parameters())
+@takes(release=BESIDE, parameters=model_parameters(), before=TOGETHER)
 def audit(
-    load: loading.Loading,
+    release: Beside,
     parameters: dict[str, Any],
-    released: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RELEASE",
-            help="The released table, or the folder of a release: its certificate then says what to check.",
-        ),
-    ],
+    before: EarlierFiles,
     model: options.ModelName = None,
-    key: options.Key = None,
-    may_leave_out: options.MayLeaveOut = False,
+    key: audit_options.Key = None,
+    may_leave_out: audit_options.MayLeaveOut = False,
     leave_out: limit_options.AuditLeaveOut = None,
     knows: limit_options.Knows = None,
-    posterior: options.Posterior = None,
-    suppressed_mark: options.SuppressedMarks = None,
-    population: options.Population = None,
-    earlier: options.With = None,
-    earlier_tables: options.WithTables = None,
-    earlier_keys: options.WithKeys = None,
-    sampling_fraction: options.SamplingFraction = None,
-    survey_weight: options.SurveyWeight = None,
+    posterior: audit_options.Posterior = None,
+    population: audit_options.Population = None,
+    sampling_fraction: audit_options.SamplingFraction = None,
+    survey_weight: audit_options.SurveyWeight = None,
     strict: options.Strict = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Check a release against its original: exit code 1 if the guarantee does not hold."""
-    claims = Claims.read(released) if is_release_folder(released) else None
-    frame, described = load() if claims is None else loaded(load, claims)
+    claims, frame, described = release.claims, release.original, release.schema
     everyone = None if population is None else read_table(population)
+    if knows is not None and model is not None and "knows" in (f.name for f in fields(model_named(model))):
+        parameters, knows = {**parameters, "knows": knows}, None
     promised, near = _promised(model, parameters, described, everyone)
     if claims is not None and promised is None:
         promised, may_leave_out = claims.model(everyone), may_leave_out or claims.left_some_out
@@ -64,9 +58,8 @@ def audit(
         leave_out = claims.certificate.get("leave_out")
     if posterior is not None and posterior <= 0:
         raise InputError("--posterior needs a number of seconds above 0", reason=Reason.PARAMETER)
-    shown, records = release_at(released), None if key is None else read_key(key)
-    files = EarlierFiles("--with", earlier or [], earlier_tables or [], earlier_keys or [], "--with-key")
-    others = files.read(frame)
+    shown, records = release.released(), None if key is None else read_key(key)
+    others = before.read(frame)
     if claims is not None and claims.certificate.get("held_out"):
         frame, records = _released_records(frame, records, claims)
     found = auditor(
@@ -79,45 +72,45 @@ def audit(
         leave_out=leave_out or 0.0,
         knows=knows,
         posterior=posterior,
-        suppressed_marks=suppressed_mark or (),
+        suppressed_marks=release.suppressed_marks,
         population=everyone,
         sampling_fraction=sampling_fraction,
         survey_weight=survey_weight,
         **near,
     )
-    together = None
-    if others:
-        together = joint_audit(frame, shown, described, promised, earlier=others, key=records)
-    differences = [] if claims is None else [*_differences(claims, described, promised, found)]
+    together = joint_audit(frame, shown, described, promised, earlier=others, key=records) if others else None
+    differences = None if claims is None else [*_differences(claims, described, promised, found)]
     if as_json:
-        more: dict[str, Any] = {} if claims is None else {"disagreements": differences}
-        more |= {} if together is None else {"together": together.as_dict()}
-        show_json({**found.as_dict(), **more})
+        show_json(_as_dict(found, together, differences))
     elif not quiet:
-        show_facts("Audit", found.facts())
-        show_facts("Attacker", _attacker(found))
-        out.print(verdict(found.verdict, found.status), highlight=False)
-        if claims is not None and not differences:
-            out.print(f"The certificate in {released} says the same.", highlight=False)
-        if together is not None:
-            show_facts("Together with earlier releases", together.facts())
-            out.print(verdict(together.verdict, together.status), highlight=False)
-    for text in differences:
+        _show(found, together, differences, release.place)
+    for text in differences or ():
         warn(text)
     if found.status == "broken" or (strict and found.status == "caution") or not _holds(together):
         raise typer.Exit(1)
 
 
+def _as_dict(found: Audit, together: JointAudit | None, differences: list[str] | None) -> dict[str, Any]:
+    """Return what an audit found, for programs."""
+    more: dict[str, Any] = {} if differences is None else {"disagreements": differences}
+    more |= {} if together is None else {"together": together.as_dict()}
+    return {**found.as_dict(), **more}
+
+
+def _show(found: Audit, together: JointAudit | None, differences: list[str] | None, place: Path) -> None:
+    """Print what an audit found, for people."""
+    show_facts("Audit", found.facts())
+    show_facts("Attacker", _attacker(found))
+    out.print(verdict(found.verdict, found.status), highlight=False)
+    if differences == []:
+        out.print(f"The certificate in {place} says the same.", highlight=False)
+    if together is not None:
+        show_facts("Together with earlier releases", together.facts())
+        out.print(verdict(together.verdict, together.status), highlight=False)
+
+
 def _holds(together: JointAudit | None) -> bool:
     return together is None or together.holds
-
-
-def loaded(load: loading.Loading, claims: Claims) -> tuple[pl.DataFrame, Schema]:
-    """Return the original; its schema is that of the certificate unless the call describes one."""
-    frame = loading.read_alone(load)
-    if frame is None:
-        return load()
-    return frame, claims.schema.completed(frame.columns)
 
 
 def _released_records(
@@ -130,7 +123,7 @@ def _released_records(
     if key is None:
         raise InputError(
             f"{said['held_out']:,} records were held out of this release; give the original without them, or "
-            "the key, which tells which they are",
+            "the key, which says which records they are",
             reason=Reason.PARAMETER,
             parameter="key",
         )
@@ -172,7 +165,7 @@ def _promised(
     if not any(is_required(field) and each in asked for each, _, field in declarations(kind)):
         needed = [f"--{each}" for each, _, field in declarations(kind) if is_required(field)]
         raise InputError(
-            f"the model needs {' and '.join(needed)}; without a model, the audit reports and judges nothing",
+            f"the model needs {' and '.join(needed)}; without a model, the audit reports but judges nothing",
             reason=Reason.PARAMETER,
         )
     return make_model(kind.name, asked), near

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from shoal.base.wording import plural
 from shoal.cli import loading, options
 from shoal.cli.declared import method_options, model_parameters, takes
 from shoal.cli.defaults import leaves_open
-from shoal.cli.output import out, progress, show_json, show_table
+from shoal.cli.output import out, progress, show_json, show_table, warn
 from shoal.engines import comparison
 from shoal.engines.comparison import ComparedRun
 from shoal.errors import InputError, Reason, listing
@@ -26,7 +27,7 @@ from shoal.report.panel import percent
 DEFAULT_K = ",".join(map(str, comparison.DEFAULT_K))
 
 
-@takes(load=loading.TABLE_AND_TIME, parameters=model_parameters(), wanted=method_options())
+@takes(load=loading.TABLE, parameters=model_parameters(), wanted=method_options())
 def compare(
     load: loading.Loading,
     parameters: dict[str, Any],
@@ -35,7 +36,7 @@ def compare(
     model: options.ModelNames = None,
     method: options.Methods = None,
     choose: options.Choose = None,
-    limit: options.Limit = None,
+    time_limit: options.TimeLimit = None,
     jobs: options.ParallelRuns = None,
     output: options.ResultsPage = Path("compare.html"),
     overwrite: options.Overwrite = False,
@@ -43,21 +44,22 @@ def compare(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Try several models, methods and k on one table: what each loses, how well it hides, its time."""
+    """Try several models, methods and k on one table: information loss, protection and time of each."""
     with staged_file(output, overwrite=overwrite) as staged:
+        load, time_limit = _without_seconds(load, time_limit)
         frame, described = load()
         loading.show_warnings(frame, described)
         ks = options.crowd_sizes(k)
         if choose is not None and choose not in ks:
             raise InputError(
-                f"--choose {choose} is none of the k that are compared: {listing(map(str, ks))}",
+                f"--choose {choose} is not one of the k that are compared: {listing(map(str, ks))}",
                 reason=Reason.PARAMETER,
             )
         given = {name: value for name, value in parameters.items() if value is not None}
         given |= {"model": options.words(model), "method": options.words(method), "seed": seed}
         with progress(quiet or as_json) as report:
             found = comparison.compare(
-                frame, described, k=ks, limit=limit, jobs=jobs, progress=report, **given, **wanted
+                frame, described, k=ks, limit=time_limit, jobs=jobs, progress=report, **given, **wanted
             )
         table = loading.words_of(load)
 
@@ -80,6 +82,17 @@ def compare(
         _show(rows, chosen, output)
     if chosen is None:
         raise typer.Exit(1)
+
+
+def _without_seconds(load: loading.Loading, seconds: float | None) -> tuple[loading.Loading, float | None]:
+    """Return how the table is read and the time limit; ``--limit 60`` used to be the latter."""
+    given = load.keywords["limit"] or []
+    plain = [text for text in given if text.replace(".", "", 1).isdecimal()]
+    if not plain:
+        return load, seconds
+    warn("--limit SECONDS is deprecated, because --limit is about columns: use --time-limit SECONDS")
+    rest = [text for text in given if text not in plain]
+    return partial(load.func, **{**load.keywords, "limit": rest or None}), seconds or float(plain[-1])
 
 
 def _row(number: int, run: ComparedRun, words: Sequence[str]) -> dict[str, Any]:

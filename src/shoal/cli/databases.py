@@ -9,22 +9,33 @@ from typing import Any
 
 import polars as pl
 
+from shoal.cli import options
+from shoal.cli.declared import bundled
 from shoal.errors import InputError, Reason
 from shoal.files.databases import is_database, write_to_database
 from shoal.files.streams import open_source
 from shoal.release import BlockedRelease, Release
 
+_Target = tuple[str, str] | None
 
-def require_target(address: str | None, table: str | None) -> None:
-    """Refuse a target without a table, a table without a target, and what is no address of a database."""
-    if (address is None) != (table is None):
-        raise InputError("--to and --to-table need each other", reason=Reason.PARAMETER)
-    if address is not None and not is_database(address):
+
+def _target(target: options.Target = None, target_table: options.TargetTable = None) -> _Target:
+    """Return database and table to write into; refuse one without the other, and what is no database."""
+    if target is None and target_table is None:
+        return None
+    if target is None or target_table is None:
+        raise InputError("--to and --to-table must be used together", reason=Reason.PARAMETER)
+    if not is_database(target):
         raise InputError(
             "--to needs the address of a database, such as postgresql://host/database",
             reason=Reason.PARAMETER,
             parameter="to",
         )
+    return target, target_table
+
+
+TARGET = bundled(_target)
+"""The options that name a database to write into, and the table to create in it."""
 
 
 def into_database(

@@ -74,6 +74,18 @@ def takes(**bundles: Bundle) -> Callable[[Callable[..., None]], Callable[..., No
     return decorate
 
 
+def bundled(function: Callable[..., Any]) -> Bundle:
+    """Return a bundle of the options that a function takes; a command gets what the function returns."""
+    return Bundle(
+        tuple(inspect.signature(function, eval_str=True).parameters.values()), lambda given: function(**given)
+    )
+
+
+def in_panel(panel: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of typer
+    """Declare an option that ``--help`` shows in a panel of its own subject."""
+    return typer.Option(*flags, help=help, rich_help_panel=panel, **more)
+
+
 def _place(parameter: inspect.Parameter) -> int:
     """Return the place of an option in ``--help``; arguments come first."""
     declared = parameter.annotation.__metadata__[0]
@@ -94,6 +106,7 @@ def model_parameters() -> Bundle:
         kind: type = (
             Path if declared.from_file is not None else float if float in types else declared.type or str
         )
+        kind = str if kind is tuple else kind  # names with commas between them
         help_ = _prefixed(declared.help, [model for model, _ in declared_by])
         panel = MAIN if name in _MAIN_PARAMETERS else MODEL
         found.append(_option(name, kind, None, help_, panel))
@@ -119,19 +132,9 @@ def method_options() -> Bundle:
     )
 
 
-_STATED = {
-    "data_set": "which data set it is",
-    "purpose": "what it is released for",
-    "recipient": "who receives it",
-    "decided_by": "who decided",
-    "risk_threshold": "the risk that is accepted, such as 0.09",
-    "review_by": "when it is evaluated again",
-}
-
-
 def statements() -> Bundle:
     """Return an option for each statement about a release; those not given are left out."""
-    found = [_option(name, str, None, f"For the report: {_STATED[name]}.", FILES) for name in ABOUT]
+    found = [_option(name, str, None, f"For the report: {words}.", FILES) for name, words in ABOUT.items()]
     return Bundle(
         tuple(found), lambda given: {name: value for name, value in given.items() if value is not None}
     )

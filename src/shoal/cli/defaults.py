@@ -12,18 +12,20 @@ import numpy as np
 import polars as pl
 
 from shoal.base.wording import percent
+from shoal.cli.options import words
 from shoal.cli.output import out, warn
 from shoal.errors import InfeasibleError
 from shoal.kinds import encoding
 from shoal.methods import METHODS
+from shoal.methods.feasibility import require_known
 from shoal.models import (
     Model,
     Patterned,
+    UsualDiversity,
     declarations,
     make_model,
     model_named,
     suitable,
-    usual_l,
     usual_model,
 )
 from shoal.schema import Schema
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 K_ALONE = ("chain", "exact")
 """The methods that refuse any diversity: with these, none is required by default."""
 _ABOUT_VALUES = ("l", "p", "entropy_l")
+"""The parameters that require something of sensitive columns."""
 
 Shares = Callable[[Schema], Mapping[str, float]]
 """Returns the share of the most frequent value of each sensitive column of the table."""
@@ -62,19 +65,32 @@ class Promised:
         if not self._open(name, schema):
             return make_model(name, self._given)
         found = shares(schema)
-        worst = max(found, key=found.__getitem__)
-        usual = usual_l(found[worst])
-        often = f"{percent(found[worst])} of the records have the same value of {worst!r}"
-        if usual <= 1:
-            warn(f"{often}, so nothing is required of sensitive columns. Use --l to require something.")
-            return make_model(name, self._given)
-        self.by_default, self.usual = True, usual
-        if usual < 2:
+        if self._given.get("diverse") is not None:
+            require_known(named := words(self._given["diverse"]), list(found))
+            found = {column: found[column] for column in named}
+        usual = UsualDiversity.of(found)
+
+        def often(column: str) -> str:
+            return f"{percent(found[column])} of the records have the same value of {column!r}"
+
+        if usual.l <= 1:
             warn(
-                f"{often}, so l = 2 is not achievable; l = {usual:g} is required instead. Use --l to choose "
-                "another one."
+                f"{often(usual.lowest)}, so nothing is required of sensitive columns. Use --l to require "
+                "something."
             )
-        return make_model(name, {**self._given, "l": usual})
+            return make_model(name, self._given)
+        self.by_default, self.usual = True, usual.l
+        for column in usual.skewed:
+            warn(
+                f"{often(column)}, so nothing is required of it: an attacker may learn it. Use --l and "
+                "--diverse to require something."
+            )
+        if usual.l < 2:
+            warn(
+                f"{often(usual.lowest)}, so l = 2 is not achievable; l = {usual.l:g} is required instead. "
+                "Use --l to choose another one."
+            )
+        return make_model(name, {**self._given, **usual.parameters})
 
     def _open(self, name: str, schema: Schema) -> bool:
         """Return whether the call leaves open what is required of sensitive columns."""

@@ -27,6 +27,7 @@ EXTRAS = {
     "statistics": (("pyreadstat",), "files of SPSS, Stata and SAS"),
     "databases": (("adbc-driver-postgresql", "adbc-driver-sqlite", "pyarrow"), "PostgreSQL and SQLite"),
     "duckdb": (("duckdb", "pyarrow"), "DuckDB"),
+    "learning": (("scikit-learn",), "models trained on a release"),
     "zstd": (() if sys.version_info >= (3, 14) else ("backports.zstd",), "files compressed as .zst"),
 }
 """The packages of each extra, and what it is for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from shoal.files.formats import Reading, format_of
 from shoal.files.reading import read_as
 from shoal.files.streams import BatchedTable, opened_source
 from shoal.kinds.hierarchy import Hierarchy
+from shoal.kinds.limits import read_bands, read_widest
 from shoal.schema import Kind, Role, Schema, merged_columns
 from shoal.schema.frames import Inferred
 from shoal.schema.long_tables import collect_items
@@ -199,14 +200,8 @@ def _described(
         Role.IDENTIFIER: _names(drop, frame.columns),
         Role.PERSON: [] if person is None else [person],
     }
-    changes: dict[str, dict[str, Any]] = {}
-    for key, given in (("kind", kind), ("weight", weight), ("missing", missing)):
-        for name, text in _pairs(given, f"--{key}", frame.columns):
-            changes.setdefault(name, {})[key] = _number(text, name) if key == "weight" else text
-    for name, text in _pairs(separator, "--separator", frame.columns):
-        changes.setdefault(name, {}).update(kind=Kind.ITEMS, separator=text)
-    for name, text in _pairs(hierarchy, "--hierarchy", frame.columns):
-        changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
+    by_word = {"kind": kind, "weight": weight, "missing": missing}
+    changes = _changes(by_word, separator, hierarchy, frame.columns)
     limits = _limits(limit, bands, _names(strata, frame.columns), frame.columns)
     for name, change in limits.items():
         changes.setdefault(name, {}).update(change)
@@ -230,6 +225,24 @@ def _described(
             change = {"domain": None, "date_format": None, **change}  # those of the kind that was inferred
         described = described.changed(name, **change)
     return described.completed(frame.columns)
+
+
+def _changes(
+    by_word: Mapping[str, list[str] | None],
+    separator: list[str] | None,
+    hierarchy: list[str] | None,
+    columns: list[str],
+) -> dict[str, dict[str, Any]]:
+    """Return what options about single columns change, by column."""
+    changes: dict[str, dict[str, Any]] = {}
+    for key, given in by_word.items():
+        for name, text in _pairs(given, f"--{key}", columns):
+            changes.setdefault(name, {})[key] = _number(text, name) if key == "weight" else text
+    for name, text in _pairs(separator, "--separator", columns):
+        changes.setdefault(name, {}).update(kind=Kind.ITEMS, separator=text)
+    for name, text in _pairs(hierarchy, "--hierarchy", columns):
+        changes.setdefault(name, {})["hierarchy"] = Hierarchy.from_file(text)
+    return changes
 
 
 def with_labels(schema: Schema, table: Path | str) -> Schema:
@@ -258,7 +271,7 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
     """
     if engine not in ENGINES:
         raise InputError(
-            f"engine {engine!r} is unknown{did_you_mean(engine, ENGINES)}; there is {listing(ENGINES)}",
+            f"engine {engine!r} is unknown{did_you_mean(engine, ENGINES)}; choose one of {listing(ENGINES)}",
             reason=Reason.PARAMETER,
         )
     whole = whole or load.keywords["long"] is not None
@@ -296,11 +309,6 @@ _PARAMETERS = tuple(inspect.signature(load, eval_str=True).parameters.values())
 
 TABLE = Bundle(_PARAMETERS, lambda given: partial(load, **given))
 """The options that describe a table; a command gets them as a call that reads the table."""
-
-TABLE_AND_TIME = Bundle(
-    tuple(each for each in _PARAMETERS if each.name != "limit"), lambda given: partial(load, **given)
-)
-"""The same for a command whose option ``--limit`` is about time; a schema file has limits of columns."""
 
 
 def words_of(load: Loading) -> list[str]:
@@ -379,25 +387,16 @@ def _limits(
     changes: dict[str, dict[str, Any]] = {}
     for name, text in _pairs(limit, "--limit", columns):
         change = {"exact": {"exact": True}, "shown": {"suppressible": False}}.get(
-            text, {"widest": _plain(text)}
+            text, {"widest": read_widest(text)}
         )
         changes.setdefault(name, {}).update(change)
     for name, text in _pairs(bands, "--bands", columns):
-        cuts = text if text.strip().startswith("every") else tuple(map(_plain, text.split(",")))
-        changes.setdefault(name, {})["bands"] = cuts
+        changes.setdefault(name, {})["bands"] = read_bands(text)
     for name in strata:
         if name not in columns:
             raise unknown_column(name, columns)
         changes.setdefault(name, {})["exact"] = True
     return changes
-
-
-def _plain(text: str) -> int | float | str:
-    """Return a text as a number, if it is one."""
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
-    return text.strip()
 
 
 def _number(text: str, name: str) -> float:

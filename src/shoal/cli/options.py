@@ -9,16 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.declared import COLUMNS, ENGINE, FILES, METHOD, MODEL, baselines
+from shoal.cli.declared import in_panel as _in
 from shoal.errors import InputError, Reason
 from shoal.files.formats import FORMATS
 from shoal.files.reading import place_of
 from shoal.models import in_order
 from shoal.release import Format
-
-
-def _in(panel: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002 - the word of typer
-    """Declare an option that ``--help`` shows in a panel of its own subject."""
-    return typer.Option(*flags, help=help, rich_help_panel=panel, **more)
 
 
 def _ask(asked: bool) -> bool:
@@ -196,6 +192,16 @@ HoldOut = Annotated[
         "the release.",
     ),
 ]
+Predict = Annotated[
+    str | None,
+    _in(
+        METHOD,
+        "--predict",
+        metavar="COLUMN",
+        help="Train models that predict this column, on the release and on the original, and report how well "
+        "both do.",
+    ),
+]
 RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
 ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")]
 FileFormat = Annotated[
@@ -239,196 +245,15 @@ Choose = Annotated[
         help="The k whose best run is highlighted; the largest if omitted.",
     ),
 ]
-Limit = Annotated[float | None, _in(ENGINE, "--limit", metavar="SECONDS", help="Time limit of a run.")]
+TimeLimit = Annotated[
+    float | None, _in(ENGINE, "--time-limit", metavar="SECONDS", help="Time limit of a run.")
+]
 ParallelRuns = Annotated[
     int | None,
     _in(ENGINE, "--jobs", min=1, help="Number of runs at a time; one for each core if omitted."),
 ]
-Key = Annotated[Path | None, _in(FILES, "--key", help="key.csv: also check each row against its own record.")]
-MayLeaveOut = Annotated[
-    bool,
-    _in(MODEL, "--may-leave-out", help="The release may have fewer rows than the original has records."),
-]
-Posterior = Annotated[
-    float | None,
-    _in(
-        MODEL,
-        "--posterior",
-        metavar="SECONDS",
-        help="Also estimate, for this long, how likely the strongest attacker guesses right.",
-    ),
-]
-Control = Annotated[
-    Path | None,
-    _in(FILES, "--control", help="Table of records that were held out before the release was made."),
-]
-AttackKey = Annotated[
-    Path | None,
-    _in(FILES, "--key", help="key.csv: records of TABLE that it does not name are the control group."),
-]
-Targets = Annotated[
-    int,
-    _in(METHOD, "--targets", min=1, help="Maximum number of records to attack, in and out of the release."),
-]
-AttackSeconds = Annotated[
-    float,
-    _in(
-        METHOD,
-        "--posterior",
-        metavar="SECONDS",
-        help="Time to find out how likely each row is each record's, for inference; 0 leaves that out.",
-    ),
-]
-Halves = Annotated[
-    str | None,
-    _in(
-        METHOD,
-        "--halves",
-        metavar="COLUMNS:COLUMNS",
-        help="Two lists of quasi-identifiers, such as age,sex:zip,job, for linkability.",
-    ),
-]
-SuppressedMarks = Annotated[
-    list[str] | None,
-    _in(
-        FILES,
-        "--suppressed-mark",
-        metavar="TEXT",
-        help="Text that another tool writes for a suppressed cell, such as NA (sdcMicro).",
-    ),
-]
-Population = Annotated[
-    Path | None,
-    _in(
-        FILES,
-        "--population",
-        help="Table of everyone who could be in the original, for the risk from an attacker who does not "
-        "know who is.",
-    ),
-]
-With = Annotated[
-    list[Path] | None,
-    _in(
-        FILES,
-        "--with",
-        metavar="RELEASE",
-        help="An earlier release of the same people, or its folder: also audit all of them together.",
-    ),
-]
-WithTables = Annotated[
-    list[Path] | None,
-    _in(
-        FILES,
-        "--with-table",
-        metavar="TABLE",
-        help="The original of each --with, in the same order; TABLE if omitted.",
-    ),
-]
-WithKeys = Annotated[
-    list[Path] | None,
-    _in(
-        FILES,
-        "--with-key",
-        metavar="FILE",
-        help="key.csv of each --with, in the same order: only records that were released count.",
-    ),
-]
-After = Annotated[
-    list[Path] | None,
-    _in(
-        FILES,
-        "--after",
-        metavar="RELEASE",
-        help="Folder of an earlier release, the newest first: release only persons who are in none of them. "
-        "Needs --after-table and --person.",
-    ),
-]
-AfterTables = Annotated[
-    list[Path] | None,
-    _in(FILES, "--after-table", metavar="TABLE", help="The original of each --after, in the same order."),
-]
-AfterKeys = Annotated[
-    list[Path] | None,
-    _in(
-        FILES,
-        "--key",
-        metavar="FILE",
-        help="key.csv of each --after, in the same order; the one in its folder if omitted.",
-    ),
-]
-Stable = Annotated[
-    bool,
-    _in(
-        FILES,
-        "--stable",
-        help="With --after: release the whole table again, and keep the rows of unchanged records.",
-    ),
-]
-LedgerFile = Annotated[
-    Path | None,
-    _in(
-        FILES,
-        "--ledger",
-        metavar="FILE",
-        help="Private file of what was published before, by keyed hash: created, checked and extended. Needs "
-        "--person.",
-    ),
-]
-SamplingFraction = Annotated[
-    float | None,
-    _in(
-        FILES,
-        "--sampling-fraction",
-        help="Share of the population that the original is, drawn at random: estimates who is unique there.",
-    ),
-]
-SurveyWeight = Annotated[
-    str | None,
-    _in(
-        COLUMNS,
-        "--survey-weight",
-        help="Column of survey weights of the original, for the individual risk in the population.",
-    ),
-]
 AsJson = Annotated[bool, _in(FILES, "--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, _in(FILES, "--quiet", "-q", help="Show neither progress nor a summary.")]
-Engine = Annotated[
-    str,
-    _in(
-        ENGINE,
-        "--engine",
-        help="memory (the whole table at once), blocks (larger than memory), spark (a cluster) or auto.",
-    ),
-]
-BlockRows = Annotated[
-    int, _in(ENGINE, "--block-rows", help="blocks, spark: approximate number of records in a block.")
-]
-Jobs = Annotated[
-    int | None,
-    _in(
-        ENGINE,
-        "--jobs",
-        min=1,
-        help="blocks: number of blocks to work on at a time; one for each core if omitted.",
-    ),
-]
-Work = Annotated[
-    Path | None,
-    _in(
-        ENGINE,
-        "--work",
-        help="blocks, spark: folder for temporary files, removed at the end; beside the output if omitted.",
-    ),
-]
-Master = Annotated[
-    str | None,
-    _in(
-        ENGINE,
-        "--master",
-        help="spark: address of the cluster, such as spark://host:7077 or local[2].",
-    ),
-]
-Fresh = Annotated[bool, _in(ENGINE, "--fresh", help="blocks: discard an interrupted run and start over.")]
 Strict = Annotated[
     bool,
     _in(

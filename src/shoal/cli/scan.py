@@ -42,7 +42,7 @@ def scan(
     ask_password: options.AskPassword = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Describe a table: kinds, suggested roles, how identifying columns and their combinations are."""
+    """Describe a table: kinds, suggested roles, and how identifying columns and combinations of them are."""
     del ask_password  # it was asked for when the options were read
     with staged_file(output, overwrite=overwrite) as staged:
         reading = Reading(
@@ -99,9 +99,12 @@ def _show(found: Scan, table: str, output: Path, dialect: str) -> None:
         [(s.name, s.kind.value, s.distinct, s.missing, s.role.value, s.reason) for s in found.suggestions],
     )
     if found.combinations:
+        title, least = "Records uniquely identified by each combination of columns", "smallest class"
+        if found.schema.person is not None:
+            title, least = f"{title}: no other person shares the values", "persons in smallest class"
         show_table(
-            "Records uniquely identified by each combination of columns",
-            ("columns", "unique records", "share", "smallest class"),
+            title,
+            ("columns", "unique records", "share", least),
             [(", ".join(c.columns), c.unique, f"{c.share:.1%}", c.smallest) for c in found.combinations[:10]],
         )
     for s in found.suggestions:

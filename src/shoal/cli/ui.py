@@ -18,7 +18,7 @@ def ui(
         int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free port.")
     ] = 0,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on, if not only this machine.")
+        str, typer.Option("--host", help="Address to listen on; by default only this machine can connect.")
     ] = LOOPBACK,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page at once.")] = True,
     folder: Annotated[

@@ -81,7 +81,8 @@ class CrowdAdvice:
     costs
         What each k costs.
     widths
-        What limits of numbers and dates would cost that have none.
+        What limits of numbers and dates would cost that have none; nothing if persons have several records,
+        because then no records are left out for a limit.
     """
 
     model: str
@@ -129,13 +130,14 @@ def advise_crowds(
     ks = [each for each in k if each <= len(table)]
     widths = [
         WidthCost(column.name, width, {each: _share(table, each, column, width) for each in ks})
-        for column, width in _widths(table)
+        for column, width in (_widths(table) if table.owners is None else ())
     ]
-    costs = tuple(_cost(table, each, model) for each in ks)
+    costs = tuple(cost_of_crowd(table, each, model) for each in ks)
     return CrowdAdvice(model, QUICK[model][1], len(table), costs, tuple(widths))
 
 
-def _cost(table: Table, k: int, model: str) -> CrowdCost:
+def cost_of_crowd(table: Table, k: int, model: str = Freeform.name) -> CrowdCost:
+    """Return what a k costs, from a quick run that publishes nothing."""
     kind, method = QUICK[model]
     left = count_stranded(table, k) / len(table) if table.limited else 0.0
     try:

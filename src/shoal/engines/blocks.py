@@ -25,6 +25,7 @@ from shoal.kinds.limits import is_limited
 from shoal.kinds.ranges import interval_type
 from shoal.measures import Loss
 from shoal.methods import method_for, require_options
+from shoal.methods.limits import require_support
 from shoal.models import Model, require_model
 from shoal.release import Certificate, Format, column_warnings, index_notes
 from shoal.schema import Role, Schema
@@ -144,12 +145,7 @@ def call_for(
     require_options(*method_for(model, method), options)
     completed = schema.completed(columns)
     if any(is_limited(column) for column in completed.quasi):
-        raise InputError(
-            "limits of columns need the whole table in memory, not blocks; release it in memory, or remove "
-            "exact, widest, bands and suppressible from the schema",
-            reason=Reason.PARAMETER,
-            parameter="engine",
-        )
+        require_support(completed, model)
     model.blocks_must_not_overlap(completed)  # raises an error if the table must not be cut
     seed = checked_seed(seed)
     if most_per_person is not None:

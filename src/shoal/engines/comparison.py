@@ -12,7 +12,16 @@ from shoal.engines.runs import Outcome, PlannedRun, compare_runs, options_for
 from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
 from shoal.measures import headlines
 from shoal.methods import METHODS, Progress, options_of, silent
-from shoal.models import Freeform, KAnonymity, declarations, in_order, make_model, model_named, usual_model
+from shoal.models import (
+    Freeform,
+    KAnonymity,
+    Model,
+    declarations,
+    in_order,
+    make_model,
+    model_named,
+    usual_model,
+)
 from shoal.schema import Schema
 
 DEFAULT_K = (2, 5, 10, 50)
@@ -97,7 +106,7 @@ class ComparedRun:
     def weakness(self) -> int:
         """0 for models that protect against an attacker who knows every record, more for weaker ones."""
         model = model_named(self.model)
-        return model.for_comparison + bool(model.not_to_publish)
+        return (model.attacker() != Model.attacker()) + bool(model.not_to_publish)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the run as plain data."""

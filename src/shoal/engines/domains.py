@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from shoal.errors import InputError, Reason
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds.domain import Attribute, Domain
 from shoal.kinds.item_sets import in_order
+from shoal.kinds.value_kind import ValueKind
 from shoal.schema import Column, Schema
 from shoal.table import Table
 
@@ -186,10 +188,41 @@ def reference(summary: Summary, schema: Schema) -> Reference:
             ends = [found.values[0], found.values[-1]]
             if found.numeric:
                 ends = [exact.exact(end) if isinstance(end, str) else end for end in ends]
+            if column.bands is not None:
+                ends = _ends_of_bands(found.values, column)
             schema = schema.changed(column.name, domain=tuple(ends))
     types = {name: found.values.dtype for name, found in summary.found.items() if found.bounded}
     missing = frozenset(name for name, found in summary.found.items() if found.missing)
     return Reference(schema, domains, items, types, missing)
+
+
+def _ends_of_bands(values: pl.Series, column: Column) -> list[Any]:
+    """Return where the first band with a value begins and the last ends: the same for all parts of a table.
+
+    Raises
+    ------
+    InputError
+        If a value is outside the bands, or the bands of a part could have other ends than those of the table.
+    """
+    kind = column.kind
+    assert isinstance(kind, ValueKind)  # others have no bands
+    if kind.numeric and not values.dtype.is_integer():
+        raise InputError(
+            f"column {column.name!r}: bands of numbers with a fraction need the whole table in memory, not "
+            "blocks",
+            reason=Reason.PARAMETER,
+            column=column.name,
+            parameter="engine",
+        )
+    places = kind.places(values)
+    try:
+        bands = list(kind.bands(column, places[0], places[-1], whole=True))
+    except ValueError as error:
+        raise InputError(
+            f"column {column.name!r}: {error}", reason=Reason.OUT_OF_DOMAIN, column=column.name
+        ) from None
+    ends: list[Any] = kind.at_places([bands[0][0], bands[-1][1]], column).to_list()
+    return ends
 
 
 class Reservoir:

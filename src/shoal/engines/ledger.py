@@ -139,8 +139,8 @@ class Ledger:
         if changed:
             raise InputError(
                 f"{plural(len(set(changed)), 'person')} with {plural(len(changed), 'record')} were published "
-                "before, by the ledger, and have other records now: an attacker can link the two; leave them "
-                "out",
+                "before, according to the ledger, and have other records now: an attacker can link the two; "
+                "leave them out",
                 reason=Reason.PUBLISHED_BEFORE,
             )
         return np.flatnonzero(~before)

@@ -17,6 +17,7 @@ from shoal.auditing.rules import rule_for
 from shoal.base.randomness import SEED_BITS, Randomness, checked_seed
 from shoal.base.statements import checked_about
 from shoal.errors import ShoalWarning
+from shoal.measures.learning import learned, require_learnable
 from shoal.methods import (
     Circumstances,
     Progress,
@@ -42,6 +43,7 @@ def anonymize(
     most_per_person: int | None = None,
     hold_out: float | None = None,
     leave_out: float = 0.0,
+    predict: str | None = None,
     about: Mapping[str, str] | None = None,
     progress: Progress = silent,
     **options: Any,
@@ -67,6 +69,10 @@ def anonymize(
     leave_out
         The largest share of the records that may be left out because they cannot be hidden within the limits
         of the columns (see `Column`).
+    predict
+        A released column. Models that predict it are trained on the release and on the original, and the
+        certificate says how well both predict original records that they have not seen. Needs the extra
+        ``learning``.
     about
         What to state in the certificate and the report: ``data_set``, ``purpose``, ``recipient``,
         ``decided_by``, ``risk_threshold`` and ``review_by``, as texts.
@@ -118,6 +124,8 @@ def anonymize(
         table = Table.encode(collected, schema)
     else:
         table, control = _split(collected, schema, hold_out, seed)
+    if predict is not None:
+        require_learnable(table, predict)
     if most_per_person is not None:
         table = table.with_fewer_records(most_per_person, Randomness(seed))
     release = anonymize_table(
@@ -131,6 +139,8 @@ def anonymize(
     made = {**release.circumstances, "warnings": cautions, "seconds": seconds}
     if control is not None:
         made |= _attacked(release, collected, table.schema, control, seed, progress)
+    if predict is not None:
+        made |= _learned(release, predict, seed, progress)
     made |= {"about": stated} if stated else {}
     release = replace(release, circumstances=made, flavour=flavour)
     for text in release.warnings:
@@ -155,6 +165,15 @@ def _attacked(
     other = None if seed is None else (seed + 1) % 2**SEED_BITS  # not the choices of the release again
     found = attack(members, release.shown, schema, control, seed=other, progress=progress)
     return {"held_out": len(control), "attacks": found.as_dict()}
+
+
+def _learned(release: Release, target: str, seed: int | None, progress: Progress) -> dict[str, Any]:
+    """Return what a certificate says about models that are trained on the release."""
+    progress("training models", 0.0)
+    other = None if seed is None else (seed + 2) % 2**SEED_BITS  # not the choices of the release again
+    found = learned(release.reader(), release.recoding.table, release.order, target, Randomness(other))
+    progress("training models", 1.0)
+    return {"learned": found.as_dict()}
 
 
 def anonymize_table(

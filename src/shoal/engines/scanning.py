@@ -150,4 +150,4 @@ _PERSONS = frozenset(
 def combinations(table: Table, *, up_to: int = 3) -> tuple[Combination, ...]:
     """Return how identifying the quasi-identifiers of a table are, alone and together, the worst first."""
     names = [attribute.column.name for attribute in table.attributes]
-    return uniqueness(table.codes, names, up_to=up_to)
+    return uniqueness(table.codes, names, up_to=up_to, owners=table.owners)

@@ -48,7 +48,7 @@ def read_files(
     named = [path] if isinstance(path, str | os.PathLike) else list(path)
     here = [each for each in named if not is_remote(each)]
     if len(here) not in (0, len(named)):
-        raise InputError("paths and addresses cannot be mixed", reason=Reason.PARAMETER)
+        raise InputError("give either paths or addresses, not both", reason=Reason.PARAMETER)
     files = [str(each) for each in (open_source(here).files if here else named)]
     addresses = [address_of(file) for file in files]
     texts = [file for file in files if format_of(file) is DELIMITED]
@@ -64,7 +64,7 @@ def read_files(
         raise InputError(f"{texts[0]} is text, but other files are not", reason=Reason.FILE_FORMAT)
     for file in filter(names_delimiter, map(Path, files)) if here else ():
         raise InputError(
-            f"{file} begins with a line that names its delimiter, which Spark cannot skip; remove the line",
+            f"{file} begins with a line that names its delimiter, which Spark cannot skip; remove that line",
             reason=Reason.FILE_FORMAT,
         )
     if here:

@@ -12,6 +12,7 @@ from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.files.access import installed, read_bytes, refusal, require_size
 from shoal.files.formats import FileFormat, Reading, register
 from shoal.files.parsing import check_names
+from shoal.files.titles import LOOKED_AT, advice_on_titles, header_among
 from shoal.files.whole_numbers import as_whole
 from shoal.files.writing import writing
 
@@ -49,8 +50,20 @@ def _read(path: Path, reading: Reading) -> pl.DataFrame:
         ).to_polars()
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError) as error:
         raise _broken(path, error) from error
+    if any(map(_is_unnamed, frame.columns)) and reading.skip_rows == 0:
+        _refuse_titles(path, workbook.load_sheet(sheet, header_row=None, n_rows=LOOKED_AT, dtypes="string"))
     check_names(path, [name.strip() for name in header.row(0) if name] if header.height else [])
     return _tidy(path, sheet, frame)
+
+
+def sheet_names(path: Path) -> list[str]:
+    """Return the names of the sheets of a workbook."""
+    fastexcel = installed("fastexcel", "excel", f"{path}, a spreadsheet,")
+    try:
+        names: list[str] = fastexcel.read_excel(path).sheet_names
+    except fastexcel.FastExcelError as error:
+        raise _broken(path, error) from error
+    return names
 
 
 def _sheet(path: Path, names: list[str], wanted: str | None) -> str:
@@ -60,7 +73,7 @@ def _sheet(path: Path, names: list[str], wanted: str | None) -> str:
     if wanted is None:
         return names[0]
     if wanted not in names:
-        message = f"has no sheet {wanted!r}{did_you_mean(wanted, names)}; there is {listing(names)}"
+        message = f"has no sheet {wanted!r}{did_you_mean(wanted, names)}; choose one of {listing(names)}"
         raise refusal(path, message, Reason.PARAMETER, "sheet")
     return wanted
 
@@ -93,6 +106,15 @@ def _tidy(path: Path, sheet: str, frame: pl.DataFrame) -> pl.DataFrame:
         and (frame[name].drop_nulls().dt.truncate("1d") == frame[name].drop_nulls()).all()
     ]
     return frame.with_columns(frame[name].cast(pl.Date) for name in days)
+
+
+def _refuse_titles(path: Path, sheet: Any) -> None:
+    """Refuse a sheet with titles above its header, given its first rows, with what to do."""
+    rows = sheet.to_polars().rows()
+    filled = [(place, row) for place, row in enumerate(rows) if any(row)]
+    header = header_among([row for _, row in filled])
+    if header is not None:
+        raise refusal(path, advice_on_titles(filled[header][0]), Reason.SCHEMA, "skip_rows")
 
 
 def _is_unnamed(name: str) -> bool:

@@ -19,6 +19,7 @@ from shoal.files.access import PACKED, chunks_of, refusal, unpacked
 from shoal.files.formats import FileFormat, Reading, register
 from shoal.files.local_numbers import notation_of
 from shoal.files.parsing import is_blank, lines, parse_text
+from shoal.files.titles import advice_on_titles, header_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,7 +191,7 @@ def _read(path: Path, reading: Reading) -> pl.DataFrame:
     data, dialect = load_text(
         path, reading.delimiter, reading.encoding, reading.most_bytes, reading.skip_rows
     )
-    frame = parse_text(path, data, dialect.delimiter)
+    frame = _parsed(path, data, dialect.delimiter, reading)
     return frame if notation is None else notation.made_plain(frame, notation.columns([frame]))
 
 
@@ -210,11 +211,36 @@ def _written(file: Path, reading: Reading) -> Iterator[pl.DataFrame]:
     header = b""
     before = 0
     for text in _records_of(file, dialect.encoding, reading.skip_rows):
-        frame = parse_text(file, header + text, dialect.delimiter, lines_before=before - header.count(b"\n"))
+        if header:
+            before_text = before - header.count(b"\n")
+            frame = parse_text(file, header + text, dialect.delimiter, lines_before=before_text)
+        else:
+            frame = _parsed(file, text, dialect.delimiter, reading)
         yield frame
         before += text.count(b"\n")
         if not header:
             header = _header(frame.columns, dialect.delimiter)
+
+
+def _parsed(path: Path, text: bytes, delimiter: str, reading: Reading) -> pl.DataFrame:
+    """Return the table at the beginning of a file; refuse one with titles above its header."""
+    wrong: InputError | None = None
+    try:
+        frame = parse_text(path, text, delimiter)
+        if frame.width > 1 or reading.delimiter is not None:
+            return frame
+    except InputError as error:
+        wrong = error
+    # The only column of a table may well hold sets such as a|b.
+    may_be: tuple[str, ...] = _DELIMITERS if wrong is not None else (";", "\t")
+    may_be = may_be if reading.delimiter is None else (reading.delimiter,)
+    header = header_line(text, may_be) if reading.skip_rows == 0 else None
+    if header is not None:
+        advice = advice_on_titles(header, before=names_delimiter(path))
+        raise refusal(path, advice, Reason.FILE_FORMAT if wrong is None else wrong.reason, "skip_rows")
+    if wrong is not None:
+        raise wrong
+    return frame
 
 
 def _header(names: list[str], delimiter: str) -> bytes:

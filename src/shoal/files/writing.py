@@ -30,7 +30,7 @@ def write_csv(frame: pl.DataFrame, path: str | Path, *, header: bool = True) -> 
     Raises
     ------
     InputError
-        If the file cannot be written, or a date is too far away to be written as text.
+        If the file cannot be written, or a date is too far in the past or future to be written as text.
     """
     # A lone empty cell would be a blank line, which readers skip.
     empty = '""' if frame.width == 1 else ""
@@ -41,8 +41,8 @@ def write_csv(frame: pl.DataFrame, path: str | Path, *, header: bool = True) -> 
         except pl.exceptions.PanicException:
             dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
             raise InputError(
-                f"a date in {listing(dates)} is too far away to be written as text; correct it or leave it "
-                "empty",
+                f"a date in {listing(dates)} is too far in the past or future to be written as text; "
+                "correct it or leave it empty",
                 reason=Reason.BAD_VALUE,
             ) from None
 

@@ -94,20 +94,39 @@ class ConsistencyGraph:
         return LabelCounts(*self._graph.count_labels(labels, size))
 
     def count_persons(
-        self, starts: NDArray[np.int64], owners: NDArray[np.int32], persons: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return how many persons have a record in each box, and how many boxes are around records of each.
+        self,
+        owners: Arrays,
+        persons: int,
+        components: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None,
+        carried: Arrays | None = None,
+    ) -> tuple[NDArray[np.int64], ...]:
+        """Count the persons who have a record in each box, and the boxes around records of each person.
 
-        Copies of boxes count. On all cores.
+        Copies of boxes count. On all cores, in one search for each box.
 
         Parameters
         ----------
-        starts, owners
-            The persons of the i-th record, each of them once, are ``owners[starts[i]:starts[i + 1]]``.
+        owners
+            The persons of each record, each of them once: where those of each start, and the persons.
         persons
             How many persons there are.
+        components
+            The component of each record, and of each box; None if all have the same.
+        carried
+            The person of each copy of each box, in the same way; None if that is not known.
+
+        Returns
+        -------
+        tuple
+            The persons of each box and the boxes of each person; the same two within components alone; for
+            each person of each record, as in `owners`, how many boxes around the record carry that person, or
+            nothing if that is not known.
         """
-        return self._graph.count_persons(starts, owners, persons)
+        none, nothing = np.empty(0, np.int32), (np.empty(0, np.int64), np.empty(0, np.int32))
+        found = self._graph.count_persons(
+            owners, persons, *(components or (none, none)), nothing if carried is None else carried
+        )
+        return found if components is not None else (*found[:2], *found[:2], found[4])
 
     def boxes_around(self, records: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the boxes that contain each of some records, in no particular order; on all cores.

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from shoal.kernels import _native
 from shoal.kernels.geometry import Geometry, given
+from shoal.kernels.trees import BoxTree
 
-LOOKS = 64
-"""The number of near records that a record may be exchanged for."""
+LOOKS = 128
+"""The number of near records that a row looks at."""
 
 
 class Diversification:
@@ -22,8 +23,8 @@ class Diversification:
 
     Parameters
     ----------
-    codes, attributes
-        The records, and what it costs to cover several codes.
+    tree
+        A tree over the records with room for those that a row is made to cover. It is changed from then on.
     graph
         The records that each row is made to cover; equally many for each row.
     sensitive
@@ -42,8 +43,7 @@ class Diversification:
 
     def __init__(
         self,
-        codes: NDArray[np.int32],
-        attributes: Sequence[Geometry],
+        tree: BoxTree,
         graph: NDArray[np.int32],
         sensitive: Sequence[tuple[NDArray[np.int32], int]],
         assignment: NDArray[np.int32],
@@ -56,8 +56,7 @@ class Diversification:
         least: float = 0.0,
     ) -> None:
         self._native = _native.Diversification(
-            codes,
-            attributes,
+            tree.native,
             graph,
             sensitive,
             frequency_l,
@@ -324,6 +323,6 @@ class Refinement(Reassignable):
             Weight, from 0 to 1, of the cost of a row without its outermost records. With 0, each exchange
             lowers the cost; with more, the cost may rise at first and fall further later.
         looks
-            The number of near records that each record may be exchanged for.
+            The number of near records that each row looks at, for all of its records together.
         """
         return self._refinement.exchange(foresight, looks)

@@ -135,6 +135,21 @@ class OwnRows:
         """
         return self._rows.relieve(self._place[order], together, widest)
 
+    def place(self, degree: int, widest: int) -> None:
+        """Let rows grow until each record has places in `degree` rows, and each row for as many records.
+
+        The least chance is then at most 1 / degree. Once rows are tightened, they stay around the records
+        that have a place in them. See native/rows/places.hpp.
+
+        Parameters
+        ----------
+        degree
+            Number of places; at most that of the records with a row.
+        widest
+            As for `cover_dearest_first`.
+        """
+        self._rows.place(degree, widest)
+
     def join(self, components: NDArray[np.integer[Any]] | None) -> None:
         """Say who is in a crowd from now on.
 

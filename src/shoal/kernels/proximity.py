@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import _native
-from shoal.kernels.geometry import Geometry
+from shoal.kernels.geometry import Geometry, given
 
 
 class Closeness:
@@ -110,6 +110,9 @@ class Coloring:
         The sensitive value of each record.
     allowed
         Maximum number of neighbours of a record in each class.
+    owners, least
+        The person of each record, if persons have several: none has more than 1 / `least` of a class, and no
+        exchange changes that.
     """
 
     LOSS, POTENTIAL, CAREFUL, EXCESS = range(4)
@@ -123,6 +126,8 @@ class Coloring:
         closeness: Closeness,
         values: NDArray[np.int32],
         allowed: NDArray[np.integer[Any]],
+        owners: NDArray[np.int32] | None = None,
+        least: int = 1,
     ) -> None:
         self._coloring = _native.Coloring(
             codes,
@@ -131,6 +136,8 @@ class Coloring:
             closeness._native,
             values,
             allowed.astype(np.int32),
+            given(owners),
+            least,
         )
 
     @property

@@ -62,24 +62,24 @@ class BoxTree:
         room: int,
         owners: NDArray[np.int32] | None = None,
     ) -> None:
-        self._tree = _native.BoxTree(codes, attributes, room, given(owners))
-        self.order = self._tree.order()
+        self.native = _native.BoxTree(codes, attributes, room, given(owners))
+        self.order = self.native.order()
 
     def members(self) -> NDArray[np.int32]:
         """Return the places of the records in each box, one row for each; all boxes have equally many."""
-        return self._tree.members().reshape(len(self.order), -1)
+        return self.native.members().reshape(len(self.order), -1)
 
     def add(self, boxes: NDArray[np.integer[Any]], records: NDArray[np.integer[Any]]) -> None:
         """Let each box take in a record."""
-        self._tree.add(boxes.astype(np.int32), records.astype(np.int32))
+        self.native.add(boxes.astype(np.int32), records.astype(np.int32))
 
     def set_members(self, members: NDArray[np.int32]) -> None:
         """Give each box other members, one row for each; the places of boxes and records stay."""
-        self._tree.set_members(members)
+        self.native.set_members(members)
 
     def set_limits(self, limits: NDArray[np.float64]) -> None:
         """Set below which extra cost each box may be found; infinite at first, a negative one hides it."""
-        self._tree.set_limits(limits)
+        self.native.set_limits(limits)
 
     def nearest_boxes(
         self, records: NDArray[np.integer[Any]]
@@ -88,7 +88,7 @@ class BoxTree:
 
         Only boxes whose limit is above the cost are found; -1 and infinity if there is none. On all cores.
         """
-        return self._tree.nearest_boxes(records.astype(np.int32))
+        return self.native.nearest_boxes(records.astype(np.int32))
 
     def nearest_records(
         self, boxes: NDArray[np.integer[Any]], count: int
@@ -98,7 +98,7 @@ class BoxTree:
         One row for each box with `count` records, nearest first; members are passed over, and where there are
         too few others, -1 and infinity fill the row. On all cores.
         """
-        records, costs = self._tree.nearest_records(boxes.astype(np.int32), count)
+        records, costs = self.native.nearest_records(boxes.astype(np.int32), count)
         return records.reshape(len(boxes), count), costs.reshape(len(boxes), count)
 
     def records_in(self, boxes: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -109,19 +109,19 @@ class BoxTree:
         tuple
             ``starts, records``: those of the i-th box are ``records[starts[i]:starts[i + 1]]``, ascending.
         """
-        return self._tree.records_in(boxes.astype(np.int32))
+        return self.native.records_in(boxes.astype(np.int32))
 
     def boxes_around(self, records: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return all boxes that cover each record, as `records_in` does, whatever their limits."""
-        return self._tree.boxes_around(records.astype(np.int32))
+        return self.native.boxes_around(records.astype(np.int32))
 
     def delete_records(self, records: NDArray[np.integer[Any]]) -> None:
         """Let these records never be found again; boxes that have them keep them, and they may still ask."""
-        self._tree.delete_records(records.astype(np.int32))
+        self.native.delete_records(records.astype(np.int32))
 
     def delete_boxes(self, boxes: NDArray[np.integer[Any]]) -> None:
         """Let these boxes never be found again; they may still ask."""
-        self._tree.delete_boxes(boxes.astype(np.int32))
+        self.native.delete_boxes(boxes.astype(np.int32))
 
     def crowd_costs(
         self,
@@ -148,7 +148,7 @@ class BoxTree:
             How many of the nearest records are looked at, and how many decisions are tried out, for each. The
             more, the nearer the bound is to the cost of the cheapest such box; it is never above.
         """
-        return self._tree.crowd_costs(records.astype(np.int32), copies.astype(np.int32), k, horizon, steps)
+        return self.native.crowd_costs(records.astype(np.int32), copies.astype(np.int32), k, horizon, steps)
 
     def match_cheapest_first(
         self,
@@ -168,7 +168,7 @@ class BoxTree:
         """
         before = settled or (np.empty(0, np.int32), np.empty(0, np.int32))
         arrays = [array.astype(np.int32) for array in (records, boxes, *before)]
-        return Matching(*self._tree.match_cheapest_first(*arrays))
+        return Matching(*self.native.match_cheapest_first(*arrays))
 
     def match_cheapest_together(self, candidates: int) -> Matching:
         """Match all records and boxes, each with one that does not have it yet, at the least total cost.
@@ -179,10 +179,15 @@ class BoxTree:
             The number of nearest records that are looked at for each box, and the one that it gets when the
             cheapest pair goes first. Exact on these. It costs no more than those together.
         """
-        return Matching(*self._tree.match_cheapest_together(candidates))
+        return Matching(*self.native.match_cheapest_together(candidates))
 
-    def match_rows(self) -> NDArray[np.int32]:
+    def match_rows(self, others: BoxTree) -> NDArray[np.int32]:
         """Match the boxes, all with equally many members, with others that they can take in at little cost.
+
+        Parameters
+        ----------
+        others
+            A tree over the same records with the boxes to be taken in; may be the same tree.
 
         Returns
         -------
@@ -190,7 +195,7 @@ class BoxTree:
             The box that each box takes in: one with other members, of other persons, and each once. Empty if
             no such matching was found.
         """
-        return self._tree.match_rows()
+        return self.native.match_rows(others.native)
 
     def match_in_order(
         self, records: NDArray[np.integer[Any]], costless: NDArray[np.integer[Any]]
@@ -205,4 +210,4 @@ class BoxTree:
             For each of these a box that costs it nothing, which it takes without a search if it is still
             free; -1 if none is known.
         """
-        return Matching(*self._tree.match_in_order(records.astype(np.int32), costless.astype(np.int32)))
+        return Matching(*self.native.match_in_order(records.astype(np.int32), costless.astype(np.int32)))

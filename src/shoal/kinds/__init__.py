@@ -4,6 +4,7 @@
 # In the order in which users see them.
 from shoal.kinds import numbers as numbers
 from shoal.kinds import dates as dates
+from shoal.kinds import hours as hours
 from shoal.kinds import times as times
 from shoal.kinds import categories as categories
 from shoal.kinds import ordered as ordered

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.base.wording import with_article
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds import exact_numbers as exact
 from shoal.kinds import limits, moments
@@ -93,6 +94,8 @@ class Kind(str, metaclass=_Kinds):
     """An interval of numbers."""
     DATE: ClassVar[Kind]
     """An interval of days; times of day are generalized to their day."""
+    HOUR: ClassVar[Kind]
+    """An interval of hours of time stamps."""
     TIME: ClassVar[Kind]
     """An interval of times of day, without a date."""
     CATEGORICAL: ClassVar[Kind]
@@ -282,7 +285,7 @@ class Kind(str, metaclass=_Kinds):
             If the bands are not understood, or a value is outside them.
         """
         del low, high, whole
-        raise ValueError(f"a {column.kind.value} column has no bands")
+        raise ValueError(f"{with_article(column.kind.value)} column has no bands")
 
     def places(self, values: pl.Series) -> Sequence[limits.Place]:
         """Return where ascending values lie, none of them missing: by default their ranks."""

@@ -7,6 +7,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -103,6 +104,19 @@ def in_words(column: Column) -> str:
     return ", ".join(said)
 
 
+def read_widest(text: str) -> int | float | str:
+    """Return the widest cell as people write it: a number, or a text such as ``6 months``."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text.strip()
+
+
+def read_bands(text: str) -> tuple[Any, ...] | str:
+    """Return bands as people write them: ``every 5``, or cuts with commas between them."""
+    return text if text.strip().startswith("every") else tuple(map(read_widest, text.split(",")))
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
@@ -124,7 +138,7 @@ def check_limits(column: Column) -> None:
     if column.bands is not None:
         if column.hierarchy is not None or not column.kind.measured:
             raise ValueError("only numbers and dates without a hierarchy have bands")
-        next(column.kind.bands(column, None, None, whole=False))
+        next(column.kind.bands(column, None, None, whole=False), None)
 
 
 def _check_widest(column: Column) -> None:

@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.base.ragged import Lists
+from shoal.base.wording import with_article
 from shoal.errors import InputError, Reason
 from shoal.kernels import RANGE, CodeIntervals, Geometry
 from shoal.kinds import exact_numbers as exact
@@ -271,10 +272,10 @@ class Scale:
             low, high = self.read_end(foreign[0], lower=True), self.read_end(foreign[1], lower=False)
             if low is not None and high is not None:
                 return low[not foreign[2]], high[foreign[3]], foreign[2], foreign[3]
-        article = "an" if column.kind.value[0] in "aeiou" else "a"
         sets = "; if the release shows sets, make the column categorical" if len(members) > 1 else ""
+        kind = with_article(column.kind.value)
         raise InputError(
-            f"column {column.name!r} of the release: {cell!r} is neither {article} {column.kind.value} value "
+            f"column {column.name!r} of the release: {cell!r} is neither {kind} value "
             f"nor an interval such as 20..40 or [20, 40[{sets}",
             reason=Reason.RELEASE_UNREADABLE,
             column=column.name,

@@ -74,7 +74,9 @@ class Times(ValueKind, name="time"):
     def on_a_line(self, values: pl.Series, column: Column) -> pl.Series:
         """Return times in seconds since midnight."""
         del column
-        return _nanoseconds(values) / _SECOND
+        found = _nanoseconds(values)
+        # Polars divides by multiplying with an inverse: whole seconds are kept apart to stay whole.
+        return found // _SECOND + (found % _SECOND) / _SECOND
 
     def off_the_line(self, places: pl.Series) -> pl.Series:
         nanoseconds = (places * _SECOND).round().clip(0, _DAY - 1)

@@ -10,10 +10,11 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import InputError, Reason
+from shoal.errors import InfeasibleError, InputError, Reason
 from shoal.kernels import OwnRows
 from shoal.measures import MEASURES
 from shoal.measures.geometry import costs, entropies, geometry, refuse_items
+from shoal.methods import unseen
 from shoal.methods.diversity import WIDEST
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.matching import matching
@@ -51,6 +52,9 @@ TIGHTENING: dict[str, Tightening | None] = {
     "best": Tightening(32, (1, 8, 1, 16, 4, 1, 8, 32, 16, 4, 2, 1)),
 }
 
+REGULAR = 0.4
+"""From this share of k on, a number of places is kept at the least loss by rows of a k-regular graph."""
+
 MOST_SUBSETS = 2_000_000
 """The maximum number of sets of records that the exact search tries."""
 
@@ -71,12 +75,14 @@ def expansion(
     First each row takes in records until it covers k of them (Algorithm 2; not for (1,k)). Then rows grow
     around records that fewer than k of them cover (Algorithm 3; not for (k,1)), then until each record has k
     matches (Algorithm 5; for concealment), then until sensitive values are diverse (Algorithm 7 and Section
-    8.2). Before that last step, the record that each row carries is drawn so that the least chance is
-    attained (see `shoal.recoding.chances`). The first two steps take about O(k n log n) by GCP and LM, which
-    never fall as rows grow, if the tree skips most records; by EM they take O(k n^2).
+    8.2). If the model bounds the chance, rows also grow until each record has as many places in rows as that
+    takes (see native/rows/places.hpp). Before sensitive values are looked at, the record that each row
+    carries is drawn so that the least chance is attained (see `shoal.recoding.chances`). The first two steps
+    take about O(k n log n) by GCP and LM, which never fall as rows grow, if the tree skips most records; by
+    EM they take O(k n^2).
 
-    If persons have several records, rows are those of the method `matching` for the model `freeform`, which
-    promises more than each of these models and counts persons.
+    If persons have several records, or the chance has to be near 1/k, rows are those of the method `matching`
+    for the model `freeform`, which promises more than each of these models and counts persons.
 
     Parameters
     ----------
@@ -91,10 +97,13 @@ def expansion(
     effort
         ``fast`` (the algorithms of the paper), ``balanced`` or ``best``.
     """
-    if table.owners is not None:
-        return _for_persons(table, model, circumstances, plain=measure == "gcp" and randomized, effort=effort)
+    withheld = isinstance(model, CoverageModel) and model.withhold > 0
+    plain = measure == "gcp" and randomized and not withheld
+    if table.owners is not None or (plain and _is_better_as_graph(table, model)):
+        return _of_graph(table, model, circumstances, plain=plain, effort=effort)
     kept = _kept(table, model, circumstances)
     require_feasible(table, model, kept)
+    _require_places(model, len(kept))
     rows = OwnRows(
         table.codes,
         costs(table, "lm").attributes if measure == "lm" else geometry(table),
@@ -109,6 +118,8 @@ def expansion(
     circumstances.progress("letting rows take in records", 1.0)
     if not isinstance(model, KOne):
         growth.cover(tighten=not isinstance(model, OneK))
+    if model.degree > 1:
+        growth.place(model.degree, tighten=isinstance(model, KK | Concealment))
     if isinstance(model, Concealment):
         growth.conceal(model.two_sided)
     carried = kept
@@ -121,7 +132,32 @@ def expansion(
     return replace(Recoding.of_rows(table, *rows.members, kept), assignment=carried.astype(np.int32))
 
 
-def _for_persons(
+def _is_better_as_graph(table: Table, model: CoverageModel | Concealment) -> bool:
+    """Return whether rows of a regular graph keep the bound on the chance better.
+
+    In small tables with requirements on sensitive values they do not depend on these, whatever they lose.
+    """
+    unseen_labels = model.diversity is not None and len(table) <= unseen.SMALL
+    return model.degree > 1 and (model.degree >= REGULAR * model.k or unseen_labels)
+
+
+def _require_places(model: CoverageModel | Concealment, rows: int) -> None:
+    """Refuse a chance below one in the number of rows.
+
+    Raises
+    ------
+    InfeasibleError
+        If it is below.
+    """
+    if model.degree > rows:
+        raise InfeasibleError(
+            f"chance = {model.chance:g} is not achievable: with {rows:,} rows, a guess is right with a "
+            f"probability of at least {1 / rows:.4g}",
+            parameter="chance",
+        )
+
+
+def _of_graph(
     table: Table,
     model: CoverageModel | Concealment,
     circumstances: Circumstances,
@@ -132,19 +168,34 @@ def _for_persons(
     """Return rows of a regular graph, in which k counts persons; each edge of it is a match.
 
     Rows that grow around a record of their own are not made for persons: m records of one would have to be
-    in k x m rows together, and which rows these are changes with every row that grows.
+    in k x m rows together, and which rows these are changes with every row that grows. And if the chance of
+    a right guess has to be near 1/k, which is that of a k-regular graph, such rows would lose more.
     """
-    if not plain or (isinstance(model, CoverageModel) and model.withhold):
+    if not plain:
         raise InputError(
             "some persons have several records; with these, the method 'expansion' supports the measure gcp, "
             "rows drawn at random, and no withheld records; leave out measure, randomized and withhold",
             reason=Reason.PARAMETER,
         )
-    circumstances.notes.append(
-        "some persons have several records, so rows are those of the model freeform, which promises more "
-        f"than {model.name}"
+    why = (
+        f"the chance of a right guess about a row is at most {model.chance:.4g}"
+        if table.owners is None
+        else "some persons have several records"
     )
-    promised = Freeform(k=model.k, l=model.l, p=model.p, entropy_l=model.entropy_l)
+    circumstances.notes.append(
+        f"{why}, so rows are those of the model freeform, which promises more than {model.name}"
+    )
+    require_feasible(table, model)
+    _require_places(model, len(table))
+    if table.owners is not None and model.degree > model.k:
+        raise InputError(
+            f"chance = {model.chance:g} is below 1/k; some persons have several records, and with these the "
+            "method 'expansion' supports chances of 1/k and above",
+            reason=Reason.PARAMETER,
+            parameter="chance",
+        )
+    crowd = max(model.k, model.degree)
+    promised = Freeform(k=crowd, l=model.l, p=model.p, entropy_l=model.entropy_l, diverse=model.diverse)
     return matching(table, promised, circumstances, effort=effort)
 
 
@@ -194,6 +245,14 @@ class _RowGrowth:
         self.circumstances.progress("covering records", 1.0)
         self._tighten(self.effort)
 
+    def place(self, degree: int, *, tighten: bool) -> None:
+        """Let rows grow until the least chance is at most 1 / degree."""
+        self.circumstances.progress("making every guess unlikely", 0.0)
+        self.rows.place(degree, WIDEST * self.k)
+        self.circumstances.progress("making every guess unlikely", 1.0)
+        if self.effort is not None and tighten:
+            self._tighten(self.effort)
+
     def conceal(self, two_sided: bool) -> None:
         """Let rows grow until each record has k matches; if two-sided, also each row."""
         self.circumstances.progress("making rows matches", 0.0)
@@ -224,8 +283,9 @@ class _RowGrowth:
             self.rows.join(None)
         self.circumstances.progress("making sensitive values diverse", 0.0)
         asked = model.diversity or NO_DIVERSITY
-        labels = [column.codes.copy() for column in self.table.sensitive]
-        for shown, column in zip(labels, self.table.sensitive, strict=True):
+        columns = asked.among(self.table.sensitive)
+        labels = [column.codes.copy() for column in columns]
+        for shown, column in zip(labels, columns, strict=True):
             shown[kept] = column.codes[carried]
         grown = True
         while grown:
@@ -287,9 +347,9 @@ def subsets(
     kept = _kept(table, model, circumstances)
     require_feasible(table, model, kept)
     refuse_items(table)
-    if model.diversity is not None:
+    if model.diversity is not None or model.degree > 1:
         raise InputError(
-            "method 'subsets' guarantees nothing about sensitive values; choose 'expansion'",
+            "method 'subsets' guarantees nothing about sensitive values or chances; choose 'expansion'",
             reason=Reason.PARAMETER,
         )
     n, k = len(table), model.k

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import ROUNDING, Diversification
+from shoal.kernels import ROUNDING, BoxTree, Diversification
 from shoal.measures.geometry import geometry
 from shoal.methods import unseen
 from shoal.methods.method import Circumstances
@@ -59,12 +59,13 @@ def recoded(
     """
     if model.diversity is None and table.owners is None:
         return Recoding.of_graph(table, graph)
-    order, place = order_of_records(table)
+    tree = tree_for(table, graph)
+    order, place = order_of_records(tree)
     graph = order[rows_in_order(place[graph])]
     if len(table) <= unseen.SMALL:
         return unseen.drawn_unseen(table, model, graph, circumstances)
     assignment = random_assignment(graph, circumstances.randomness)
-    diversification = diversification_of(table, model, graph, assignment)
+    diversification = diversification_of(table, model, tree, graph, assignment)
     while True:
         _make_varied(diversification, circumstances)
         assignment = diversification.assignment
@@ -104,7 +105,7 @@ def _bridges(
     first_record = np.unique(graph.record_type, return_index=True)[1]
     first_row = np.unique(graph.row_type, return_index=True)[1]
     violated = np.zeros(len(first_record), dtype=np.bool_)
-    for column in table.sensitive:
+    for column in (model.diversity or NO_DIVERSITY).among(table.sensitive):
         found = graph.count_labels(column.codes[assignment], len(column), matches)
         if model.l is not None:
             violated |= found.most * model.l * (1 - SLACK) > found.boxes
@@ -126,16 +127,20 @@ def _bridges(
     return row_of[records[apart]], assignment[rows[apart]]
 
 
+def tree_for(table: Table, graph: NDArray[np.int32]) -> BoxTree:
+    """Return a tree over the records of a table, with room for the rows of a graph."""
+    return BoxTree(table.codes, geometry(table), graph.shape[1])
+
+
 def diversification_of(
-    table: Table, model: Freeform, graph: NDArray[np.int32], assignment: NDArray[np.int32]
+    table: Table, model: Freeform, tree: BoxTree, graph: NDArray[np.int32], assignment: NDArray[np.int32]
 ) -> Diversification:
-    """Return rows that are made along a graph and carry the labels of an assignment."""
+    """Return rows that are made along a graph and carry the labels of an assignment; uses up the tree."""
     asked = model.diversity or NO_DIVERSITY
     return Diversification(
-        table.codes,
-        geometry(table),
+        tree,
         graph,
-        [(column.codes, len(column)) for column in table.sensitive] if model.diversity else [],
+        [(column.codes, len(column)) for column in asked.among(table.sensitive)] if model.diversity else [],
         assignment,
         frequency_l=asked.frequency_l,
         distinct=asked.distinct,

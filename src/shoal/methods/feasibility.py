@@ -6,13 +6,15 @@ For sensitive values this holds because each guarantee applies to the release as
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import InfeasibleError, InputError, Reason
+from shoal.errors import InfeasibleError, InputError, Reason, did_you_mean, listing
 from shoal.kinds.domain import Sensitive
 from shoal.models import CrowdModel, DiverseModel, KOne
+from shoal.models.diversity import NO_DIVERSITY
 from shoal.table import Table
 
 
@@ -38,7 +40,8 @@ def require_feasible(table: Table, model: DiverseModel, kept: NDArray[np.int64] 
     require_persons(table, model.k)
     if model.diversity is not None:
         require_sensitive(table)
-    for column in table.sensitive:
+        require_known(model.diverse or (), [column.name for column in table.sensitive])
+    for column in (model.diversity or NO_DIVERSITY).among(table.sensitive):
         _require_diversity(column, column.codes if kept is None else column.codes[kept], model)
 
 
@@ -51,6 +54,18 @@ def require_sensitive(table: Table) -> None:
             reason=Reason.NO_SENSITIVE,
             parameter="sensitive",
         )
+
+
+def require_known(diverse: Sequence[str], sensitive: Sequence[str]) -> None:
+    """Refuse a guarantee about columns that are not sensitive."""
+    for name in diverse:
+        if name not in sensitive:
+            raise InputError(
+                f"{name!r} is not a sensitive column{did_you_mean(name, sensitive)}; those are "
+                f"{listing(sensitive)}",
+                reason=Reason.PARAMETER,
+                parameter="diverse",
+            )
 
 
 def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None = None) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import BoxTree, Matching
+from shoal.kernels import BoxTree, Geometry, Matching
 from shoal.measures.geometry import geometry
 from shoal.methods.copies import Copies
 from shoal.methods.diversity import recoded
@@ -30,7 +30,14 @@ Round = Callable[[BoxTree, Pairs], Matching]
 GROWING = "letting rows take in records"
 
 STEP = 1.2
-"""Rows are refined when they have grown by this factor."""
+"""Rows that take in single records are refined when they have grown by this factor."""
+
+PIECES = (1, 2, 3, 6, 12)
+"""The numbers of records that rows take in at once, if they take in whole rows: each is the number that rows
+once had, and the sum of two of the numbers before."""
+
+WIDE = 60
+"""Rows with as many records take in the most at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +118,19 @@ def grow_refined(
         # Once rows have exchanged records, it is unknown which of them takes in a copy at no cost.
         return copies.pairs(turn) if turn == 1 else (nothing, nothing)
 
-    sizes = sizes_by_doubling(k) if effort.doubling else sizes_by_steps(k)
+    sizes = sizes_by_pieces(k) if effort.pieces else sizes_by_steps(k)
+    smaller: dict[int, NDArray[np.int32]] = {}  # the rows when they had as many records
     for size, larger in itertools.pairwise(sizes):
-        if not (2 < larger == 2 * size and _double(tree)):
+        piece = larger - size
+        if piece not in smaller or not _take_in(tree, smaller[piece], table, attributes):
             for _ in _rounds(tree, range(size, larger), k, circumstances, match, known):
                 pass
         if larger < k:
-            tree.set_members(refiner.while_growing(tree.members()))
+            circumstances.progress(GROWING, larger / k)
+            if not (effort.pieces and larger == 2):  # pairs gain nothing
+                tree.set_members(refiner.while_growing(tree.members()))
+            if effort.pieces and larger in PIECES:
+                smaller[larger] = tree.members()
     circumstances.progress(GROWING, 1.0)
     return tree.order[refiner.at_last(tree.members())]
 
@@ -130,24 +143,36 @@ def sizes_by_steps(k: int) -> list[int]:
     return sizes
 
 
-def sizes_by_doubling(k: int) -> list[int]:
-    """Return numbers of records from 1 to k, each twice the one before, or one more if that is not possible.
+def sizes_by_pieces(k: int) -> list[int]:
+    """Return numbers of records from 1 to k at which rows that take in whole rows are refined.
 
-    With k = 25: 1, 2, 3, 6, 12, 24, 25.
+    Each is larger than the one before by one of `PIECES`. First come these numbers themselves, then what
+    would be left over at the end, then equal steps. With k = 25: 1, 2, 3, 6, 12, 13, 19, 25.
     """
-    sizes = [k]
-    while sizes[0] > 1:
-        sizes.insert(0, sizes[0] - 1 if sizes[0] % 2 else sizes[0] // 2)
+    sizes = [piece for piece in PIECES if piece <= k]
+    step = max((piece for piece in PIECES if 3 * piece <= 2 * sizes[-1]), default=1)
+    rest = (k - sizes[-1]) % step
+    for piece in reversed(PIECES):
+        while rest >= piece:
+            sizes.append(sizes[-1] + piece)
+            rest -= piece
+    while sizes[-1] < k:
+        wide = sizes[-1] >= WIDE and (k - sizes[-1]) % PIECES[-1] == 0
+        sizes.append(sizes[-1] + (PIECES[-1] if wide else step))
     return sizes
 
 
-def _double(tree: BoxTree) -> bool:
-    """Let each box take in the members of another; return whether this was possible."""
-    taken = tree.match_rows()
+def _take_in(tree: BoxTree, pieces: NDArray[np.int32], table: Table, attributes: list[Geometry]) -> bool:
+    """Let each box take in all members of another, or of a smaller one; return whether this was possible."""
+    members = tree.members()
+    others = tree
+    if pieces.shape != members.shape:
+        others = BoxTree(table.codes, attributes, pieces.shape[1], table.owners)
+        others.set_members(pieces)
+    taken = tree.match_rows(others)
     if len(taken) == 0:
         return False
-    members = tree.members()
-    tree.set_members(np.hstack([members, members[taken]]))
+    tree.set_members(np.hstack([members, pieces[taken]]))
     return True
 
 

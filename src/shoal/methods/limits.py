@@ -16,9 +16,9 @@ from shoal.kinds.domain import Attribute
 from shoal.kinds.limits import exceeded, in_words, is_limited
 from shoal.methods.limit_exchanges import within_by_exchanges
 from shoal.methods.method import Circumstances, Method
-from shoal.models import CoverageModel, LikenessModel, Model, PopulationModel
+from shoal.models import CoverageModel, KmAnonymity, LikenessModel, Model, PopulationModel
 from shoal.recoding import Recoding
-from shoal.schema import Column
+from shoal.schema import Column, Schema
 from shoal.table import Table
 
 STRANDED = -1
@@ -66,7 +66,7 @@ def within_limits(
     InputError
         If the model has no methods that keep limits.
     """
-    _require_support(table, model)
+    require_support(table.schema, model)
     limited = LimitedTable.of(table)
     regions = limited.regions(model.crowd)
     kept = np.flatnonzero(regions != STRANDED)
@@ -106,17 +106,25 @@ def require_share(leave_out: float, table: Table) -> None:
     raise InputError(wrong, reason=Reason.PARAMETER, parameter="leave_out")
 
 
-def _require_support(table: Table, model: Model) -> None:
-    """Refuse models whose methods keep no limits."""
+def require_support(schema: Schema, model: Model) -> None:
+    """Refuse models whose methods keep no limits.
+
+    Raises
+    ------
+    InputError
+        With the reason.
+    """
     why = ""
     if model.cells == "suppression":
         why = "its cells are exact or suppressed; allow patterns that suppress other columns instead"
-    elif table.schema.has_items:
+    elif schema.has_items:
         why = "items have no limits"
     elif isinstance(model, CoverageModel) and model.withhold > 0:
         why = "records are withheld at random; leave out withhold"
     elif isinstance(model, LikenessModel):
         why = "each class is compared with the whole table, which limits divide"
+    elif isinstance(model, KmAnonymity):
+        why = "its cells are narrowed one by one"
     elif isinstance(model, PopulationModel):
         why = "its rows are compared with a population"
     if why:

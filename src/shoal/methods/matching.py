@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import BoxTree, Matching
+from shoal.methods import refinement
 from shoal.methods.growth import grown
 from shoal.methods.method import Circumstances, Effort, keeps
-from shoal.methods.refinement import EXCHANGES, Exchanges
+from shoal.methods.refinement import Exchanges
 from shoal.methods.ring import ring
 from shoal.models import Freeform
 from shoal.recoding import Recoding
@@ -22,11 +25,18 @@ TOGETHER = 10
 later rounds, and after some rounds this costs more than it saves. Larger rows have two candidates:
 their nearest record, and the one SortGreedy gives them."""
 
-BALANCED = Exchanges((0.6, 0.35, 0.15), (0.6, 0.6, 0.4, 0.4, 0.2, 0.1), 3, 5, looks=32, doubling=True)
-"""The effort ``balanced``: rows that double need fewer exchanges than rows that grow by single records."""
-
-DOUBLING_UP_TO = 32
-"""With a larger k, rows that double lose more than rows that grow by single records (decision 042)."""
+SMALL, MEDIUM = 32, 64
+EXCHANGES = {
+    "balanced": (
+        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, pieces=True),
+        Exchanges((0.5, 0.2), (0.6, 0.5, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, pieces=True),
+        refinement.BALANCED,
+    ),
+    "best": (replace(refinement.BEST, pieces=True), refinement.BEST, refinement.BEST),
+}
+"""The efforts with a small k, a medium one and a larger one. Rows that take in whole rows need fewer
+exchanges, and more if they are larger; with a large k, they lose more than rows that take in single records
+(decision 058)."""
 
 
 @keeps(Freeform, default=True, persons=True)
@@ -36,10 +46,11 @@ def matching(
     """Return rows that grow in rounds until they cover k records, each round at the least total cost.
 
     In a round, every row takes in one record, as in the rounds of Doka et al. (2015, Algorithm 2), or all
-    records of another row that has none of its own: then rows double. While rows are small, each round is a
-    minimum-weight assignment, exact on the candidates: for each row its nearest records, and the one that
-    SortGreedy would give it, so that an assignment always exists; or rows that have one of its nearest
-    records. About O(n log n) for each round if the tree skips most records and augmenting paths are short.
+    records of another row, as it is or as it was when it had fewer, that has none of its own. While rows are
+    small, and whenever they take in whole rows, a round is a minimum-weight assignment, exact on the
+    candidates: for each row its nearest records, and the one that SortGreedy would give it, so that an
+    assignment always exists; or rows that have one of its nearest records. About O(n log n) for each round
+    if the tree skips most records and augmenting paths are short.
 
     Parameters
     ----------
@@ -47,14 +58,13 @@ def matching(
         As for every method.
     effort
         ``fast`` has no rounds: it is that of `ring`, which loses a few percent more than ``balanced`` in a
-        small part of the time. With ``balanced`` and a k up to 32, rows double where this is possible;
-        otherwise, and with ``best``, they take in single records. With both efforts, rows exchange records
-        between rounds and at the end, while this reduces the loss.
+        small part of the time. With ``balanced`` and a k up to 64, and with ``best`` and a k up to 32, rows
+        take in whole rows where this is possible; otherwise they take in single records. With both efforts,
+        rows exchange records between rounds and at the end, while this reduces the loss.
     """
     if effort == "fast":
         return ring(table, model, circumstances, effort=effort)
-    doubling = effort == "balanced" and model.k <= DOUBLING_UP_TO
-    chosen = BALANCED if doubling else EXCHANGES[effort]
+    chosen = EXCHANGES[effort][(model.k > SMALL) + (model.k > MEDIUM)]
     return grown(table, model, circumstances, chosen, cheapest_together)
 
 

@@ -197,7 +197,7 @@ class DeclaredOption:
         else:
             return value
         raise InputError(
-            f"{name} = {value!r} is not possible; it must be {wanted}",
+            f"{name} = {value!r} is not allowed; it must be {wanted}",
             reason=Reason.PARAMETER,
             parameter=name,
         )

@@ -45,7 +45,7 @@ def mondrian(
     classes = kernels.mondrian(
         table.codes,
         geometry(table),
-        [(column.codes, len(column)) for column in table.sensitive],
+        [(column.codes, len(column)) for column in asked.among(table.sensitive)],
         k=model.k,
         frequency_l=asked.frequency_l,
         distinct=asked.distinct,

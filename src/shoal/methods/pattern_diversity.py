@@ -23,8 +23,8 @@ SLACK = ROUNDING / 2
 def labels_of(table: Table, model: Patterned) -> VariedLabels:
     """Return the sensitive values of a table, and how diverse a model requires them to be in each class."""
     asked = model.diversity or NO_DIVERSITY
-    columns = [(column.codes, len(column)) for column in table.sensitive] if model.diversity else []
-    return VariedLabels(columns, asked.frequency_l, asked.distinct, asked.entropy)
+    columns = [(column.codes, len(column)) for column in asked.among(table.sensitive)]
+    return VariedLabels(columns if model.diversity else [], asked.frequency_l, asked.distinct, asked.entropy)
 
 
 def missing(labels: VariedLabels, counts: Sequence[NDArray[np.int64]]) -> float:
@@ -72,7 +72,7 @@ def require_varied(
     asked = {"l": model.l, "p": model.p, "entropy_l": model.entropy_l}
     order = np.argsort(groups, kind="stable")
     names = listing([table.attributes[column].column.name for column in shown])
-    for column in table.sensitive:
+    for column in (model.diversity or NO_DIVERSITY).among(table.sensitive):
         parts = np.split(column.codes[order], np.flatnonzero(np.diff(groups[order])) + 1)
         found = [largest_diversity(part) for part in parts]
         for name, least in asked.items():

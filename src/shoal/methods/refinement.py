@@ -38,8 +38,8 @@ class Exchanges:
     last
         Number of reassignments when rows are complete, with random noise in costs that decreases to 0.
     looks
-        The number of near records that each record may be exchanged for.
-    doubling
+        The number of near records that each row looks at, for all of its records together.
+    pieces
         Whether rows that grow take in whole rows where this is possible, instead of single records.
     """
 
@@ -47,17 +47,19 @@ class Exchanges:
     foresight: tuple[float, ...]
     reassignments: int
     last: int
-    looks: int = 64
-    doubling: bool = False
+    looks: int = 128
+    pieces: bool = False
 
 
-EXCHANGES: dict[str, Exchanges | None] = {
-    "fast": None,
-    "balanced": Exchanges((0.5, 0.25), (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1), 0, 0),
-    "best": Exchanges(
-        (0.6, 0.4, 0.2, 0.1), tuple(np.repeat((0.8, 0.6, 0.45, 0.3, 0.2, 0.1), 3).tolist()), 10, 200
-    ),
-}
+BALANCED = Exchanges((0.5, 0.25), (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1), 0, 0)
+BEST = Exchanges(
+    (0.6, 0.4, 0.2, 0.1),
+    tuple(np.repeat((0.8, 0.6, 0.45, 0.3, 0.2, 0.1), 3).tolist()),
+    10,
+    200,
+    looks=160,
+)
+EXCHANGES: dict[str, Exchanges | None] = {"fast": None, "balanced": BALANCED, "best": BEST}
 
 
 class Refiner:
@@ -158,16 +160,16 @@ def refined(
     """
     if effort is None:
         return graph
-    order, place = order_of_records(table)
+    order, place = order_of_records(BoxTree(table.codes, geometry(table), 1))
     codes = np.ascontiguousarray(table.codes[order])
     owners = None if table.owners is None else table.owners[order]
     refiner = Refiner(codes, geometry(table), effort, circumstances, owners)
     return order[refiner.at_last(place[graph])]
 
 
-def order_of_records(table: Table) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def order_of_records(tree: BoxTree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the records in the order of a tree over them, near records together, and the place of each."""
-    order = BoxTree(table.codes, geometry(table), 1).order
+    order = tree.order
     place = np.empty_like(order)
     place[order] = np.arange(len(order), dtype=order.dtype)
     return order, place

@@ -8,13 +8,14 @@ import numpy as np
 
 from shoal.base.ragged import Subsets
 from shoal.errors import InputError, Reason
-from shoal.methods import setdiversity, setgraphs
+from shoal.methods import setdiversity, setgraphs, unseen
 from shoal.methods.baselines.walks import closed_walk_assignment
 from shoal.methods.feasibility import require_persons, require_rows, require_sensitive
 from shoal.methods.items import as_items
 from shoal.methods.method import Circumstances, Effort, Option, keeps
+from shoal.methods.refinement import rows_in_order
 from shoal.methods.setorder import short_order
-from shoal.models import SetAnonymity, SetDiversity
+from shoal.models import Freeform, SetAnonymity, SetDiversity
 from shoal.recoding import Recoding
 from shoal.table import Table
 
@@ -24,7 +25,7 @@ RingOrder = Annotated[
 ]
 Walk = Annotated[
     Literal["default", "paper"],
-    Option("Draw of who gets which row: the default, or the closed walk of the paper as printed."),
+    Option("How records get their rows: by the default draw, or by the closed walk of the paper as printed."),
 ]
 
 
@@ -102,9 +103,11 @@ def diverse_freeform(
 ) -> Recoding:
     """Return rows of l records each, so that the rows of each record carry l different labels.
 
-    The assignment and the graph are found together; see `setdiversity.diverse`. With several sensitive
-    columns, the labels of each must differ, and the result has classes: those of `diverse_groups`. So it has
-    if persons have several records. About O(l n) for each round.
+    If persons have several records, the result has classes: those of `diverse_groups`. Otherwise, in tables
+    of at most 32 records rows do not depend on labels, and the assignment is drawn such that no label around
+    a record is more likely than 1 / l; see `unseen.drawn_unseen`. In larger ones, the assignment and the
+    graph are found together; see `setdiversity.diverse`. With several sensitive columns, the labels of each
+    must differ, and the result has classes as well. About O(l n) for each round.
 
     Parameters
     ----------
@@ -113,6 +116,8 @@ def diverse_freeform(
     effort
         ``fast``, ``balanced`` or ``best``: how many rounds.
     """
+    if table.owners is None and len(table) <= unseen.SMALL:
+        return _drawn_unseen(table, model, circumstances, effort)
     if len(table.sensitive) > 1:
         circumstances.notes.append(
             "there are several sensitive columns, so the release has classes of identical rows, as by "
@@ -149,6 +154,21 @@ def diverse_groups(table: Table, model: SetDiversity, circumstances: Circumstanc
         return Recoding.of_classes(table, setdiversity.varied_groups(sets, labels, model.l))
     groups = setdiversity.varied_groups(sets, np.column_stack((labels, table.owners)), model.l)
     return Recoding.of_classes(table, setdiversity.united_groups(groups, table.owners, model.l))
+
+
+def _drawn_unseen(
+    table: Table, model: SetDiversity, circumstances: Circumstances, effort: Effort
+) -> Recoding:
+    """Return rows of a graph that was made without labels, with an assignment whose labels are diverse."""
+    sets = labelled(table, circumstances)
+    for column in table.sensitive:
+        setdiversity.require_eligible(column.codes, model.l)
+    order = short_order(sets)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    graph = setgraphs.freeform(sets, model.l, circumstances, effort=effort)
+    near = order[rows_in_order(place[graph])].astype(np.int32)
+    return unseen.drawn_unseen(table, Freeform(k=model.l, l=model.l, p=model.l), near, circumstances)
 
 
 def _classes_of_persons(table: Table, sets: Subsets, k: int, circumstances: Circumstances) -> Recoding:

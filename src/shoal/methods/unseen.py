@@ -195,7 +195,7 @@ def _columns(table: Table, model: Freeform, graph: Graph, around: NDArray[np.int
         asked = model.diversity
         columns = [
             DrawnColumn(column.codes, asked.frequency_l, asked.distinct, asked.entropy)
-            for column in table.sensitive
+            for column in asked.among(table.sensitive)
         ]
     if table.owners is not None:
         # Around a record only its own person counts: rows of others tell nothing about her.

@@ -10,24 +10,29 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import InfeasibleError
+from shoal.errors import InfeasibleError, InputError, Reason
 from shoal.kernels import SET, Closeness, Coloring
 from shoal.measures.distances import Distance, distance_over
 from shoal.measures.geometry import geometry
 from shoal.methods.chain import ClassExchanges, cheap_order, improve
 from shoal.methods.dissimilarity_limits import Advice, advice_of, allowed_neighbours
-from shoal.methods.feasibility import require_rows
+from shoal.methods.feasibility import require_persons, require_rows
 from shoal.methods.method import Circumstances, Effort, Option, keeps
+from shoal.methods.persons import person_classes
 from shoal.models import Dissimilarity
 from shoal.recoding import Recoding
 from shoal.table import Table
 
 Start = Annotated[
     Literal["locality", "degree", "paper"],
-    Option("First classes: of similar records, or by degree; or the algorithm of the paper as printed."),
+    Option("How the first classes are formed: from similar records, by degree, or as printed in the paper."),
 ]
 EXCHANGES = 256
 """The number of exchanges of the algorithm as printed between two reports of progress."""
+_PRINTED_FOR_RECORDS = (
+    "the algorithm as printed takes each record for a person, and some persons have several records; choose "
+    "the start 'locality'"
+)
 FEW = 16
 """The number of classes that repairs try first."""
 MOST_ROUNDS = 30
@@ -53,11 +58,7 @@ class Sweeps:
 SWEEPS = {"fast": Sweeps(0, 0), "balanced": Sweeps(64, 0), "best": Sweeps(256, 8)}
 
 
-@keeps(
-    Dissimilarity,
-    default=True,
-    persons="it keeps close sensitive values apart, and has no search that keeps persons apart as well",
-)
+@keeps(Dissimilarity, default=True, persons=True)
 def xcolor(
     table: Table,
     model: Dissimilarity,
@@ -75,7 +76,8 @@ def xcolor(
     `Advice.guarantees`), and often otherwise. Where it does not, exchanges follow that reduce the number of
     neighbours above the limit. If these do not help either, and the table as one class would keep the
     guarantee, classes become larger. Only different values are compared, and no graph over records is built:
-    an exchange takes about O(k) for each class it tries.
+    an exchange takes about O(k) for each class it tries. If persons have several records, the first classes
+    keep these apart, and no exchange brings them together; then success is not certain either.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ def xcolor(
         guarantee. ``degree``: the first classes of the paper, which have equal sums of degrees, whatever the
         quasi-identifiers are, and the same search for exchanges; it ends when the guarantee holds. ``paper``:
         Algorithms 1 and 2 exactly as printed, for comparison. Each exchange looks at all records, O(nk);
-        it fails where the paper does not say how to continue.
+        it fails where the paper does not say how to continue, and does not count persons.
     effort
         ``fast``, ``balanced`` or ``best``: how long to search for less loss, with the start ``locality``.
 
@@ -98,14 +100,17 @@ def xcolor(
         reached.
     """
     require_rows(table, model)
+    require_persons(table, model.k)
     values, distance = distance_over(table.sensitive, table.schema.sensitive, model.distance)
     advice = advice_of(values, distance, model.epsilon)
     _require_possible(advice, model)
-    guaranteed = advice.guarantees(model.k, model.delta)
+    guaranteed = table.owners is None and advice.guarantees(model.k, model.delta)
     if not guaranteed:
-        circumstances.notes.append(_no_guarantee(advice, model))
+        circumstances.notes.append(_no_guarantee(table, advice, model))
     task = _ColoringTask(table, model, values, distance, distance.closeness(model.epsilon), circumstances)
     if start == "paper":
+        if table.owners is not None:
+            raise InputError(_PRINTED_FOR_RECORDS, reason=Reason.PARAMETER, parameter="start")
         return task.as_printed()
     if not guaranteed:
         task.require_different_rows(start, advice)
@@ -201,7 +206,16 @@ class _ColoringTask:
         table, model = self.table, self.model
         for class_of in self._starts(start, least):
             allowed = allowed_neighbours(np.bincount(class_of), model.delta)
-            coloring = Coloring(table.codes, geometry(table), class_of, self.closeness, self.values, allowed)
+            coloring = Coloring(
+                table.codes,
+                geometry(table),
+                class_of,
+                self.closeness,
+                self.values,
+                allowed,
+                table.owners,
+                model.k,
+            )
             _mend(coloring, self.circumstances)
             if not coloring.excess:
                 return coloring
@@ -230,6 +244,11 @@ class _ColoringTask:
 
     def _starts(self, start: str, least: int) -> Iterator[NDArray[np.int32]]:
         """Yield first classes of this size, and others in case the first cannot be repaired."""
+        for class_of in self._classes_of_records(start, least):
+            yield class_of if self.table.owners is None else self._with_persons_apart(class_of, least)
+
+    def _classes_of_records(self, start: str, least: int) -> Iterator[NDArray[np.int32]]:
+        """Yield the same, whoever the records belong to."""
         sizes = equal_sizes(len(self.table), least)
         if start == "locality":
             order = cheap_order(self.table, least, self.circumstances)
@@ -237,6 +256,16 @@ class _ColoringTask:
             for shift in (0, least // 2):
                 yield near_classes(self.table, self.values, np.roll(order, -shift), sizes)
         yield balanced_classes(self._degrees(), sizes)
+
+    def _with_persons_apart(self, class_of: NDArray[np.int32], least: int) -> NDArray[np.int32]:
+        """Return similar classes in which no person has more than 1 in k records."""
+        assert self.table.owners is not None
+        order = np.argsort(class_of, kind="stable")
+        apart = np.empty(len(order), dtype=np.int32)
+        apart[order] = person_classes(
+            self.table.codes[order], geometry(self.table), least, self.table.owners[order]
+        )
+        return apart
 
     def _degrees(self) -> NDArray[np.int64]:
         """Return the number of neighbours of each record in the table."""
@@ -367,8 +396,10 @@ def _few_rows(rows: int, model: Dissimilarity) -> str:
 
 
 def _same_looking(classes: int, why: str = "no exchange makes them differ") -> str:
+    who = "1 class is" if classes == 1 else f"{classes:,} classes are"
+    breaks = "breaks" if classes == 1 else "break"
     return (
-        f"{classes} classes are identical to others in all quasi-identifiers and break the guarantee "
+        f"{who} identical to others in all quasi-identifiers and {breaks} the guarantee "
         f"together with them, and {why}; choose a smaller delta or epsilon, or more quasi-identifiers"
     )
 
@@ -427,7 +458,12 @@ def _require_possible(advice: Advice, model: Dissimilarity) -> None:
         )
 
 
-def _no_guarantee(advice: Advice, model: Dissimilarity) -> str:
+def _no_guarantee(table: Table, advice: Advice, model: Dissimilarity) -> str:
+    if table.owners is not None:
+        return (
+            "it was not certain beforehand that this guarantee is achievable, because some persons have "
+            "several records, which must not be in the same class"
+        )
     best = advice.guaranteed(model.k)
     return (
         f"it was not certain beforehand that this guarantee is achievable: one record has "

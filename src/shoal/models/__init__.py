@@ -18,17 +18,19 @@ from shoal.models.coverage import KK, KOne, OneK
 from shoal.models.delta_disclosure import DeltaDisclosure
 from shoal.models.delta_presence import DeltaPresence
 from shoal.models.dissimilarity import Dissimilarity
-from shoal.models.diversity import RequiredDiversity, usual_l
+from shoal.models.diversity import RequiredDiversity, UsualDiversity, usual_l
 from shoal.models.families import (
     CoverageModel,
     CrowdModel,
     DiverseModel,
     LikenessModel,
+    OwnRowsModel,
     PopulationModel,
 )
 from shoal.models.freeform import Freeform
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_map import KMap
+from shoal.models.km_anonymity import KmAnonymity
 from shoal.models.model import (
     MODELS,
     Model,
@@ -127,9 +129,11 @@ __all__ = [
     "KAnonymity",
     "KMap",
     "KOne",
+    "KmAnonymity",
     "LikenessModel",
     "Model",
     "OneK",
+    "OwnRowsModel",
     "Parameter",
     "Patterned",
     "PopulationModel",
@@ -137,6 +141,7 @@ __all__ = [
     "SetAnonymity",
     "SetDiversity",
     "TCloseness",
+    "UsualDiversity",
     "declarations",
     "in_order",
     "is_required",

@@ -51,7 +51,7 @@ class BetaLikeness(LikenessModel):
         about_sensitive=True,
     )
     enhanced: bool = parameter(
-        "Limit the gain of a value with the share q to -ln q, too.",
+        "Also limit the gain of a value with the share q to -ln q.",
         default=False,
         type=bool,
         wanted="true or false",

@@ -6,34 +6,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.models.families import DiverseModel
-from shoal.models.model import CellKind, parameter
+from shoal.models.families import OwnRowsModel
+from shoal.models.model import parameter
 
 
 @dataclass(frozen=True, kw_only=True)
-class Concealment(DiverseModel):
+class Concealment(OwnRowsModel):
     """k-concealment (Tassa, Mazza and Gionis 2012): each record has at least k matches among the rows.
 
     A row is a match of a record if it covers the record, and every other record can still have a covering row
     of its own. So an attacker who knows the quasi-identifiers of every record in the table still has k rows
-    to choose from.
+    to choose from. The number of matches alone does not bound how likely each of them is: `chance` does.
+    ``Concealment(k=10, chance=1)`` is the model as in the paper.
 
     Parameters
     ----------
-    k, l, p, entropy_l
-        See `DiverseModel`: how many matches a record has, and how varied each sensitive column is in them.
+    k, l, p, entropy_l, chance
+        See `OwnRowsModel`: how many matches a record has, how varied each sensitive column is in them, and
+        the maximum of the least chance.
     two_sided
         Whether each released row, too, is a match of at least k records.
 
     Examples
     --------
-    >>> shoal.Concealment(k=10).k
-    10
+    >>> shoal.Concealment(k=10).chance
+    0.2
     """
 
     name: ClassVar[str] = "concealment"
     place: ClassVar[int] = 2
-    cells: ClassVar[CellKind] = "own"
     title: ClassVar[str] = "Hide from an attacker who knows every record"
     explanation: ClassVar[str] = (
         "At least k rows remain for each record, even to an attacker who knows who is in the table and "
@@ -62,14 +63,10 @@ class Concealment(DiverseModel):
         rows = f", and each released row of at least {self.k} records," if self.two_sided else ""
         return (
             f"each record has at least {self.k} matches among the released rows{rows} even when every record "
-            "must have a row" + self._diversity_words("these rows")
+            "must have a row" + self._diversity_words("these rows") + self._chance_words()
         )
 
     def limits(self, concealment: int) -> Sequence[str]:
         """Return what the guarantee does not say, as sentences for the report."""
         del concealment
-        return (
-            "Which record a row carries is drawn at random, such that an attacker who has the code is right "
-            "about a row with a probability of at most the least chance. That can be far above 1/k: the "
-            "number of matches does not bound it.",
-        )
+        return self._chance_limits()

@@ -17,7 +17,7 @@ class OneK(CoverageModel):
 
     Parameters
     ----------
-    k, l, p, entropy_l, withhold
+    k, l, p, entropy_l, chance, withhold
         See `CoverageModel`.
 
     Examples
@@ -27,6 +27,7 @@ class OneK(CoverageModel):
     """
 
     name: ClassVar[str] = "1k"
+    bounds_chance: ClassVar[bool] = False
     title: ClassVar[str] = "Each record is covered by k rows"
     explanation: ClassVar[str] = "A row may still cover a single record."
     guarantee: ClassVar[str] = "each record is covered by at least {k} released rows"
@@ -54,7 +55,7 @@ class KOne(CoverageModel):
 
     Parameters
     ----------
-    k, l, p, entropy_l, withhold
+    k, l, p, entropy_l, chance, withhold
         See `CoverageModel`.
 
     Examples
@@ -64,6 +65,7 @@ class KOne(CoverageModel):
     """
 
     name: ClassVar[str] = "k1"
+    bounds_chance: ClassVar[bool] = False
     title: ClassVar[str] = "Each row covers k records"
     explanation: ClassVar[str] = "A record may still be covered by a single row."
     guarantee: ClassVar[str] = "each released row covers at least {k} records"
@@ -83,7 +85,7 @@ class KK(CoverageModel):
 
     Parameters
     ----------
-    k, l, p, entropy_l, withhold
+    k, l, p, entropy_l, chance, withhold
         See `CoverageModel`.
 
     Examples

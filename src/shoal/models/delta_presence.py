@@ -38,7 +38,7 @@ class DeltaPresence(PopulationModel):
     name: ClassVar[str] = "delta-presence"
     title: ClassVar[str] = "Hide who is in the table"
     explanation: ClassVar[str] = (
-        "Nobody of a population table is known to be in the release, or known not to be. For tables whose "
+        "An attacker cannot tell whether a person of a population table is in the release. For tables whose "
         "mere membership is sensitive, such as that of a clinic."
     )
 

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from shoal.errors import listing
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Named = TypeVar("Named", bound=_Named)
 
 
 @dataclass(frozen=True)
@@ -18,11 +30,22 @@ class RequiredDiversity:
         The minimum number of different values.
     entropy_l
         The entropy of the values is at least log(entropy_l).
+    columns
+        The sensitive columns that this is required of; all of them if None.
     """
 
     l: float | None = None  # noqa: E741 - the letter the literature knows it by
     p: int | None = None
     entropy_l: float | None = None
+    columns: tuple[str, ...] | None = None
+
+    def applies_to(self, name: str) -> bool:
+        """Return whether it is required of a sensitive column."""
+        return self.columns is None or name in self.columns
+
+    def among(self, columns: Iterable[Named]) -> list[Named]:
+        """Return those sensitive columns that it is required of."""
+        return [column for column in columns if self.applies_to(column.name)]
 
     @property
     def frequency_l(self) -> float:
@@ -40,26 +63,72 @@ class RequiredDiversity:
         return math.log(self.entropy_l) if self.entropy_l else 0.0
 
     @classmethod
-    def of(cls, l: float | None, p: int | None, entropy_l: float | None) -> RequiredDiversity | None:  # noqa: E741
+    def of(
+        cls,
+        l: float | None,  # noqa: E741 - the letter the literature knows it by
+        p: int | None,
+        entropy_l: float | None,
+        columns: tuple[str, ...] | None = None,
+    ) -> RequiredDiversity | None:
         """Return the requirements of a model; None if nothing is required: a level of 1 says nothing."""
         levels = (None if level is None or level <= 1 else level for level in (l, p, entropy_l))
         asked = cls(*levels)  # type: ignore[arg-type]
-        return None if asked == NO_DIVERSITY else asked
+        return None if asked == NO_DIVERSITY else replace(asked, columns=columns)
 
     def words(self, crowd: str) -> str:
         """Return the requirements as the end of a sentence; `crowd` says in what."""
         words = []
+        value, values = "sensitive value", "sensitive values"
+        if self.columns is not None:
+            value, values = (f"{each} of {listing(self.columns)}" for each in ("value", "values"))
         if self.l is not None:
-            words.append(f"no sensitive value is more frequent than 1 in {self.l:g}")
+            words.append(f"no {value} is more frequent than 1 in {self.l:g}")
         if self.p is not None:
-            words.append(f"there are at least {self.p} different sensitive values")
+            words.append(f"there are at least {self.p} different {values}")
         if self.entropy_l is not None:
-            words.append(f"the entropy of the sensitive values is at least log({self.entropy_l:g})")
+            words.append(f"the entropy of the {values} is at least log({self.entropy_l:g})")
         return f"; in {crowd}, " + " and ".join(words) if words else ""
 
 
 NO_DIVERSITY = RequiredDiversity()
 """Requires nothing."""
+
+
+@dataclass(frozen=True)
+class UsualDiversity:
+    """What to require of sensitive columns if nothing is said about it; see `usual_l`.
+
+    Parameters
+    ----------
+    l
+        The l to require; 1 for nothing.
+    columns
+        The columns to require it of; None for all.
+    skewed
+        The columns that allow nothing. They must not keep the others from being protected.
+    lowest
+        The column that allows the least among those it is required of, or of all if all are skewed.
+    """
+
+    l: float  # noqa: E741 - the letter the literature knows it by
+    columns: tuple[str, ...] | None
+    skewed: tuple[str, ...]
+    lowest: str
+
+    @classmethod
+    def of(cls, shares: Mapping[str, float]) -> UsualDiversity:
+        """Return what to require, given the share of the most frequent value of each sensitive column."""
+        skewed = tuple(name for name, share in shares.items() if usual_l(share) <= 1)
+        allowing = tuple(name for name in shares if name not in skewed)
+        lowest = max(allowing or shares, key=lambda name: shares[name])
+        return cls(usual_l(shares[lowest]), allowing if skewed and allowing else None, skewed, lowest)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of a model that require it."""
+        if self.l <= 1:
+            return {}
+        return {"l": self.l, **({} if self.columns is None else {"diverse": self.columns})}
 
 
 def usual_l(share: float) -> float:

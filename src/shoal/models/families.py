@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ from shoal.schema import as_frame
 
 if TYPE_CHECKING:
     from shoal.schema import Schema
+
+ROUNDED = 1e-9
+"""How much a probability may be above a fraction that it stands for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,9 @@ class DiverseModel(CrowdModel):
     entropy_l
         The entropy of the sensitive values in a crowd, and in the release as a whole, is at least
         log(entropy_l).
+    diverse
+        The sensitive columns that `l`, `p` and `entropy_l` are required of; all of them by default. Nothing
+        is guaranteed about the others.
     """
 
     l: float | None = parameter(  # noqa: E741 - the letter the literature knows it by
@@ -92,17 +99,34 @@ class DiverseModel(CrowdModel):
         label="entropy l: diversity",
         about_sensitive=True,
     )
+    diverse: tuple[str, ...] | None = parameter(
+        "Sensitive columns that l, p and entropy l are required of; all of them if omitted.",
+        default=None,
+        type=tuple,
+        wanted="the names of sensitive columns",
+        label="Require this of",
+        widget="columns",
+        about_sensitive=True,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("l", "p", "entropy_l"):
             if getattr(self, name) == 1:
                 object.__setattr__(self, name, None)  # the same model as one that does not mention it
+        if self.l is None and self.p is None and self.entropy_l is None:
+            object.__setattr__(self, "diverse", None)
 
     @property
     def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
-        return RequiredDiversity.of(self.l, self.p, self.entropy_l)
+        return RequiredDiversity.of(self.l, self.p, self.entropy_l, self.diverse)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that are set, by name, as plain data."""
+        given = super().parameters
+        return {**given, "diverse": list(self.diverse)} if self.diverse is not None else given
 
     def blocks_must_not_overlap(self, schema: Schema) -> bool:
         """Return whether rows of one block must not cover records of another."""
@@ -116,7 +140,75 @@ class DiverseModel(CrowdModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoverageModel(DiverseModel):
+class OwnRowsModel(DiverseModel):
+    """What models have in common in which each row is made for one record and grows around others.
+
+    Parameters
+    ----------
+    k, l, p, entropy_l
+        See `DiverseModel`.
+    chance
+        The maximum of the least chance: the records that rows carry can be drawn such that an attacker who
+        knows every record and has the code is right about a row with at most this probability, and Shoal
+        draws them so. 1 requires nothing, as in the literature. By default at most 2/k and at most 1/2;
+        models that are for comparison only and must not be published require nothing by default.
+
+    Attributes
+    ----------
+    bounds_chance
+        Whether the chance has a bound if none is given.
+    """
+
+    cells: ClassVar[CellKind] = "own"
+    bounds_chance: ClassVar[bool] = True
+
+    chance: float | None = parameter(
+        "Maximum probability of a right guess about a row by an attacker who has the code; 1 requires "
+        "nothing. At most 2/k by default.",
+        default=None,
+        type=float,
+        least=1e-6,
+        most=1,
+        wanted="a probability above 0 and at most 1",
+        label="Chance of a right guess about a row, at most",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.chance is None and self.bounds_chance:
+            object.__setattr__(self, "chance", 1 / max(2, math.ceil(self.k / 2)))
+
+    @property
+    def has_own_rows(self) -> bool:
+        """Whether a row carries the record that it was made for: a bound on the chance requires others."""
+        return self.degree == 1
+
+    @property
+    def degree(self) -> int:
+        """The number of rows that a record must have as its own with equal probabilities, for its chance."""
+        return 1 if self.chance is None else math.ceil(1 / self.chance * (1 - ROUNDED))
+
+    def _chance_words(self) -> str:
+        if self.chance is None or self.chance == 1:
+            return ""
+        return f"; the least chance of a right guess about a row is at most {self.chance:.4g}"
+
+    def _chance_limits(self) -> Sequence[str]:
+        far = " That can be far above 1/k: the number of matches does not bound it." * (self.degree == 1)
+        grown = (
+            " Afterwards rows grow where sensitive values are not diverse enough. An attacker who has the "
+            "code may use that, and nothing is guaranteed about what this tells."
+        )
+        return (
+            "Which record a row carries is drawn at random, such that an attacker who has the code is right "
+            "about a row with a probability of at most the least chance."
+            + far
+            + grown * (self.diversity is not None),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoverageModel(OwnRowsModel):
     """What models have in common that only count covering rows and records (Tassa, Mazza and Gionis 2012).
 
     An attacker who knows every record in the table may rule out some of these rows, since each record must
@@ -125,9 +217,9 @@ class CoverageModel(DiverseModel):
 
     Parameters
     ----------
-    k, l, p, entropy_l
-        See `DiverseModel`: the minimum number of covering rows or covered records, and how varied each
-        sensitive column is in the rows that cover a record.
+    k, l, p, entropy_l, chance
+        See `OwnRowsModel`: the minimum number of covering rows or covered records, how varied each sensitive
+        column is in the rows that cover a record, and the maximum of the least chance.
     withhold
         The share of the records that are left out of the release, chosen at random; below 1. Such a record
         may be covered by no row; if it is covered by any, it is covered by k. It counts among the records
@@ -145,8 +237,6 @@ class CoverageModel(DiverseModel):
     guarantee: ClassVar[str]
     weakness: ClassVar[str]
     for_comparison: ClassVar[bool] = True
-
-    cells: ClassVar[CellKind] = "own"
 
     withhold: float = parameter(
         "Share of the records to leave out of the release, chosen at random.",
@@ -185,11 +275,12 @@ class CoverageModel(DiverseModel):
             f"; a random share of {self.withhold:g} of the records is withheld" if self.withhold else ""
         )
         diversity = self._diversity_words("the rows that cover a record")
-        return self.guarantee.format(k=self.k) + diversity + withheld
+        return self.guarantee.format(k=self.k) + diversity + self._chance_words() + withheld
 
     def limits(self, concealment: int) -> Sequence[str]:
         """Return what the guarantee does not say, as sentences for the report."""
-        return (self.weakness.format(matches=f"{concealment} row{'s' * (concealment != 1)}"),)
+        weakness = self.weakness.format(matches=f"{concealment} row{'s' * (concealment != 1)}")
+        return (weakness, *self._chance_limits())
 
 
 @dataclass(frozen=True, kw_only=True)

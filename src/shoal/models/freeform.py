@@ -55,4 +55,6 @@ class Freeform(DiverseModel):
         return (
             "Rows are counted, not weighed: an attacker who considers a row that covers many records less "
             "likely to belong to a given one may be surer of a sensitive value than the guarantee says.",
+            "In tables of more than 32 records, records change rows and rows grow because of sensitive "
+            "values. An attacker who has the code may learn from that; nothing is guaranteed about it.",
         )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CrowdKind = Literal["classes", "rows"]
 """Whether people hide in classes of identical rows, or among rows that may differ."""
 
-CellKind = Literal["closure", "own", "suppression"]
+CellKind = Literal["closure", "own", "suppression", "loose"]
 """What cells are made of; see `Model`."""
 
 Widget = Literal["number", "tick", "choice", "columns"]
@@ -40,8 +40,8 @@ class Parameter:
     help
         What it means, in one sentence.
     type
-        What its values are: ``int``, ``float``, ``bool`` or ``str``; None for data that only Python or a file
-        can give.
+        What its values are: ``int``, ``float``, ``bool`` or ``str``, or ``tuple`` for names of columns; None
+        for data that only Python or a file can give.
     least, most
         The smallest and the largest value of a number.
     wanted
@@ -59,7 +59,7 @@ class Parameter:
     """
 
     help: str
-    type: type[int] | type[float] | type[bool] | type[str] | None = None
+    type: type[int] | type[float] | type[bool] | type[str] | type[tuple[str, ...]] | None = None
     least: float = -math.inf
     most: float = math.inf
     wanted: str = ""
@@ -98,13 +98,23 @@ class Parameter:
                 plain = float(plain)
         elif self.type is str and (isinstance(value, str) and (not self.choices or value in self.choices)):
             plain = value
+        elif self.type is tuple:
+            plain = _names(value)
         if plain is None:
             raise InputError(
-                f"{name} = {value!r} is not possible; it must be {self.wanted}",
+                f"{name} = {value!r} is not allowed; it must be {self.wanted}",
                 reason=Reason.PARAMETER,
                 parameter=name,
             )
         return plain
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
+    """Return names, given as a list or as a text with commas between them; None if these are no names."""
+    given = [each.strip() for each in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(given, list | tuple) or not given:
+        return None
+    return tuple(given) if all(isinstance(each, str) and each for each in given) else None
 
 
 def parameter(
@@ -156,7 +166,7 @@ class Model(ABC):
     cells
         What its cells are: the ``closure`` of a crowd, so that every member of a set and both ends of an
         interval occur in the crowd; the closure of an ``own`` record with others; or an exact value or
-        nothing, by ``suppression``.
+        nothing, by ``suppression``. ``loose`` cells cover their own record, and nothing else is known.
     """
 
     name: ClassVar[str]
@@ -206,6 +216,11 @@ class Model(ABC):
         return self.crowd
 
     @property
+    def has_own_rows(self) -> bool:
+        """Whether a row carries the record that it was made for, instead of any of those it covers."""
+        return self.cells == "own"
+
+    @property
     def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
         return None
@@ -221,6 +236,11 @@ class Model(ABC):
     def guards_sensitive(self) -> bool:
         """Whether anything is guaranteed about sensitive values."""
         return self.needs_sensitive or self.diversity is not None
+
+    def guards(self, column: str) -> bool:
+        """Return whether anything is guaranteed about the values of a sensitive column."""
+        required = self.diversity
+        return self.guards_sensitive and (required is None or required.applies_to(column))
 
     @property
     def may_leave_out(self) -> bool:
@@ -299,7 +319,7 @@ def model_named(name: str) -> type[Model]:
         )
     if name not in MODELS:
         raise InputError(
-            f"model {name!r} is unknown{did_you_mean(name, MODELS)}; there is {listing(MODELS)}",
+            f"model {name!r} is unknown{did_you_mean(name, MODELS)}; choose one of {listing(MODELS)}",
             reason=Reason.PARAMETER,
             parameter="model",
         )

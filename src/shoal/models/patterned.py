@@ -95,7 +95,7 @@ class Patterned(DiverseModel):
             given: Any = self.patterns
             if isinstance(given, str) or not isinstance(given, Sequence) or not given:
                 raise InputError(
-                    f'patterns = {given!r} is not possible; it must be "all" or a list of patterns',
+                    f'patterns = {given!r} is not allowed; it must be "all" or a list of patterns',
                     reason=Reason.PARAMETER,
                 )
             object.__setattr__(self, "patterns", tuple(Pattern.of(each) for each in given))
@@ -109,13 +109,13 @@ class Patterned(DiverseModel):
         for name, weight in self.weights.items():
             if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
                 raise InputError(
-                    f"the weight {weight!r} of {name!r} is not possible; it must be a positive number",
+                    f"the weight {weight!r} of {name!r} is not allowed; it must be a positive number",
                     reason=Reason.PARAMETER,
                 )
         object.__setattr__(self, "weights", {name: float(weight) for name, weight in self.weights.items()})
         if self.leftovers not in ("suppress", "refuse"):
             raise InputError(
-                f"leftovers = {self.leftovers!r} is not possible; it is suppress or refuse",
+                f"leftovers = {self.leftovers!r} is not allowed; it must be suppress or refuse",
                 reason=Reason.PARAMETER,
             )
 

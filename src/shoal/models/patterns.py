@@ -52,7 +52,7 @@ class Pattern:
             return given
         if not isinstance(given, Mapping):
             raise InputError(
-                f"{given!r} is no pattern; it must be a table with keep or suppress, a list of columns",
+                f"{given!r} is not a pattern; it must be a table with keep or suppress, a list of columns",
                 reason=Reason.PARAMETER,
             )
         for key in given:

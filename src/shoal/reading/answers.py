@@ -14,6 +14,8 @@ SHIFT = 0.3
 """Answers are also computed with other powers of probabilities, which differ by this."""
 CONFIDENCE = 1.96
 """The number of standard errors on either side of an interval with 95% confidence."""
+NEVER = 1e-9
+"""Rows with at most this probability are estimated never to meet the conditions."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,9 @@ class Evidence:
         The sum of the smaller of w and 1 - w.
     spread
         How far apart the answers under different assumptions are.
+    unknown
+        The number of rows that may meet the conditions, but are estimated never to: no published value lies
+        in the question, and nothing is known about the values of suppressed cells.
     """
 
     estimate: float
@@ -90,6 +95,7 @@ class Evidence:
     shared: float
     unsure: float
     spread: float = 0.0
+    unknown: int = 0
 
 
 def evidence(joint: Joint, asked: Asked) -> Evidence:
@@ -114,6 +120,7 @@ def evidence(joint: Joint, asked: Asked) -> Evidence:
         float((doubt * (joint.sharing[rows] - 1)).sum()),
         float(np.minimum(weights, 1 - weights).sum()),
         spread,
+        int(((weights <= NEVER) & joint.vague(asked, rows)).sum()),
     )
 
 
@@ -129,4 +136,5 @@ def standard_error(found: Evidence, family: Family) -> float:
     """
     chance = family.chance * found.doubt + family.shared * found.shared
     model, spread = family.model * found.unsure, family.spread * found.spread
-    return float(np.sqrt(chance + model**2 + spread**2))
+    unknown = found.unknown / CONFIDENCE  # the interval reaches what is possible
+    return float(np.sqrt(chance + model**2 + spread**2 + unknown**2))

@@ -61,6 +61,11 @@ class ReadCells(ABC, Generic[Q]):
     def exact(self) -> NDArray[np.bool_]:
         """Which cells stand for a single value."""
 
+    @property
+    @abstractmethod
+    def vague(self) -> NDArray[np.bool_]:
+        """Which cells may be values that no cell names, about which nothing is known."""
+
     @abstractmethod
     def question(self, condition: Any) -> Q:
         """Return a condition as this column understands it.

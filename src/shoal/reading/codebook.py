@@ -176,12 +176,12 @@ class Codebook:
 
 
 def _tightness_of(model: Model | None) -> Tightness:
-    if model is None or model.cells == "suppression":
+    if model is None or model.cells in ("suppression", "loose"):
         return Tightness()
     if model.crowd_kind == "classes":
         return Tightness("classes")
     records = model.crowd if model.records_per_row > 1 else 1
-    return Tightness("rows", records, model.cells == "own")
+    return Tightness("rows", records, model.has_own_rows)
 
 
 def _notes(data: Mapping[str, Any]) -> ColumnNotes:

@@ -59,7 +59,7 @@ def in_form(frame: nw.DataFrame[Any], columns: Mapping[str, ReadCells[Any]], for
     forms = get_args(Form)
     if form not in forms:
         raise InputError(
-            f"form {form!r} is unknown{did_you_mean(str(form), forms)}; there is {listing(forms)}",
+            f"form {form!r} is unknown{did_you_mean(str(form), forms)}; choose one of {listing(forms)}",
             reason=Reason.PARAMETER,
             parameter="form",
         )
@@ -134,7 +134,7 @@ def of_flavour(
         wanted = like.implementation.value
     if wanted not in get_args(Flavour):
         raise InputError(
-            f"flavour {flavour!r} is unknown; there is {listing(get_args(Flavour))}",
+            f"flavour {flavour!r} is unknown; choose one of {listing(get_args(Flavour))}",
             reason=Reason.PARAMETER,
             parameter="flavour",
         )

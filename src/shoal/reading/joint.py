@@ -86,6 +86,14 @@ class Joint:
             possible &= column.possible(question)[column.cell]
         return certain, possible
 
+    def vague(self, asked: Asked, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of some rows have a cell, in a column that is asked about, that may be any value."""
+        found = np.zeros(len(rows), dtype=np.bool_)
+        for name, _ in asked:
+            if name in self.columns:
+                found |= self.columns[name].vague[self.columns[name].cell[rows]]
+        return found
+
     def weights(self, asked: Asked, rows: NDArray[np.int64], assumption: Assumption | None = None) -> Floats:
         """Return the probability that each of some rows meets a question, which all of them may.
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.base.wording import with_article
 from shoal.errors import InputError, Reason
 from shoal.kernels.sparse import SparseMatrix
 from shoal.kinds import notation
@@ -22,6 +23,7 @@ from shoal.kinds.hierarchy import MISSING
 from shoal.kinds.hierarchy_rules import Intervals
 from shoal.kinds.kind import Kind
 from shoal.kinds.moments import day_form
+from shoal.kinds.moments import read as read_moment
 from shoal.kinds.released_numbers import read_number
 from shoal.reading.cells import ALL, Floats, Index, ReadCells
 from shoal.reading.codebook import ColumnNotes
@@ -82,6 +84,10 @@ class OrderedCells(ReadCells[AskedRanges]):
     @property
     def exact(self) -> NDArray[np.bool_]:
         return np.asarray(self.absent | ((self.low == self.high) & ~self.suppressed))
+
+    @property
+    def vague(self) -> NDArray[np.bool_]:
+        return self.suppressed
 
     def even(self) -> Floats:
         # Where numbers are so large that their sums overflow, all are made smaller.
@@ -309,7 +315,9 @@ class OrderedCells(ReadCells[AskedRanges]):
         if self.integral and high - low < 2 * GROUPS:
             groups = [(named(value), (named(value), named(value))) for value in np.arange(low, high + 1)]
         else:
-            edges = np.linspace(low, high, GROUPS + 1)
+            # Groups end just before the next one begins. If the gap is a large part of a group, there is one.
+            fine = high - low > GROUPS * 1e9 * np.spacing(max(abs(low), abs(high)))
+            edges = np.linspace(low, high, GROUPS + 1 if self.integral or fine else 2)
             if self.integral:
                 edges = np.unique(np.round(edges))
             starts = edges[:-1] if not self.integral else np.append(edges[0], edges[1:-1] + 1)
@@ -372,8 +380,8 @@ def ordered_cells(
     odd = there & ~(low <= high)  # also if an end is no value
     if odd.any():
         raise InputError(
-            f"column {notes.name!r} of the release: {texts[int(odd.argmax())]!r} is neither a "
-            f"{notes.kind.value} value nor an interval such as 20..40",
+            f"column {notes.name!r} of the release: {texts[int(odd.argmax())]!r} is neither "
+            f"{with_article(notes.kind.value)} value nor an interval such as 20..40",
             reason=Reason.RELEASE_UNREADABLE,
             column=notes.name,
         )
@@ -472,13 +480,14 @@ def _place(text: str, notes: ColumnNotes, upper: bool) -> float:
     place = float(_places([text], notes)[0])
     if np.isnan(place):
         raise InputError(
-            f"column {notes.name!r}: {text!r} is not a {notes.kind.value} value",
+            f"column {notes.name!r}: {text!r} is not {with_article(notes.kind.value)} value",
             reason=Reason.BAD_VALUE,
             column=notes.name,
         )
-    if notes.kind.unit.strip() == "days":
-        if notes.quasi:
-            return float(np.floor(place))
-        if upper and place == np.floor(place):
-            return place + 1 - 1e-9
+    unit = notes.kind.unit.strip()
+    if notes.quasi and unit in ("days", "hours"):
+        span = read_moment(text, notes.date_format) if upper and unit == "hours" else None
+        return float(np.floor(place)) + (23 if span is not None and span[0] < span[1] else 0)
+    if unit == "days" and upper and place == np.floor(place):
+        return place + 1 - 1e-9
     return place

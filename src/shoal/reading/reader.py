@@ -168,7 +168,7 @@ class Reader:
         doubt = weights * (1 - weights) * (values - mean) ** 2 + (weights * spread) ** 2
         shared = doubt * (joint.sharing[rows] - 1)
         unsure = np.minimum(weights, 1 - weights) * np.abs(values - mean) + weights * spread
-        found = Evidence(total, 0, len(rows), *(float(each.sum()) for each in (doubt, shared, unsure)))
+        found = Evidence(total, 0, len(rows), float(doubt.sum()), float(shared.sum()), float(unsure.sum()))
         error = standard_error(found, self._family) / total
         return Answer(mean, error, int(certain.sum()), int(possible.sum()))
 
@@ -250,7 +250,7 @@ class Reader:
         """
         if not isinstance(m, int) or isinstance(m, bool) or m < 1:
             raise InputError(
-                f"m = {m!r} is not possible; it must be a whole number of at least 1",
+                f"m = {m!r} is not allowed; it must be a whole number of at least 1",
                 reason=Reason.PARAMETER,
                 parameter="m",
             )

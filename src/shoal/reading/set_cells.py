@@ -58,8 +58,11 @@ class SetCells(ReadCells[AskedLabels]):
 
     @property
     def exact(self) -> NDArray[np.bool_]:
-        closed = np.array([each is None for each in self.open], dtype=np.bool_)
-        return np.asarray((self.members.sizes == 1) & closed)
+        return np.asarray((self.members.sizes == 1) & ~self.vague)
+
+    @property
+    def vague(self) -> NDArray[np.bool_]:
+        return np.array([each is not None for each in self.open], dtype=np.bool_)
 
     def even(self) -> Floats:
         occurs = np.bincount(self.members.columns, minlength=self.atoms) > 0
@@ -125,8 +128,7 @@ class SetCells(ReadCells[AskedLabels]):
     def certain(self, asked: AskedLabels) -> NDArray[np.bool_]:
         sizes = self.members.sizes
         inside = self.members @ asked.asked.astype(np.float64)
-        closed = np.array([each is None for each in self.open], dtype=np.bool_)
-        return np.asarray((inside == sizes) & closed & (sizes > 0))
+        return np.asarray((inside == sizes) & ~self.vague & (sizes > 0))
 
     def possible(self, asked: AskedLabels) -> NDArray[np.bool_]:
         touching = np.asarray(self.members @ asked.asked.astype(np.float64) > 0)

@@ -16,11 +16,8 @@ from shoal import kernels
 from shoal.base.randomness import Randomness
 from shoal.recoding.coverage import Graph, Matches, Within
 
-MOST_EDGES = 2**24
-"""The maximum number of edges between types that a flow is computed on; each takes about 60 bytes."""
 
-
-def least_chance(graph: Graph, matches: Matches, most_edges: int = MOST_EDGES) -> Fraction | None:
+def least_chance(graph: Graph, matches: Matches, most_edges: int | None = None) -> Fraction | None:
     """Return the least chance of a coverage graph: the smallest possible maximum of x(r, j).
 
     However rows were assigned to records, an attacker's best guess about some row is right with at least this
@@ -33,7 +30,7 @@ def least_chance(graph: Graph, matches: Matches, most_edges: int = MOST_EDGES) -
     graph, matches
         The coverage graph and its matches; every row has a record of its own.
     most_edges
-        The maximum number of edges between types of records and of rows.
+        The maximum number of edges between types of records and of rows; each takes about 60 bytes.
 
     Returns
     -------
@@ -43,7 +40,7 @@ def least_chance(graph: Graph, matches: Matches, most_edges: int = MOST_EDGES) -
     complete = matches.complete_components
     chances = [Fraction(1, int(records)) for records in np.unique(matches.records_of_component[complete])]
     part = graph.within(matches, ~complete)
-    if _edges(part) > most_edges:
+    if most_edges is not None and _edges(part) > most_edges:
         return None
     components = np.unique(part.component_of_box).astype(np.int64)
     found = kernels.least_chances(part.neighbourhoods, part.parts(components))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,28 @@ class Matches(MatchCounts):
         return complete
 
 
+class PersonCounts(NamedTuple):
+    """Persons of rows and rows of persons.
+
+    Parameters
+    ----------
+    persons_of_row
+        The records of how many persons each row covers.
+    rows_of_person
+        How many rows cover any record of each person.
+    matched_persons_of_row, matching_rows_of_person
+        The same for matches alone.
+    own_rows
+        For each record, how many of the rows that cover it carry records of its person; None without the key.
+    """
+
+    persons_of_row: NDArray[np.int64]
+    rows_of_person: NDArray[np.int64]
+    matched_persons_of_row: NDArray[np.int64]
+    matching_rows_of_person: NDArray[np.int64]
+    own_rows: NDArray[np.int64] | None
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """The coverage graph of a table and a release: an edge wherever a row covers a record.
@@ -229,28 +251,44 @@ class Graph:
         )
 
     def count_persons(
-        self, owners: NDArray[np.int32], matches: Matches | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the records of how many persons each row covers, and how many rows cover any of each.
+        self,
+        owners: NDArray[np.int32],
+        matches: Matches | None = None,
+        key: NDArray[np.integer[Any]] | None = None,
+    ) -> PersonCounts:
+        """Count the persons of each row and the rows of each person.
 
         Parameters
         ----------
         owners
             The person of each record, numbered from 0.
         matches
-            The matches of this graph, if only those count.
+            The matches of this graph; None if all covering rows are matches, or they are not asked for.
+        key
+            For each row, the record it was made from, if that is known.
         """
         size = int(owners.max()) + 1
-        pairs = np.sort(self.record_type.astype(np.int64) * size + owners)  # as one number: far faster
-        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
-        starts = np.searchsorted(pairs, size * np.arange(len(self.records) + 1))
+        numbers = self.record_type.astype(np.int64) * size + owners  # as one number: far faster
+        order = np.argsort(numbers)
+        new = np.diff(numbers[order], prepend=-1) > 0
+        pairs = numbers[order[new]]
         whose = (pairs % size).astype(np.int32)
-        kernel = self._kernel
-        if matches is not None:
-            everything = np.arange(len(self.records)), np.arange(len(self.boxes))
-            kernel = self._kernel_within(*self._components_of_types(matches), *everything)
-        persons, rows = kernel.count_persons(starts.astype(np.int64), whose, int(owners.max()) + 1)
-        return persons[self.row_type], rows
+        persons, rows, matched, matching, own = self._kernel.count_persons(
+            (_starts(pairs // size, len(self.records)), whose),
+            size,
+            None if matches is None else self._components_of_types(matches),
+            None if key is None else self._carried(owners[key]),
+        )
+        own_rows = None
+        if key is not None:
+            own_rows = np.empty(len(owners), dtype=np.int64)
+            own_rows[order] = own[np.cumsum(new) - 1]
+        return PersonCounts(persons[self.row_type], rows, matched[self.row_type], matching, own_rows)
+
+    def _carried(self, whose: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return where the rows of each type start, and the person that each of them carries."""
+        order = np.argsort(self.row_type)
+        return _starts(self.row_type[order], len(self.boxes)), whose[order]
 
     def crowds(self, types: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the types of rows that cover each of some types of records.
@@ -423,6 +461,11 @@ class Within:
         starts = np.concatenate(([0], np.cumsum(sizes)))
         boxes = order[np.repeat(begins - starts[:-1], sizes) + np.arange(starts[-1])]
         return kernels.Parts(starts.astype(np.int64), boxes.astype(np.int32))
+
+
+def _starts(ascending: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
+    """Return where each of the numbers below a size starts in an ascending list, and how long it is."""
+    return np.concatenate(([0], np.cumsum(np.bincount(ascending, minlength=size))))
 
 
 def _members(type_of: NDArray[np.int32], types: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -73,14 +73,29 @@ def all_warnings(model: Model, circumstances: Mapping[str, Any], audit: Audit) -
         *(f"Do not publish this release. {why}" for why in reasons_not_to_publish(model, circumstances)),
         *(f"{text[0].upper()}{text[1:]}." for text in audit.warnings),
         *circumstances.get("warnings", ()),
+        *_not_required(model, audit),
         *_certain_values(model, audit),
     )
 
 
+def _not_required(model: Model, audit: Audit) -> Iterator[str]:
+    """Yield the sensitive columns of which nothing is required although something is of others."""
+    if model.diversity is None:
+        return
+    for column in audit.diversity:
+        if not model.guards(column.column):
+            yield (
+                f"Nothing is guaranteed about the sensitive column {column.column!r}: in a crowd, all "
+                "records may have the same value, and an attacker then learns it."
+            )
+
+
 def _certain_values(model: Model, audit: Audit) -> Iterator[str]:
     """Yield for how many records an attacker would be certain of a sensitive value, or nearly so."""
-    what = "Require a larger l" if model.diversity is not None else "Require l = 2 or more"
+    required = model.diversity
     for column, records in audit.nearly_certain().items():
+        known = required is not None and required.applies_to(column)
+        what = "Require a larger l" if known else "Require l = 2 or more"
         if records:
             yield (
                 f"For {records:,} of {plural(audit.records, 'record')}, an attacker is certain of "

@@ -57,12 +57,12 @@ def codebook_of(model: Model, schema: Schema, circumstances: Mapping[str, Any]) 
 
 def _tightness(model: Model, *, banded: bool) -> dict[str, Any]:
     """Return around how many records cells are tight: each value they name occurs among those records."""
-    if model.cells == "suppression" or banded:
+    if model.cells in ("suppression", "loose") or banded:
         return {"around": "nothing"}
     if model.crowd_kind == "classes":
         return {"around": "classes"}
-    own = model.cells == "own"
-    return {"around": "rows", "records": model.crowd if model.records_per_row > 1 else 1, "own": own}
+    records = model.crowd if model.records_per_row > 1 else 1
+    return {"around": "rows", "records": records, "own": model.has_own_rows}
 
 
 def _column(column: Any) -> dict[str, Any]:

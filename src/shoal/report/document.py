@@ -156,12 +156,21 @@ class Report:
         found, lost, k = self.material.audit, self.material.loss, self.material.model.crowd
         at_most = ", at most" if self.material.in_blocks else ""
         several = found.persons is not None and found.persons.several
+        promised = f"; k = {k:,}"
+        known: tuple[tuple[str, str], ...] = ()
+        if found.partial is not None:
+            words = (
+                f"rows or more cover each record for attackers who know at most {found.partial.knows} of the "
+                "quasi-identifiers"
+            )
+            known, promised = ((f"{found.partial.rows_per_record:,}", words),), ""
         of_persons = f" of {number(found.persons.count)} persons" if found.persons and several else ""
         return (
             (number(found.rows), f"released rows{of_persons}"),
+            *known,
             (
                 f"{found.concealment:,}",
-                f"rows or more hide each record, even from an attacker who knows every record; k = {k:,}",
+                f"rows or more hide each record, even from an attacker who knows every record{promised}",
             ),
             (
                 percent(found.highest_risk),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from shoal.base.wording import with_article
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kinds.hierarchy import HierarchySource
 from shoal.kinds.kind import Kind
@@ -154,7 +155,8 @@ class Column:
             if not isinstance(self.separator, str) or not self.separator:
                 raise self._error(f"separator {self.separator!r} must be a text such as ;")
             if "separator" not in self.kind.settings:
-                raise self._error(f"only a column of kind items has a separator, not a {self.kind.value} one")
+                kind = with_article(self.kind.value)
+                raise self._error(f"only a column of kind items has a separator, not {kind} one")
         if self.bands is not None and not isinstance(self.bands, str):
             object.__setattr__(self, "bands", tuple(self.bands))
         try:

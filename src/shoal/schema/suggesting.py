@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -13,6 +13,7 @@ from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.errors import InputError, unknown_column
 from shoal.files.local_numbers import advice_on
+from shoal.kinds import moments
 from shoal.kinds.encoding import to_polars
 from shoal.schema import Kind, Role, Schema, as_frame, infer_column, usual_role
 from shoal.schema.column_names import NUMBERS_OF_PERSONS, are_codes, named
@@ -73,11 +74,12 @@ def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
     facts = {name: _facts(table[name], infer_column(data[name])) for name in table.columns}
     found = [_suggestion(name, facts[name], last=name == table.columns[-1]) for name in table.columns]
     found = _with_persons(found, facts, table)
-    quasi = [each.name for each in found if each.role is Role.QUASI]
-    partners = {Role.OTHER: quasi, Role.SENSITIVE: []}  # the roles that are released as they are
+    quasi = {each.name: facts[each.name] for each in found if each.role is Role.QUASI}
+    partners = {Role.OTHER: quasi, Role.SENSITIVE: {}}  # the roles that are released as they are
     return tuple(
         replace(each, reason=f"{each.reason}; it looks identifying: {why}")
-        if each.role in partners and (why := _singled_out(each.name, facts, table, partners[each.role]))
+        if each.role in partners
+        and (why := _singled_out(each.name, facts[each.name], table, partners[each.role]))
         else each
         for each in found
     )
@@ -143,13 +145,13 @@ def suspects(frame: IntoDataFrame, schema: Schema) -> dict[str, str]:
     quasi = [column.name for column in schema.quasi]
     roles = {name: schema[name].role for name in schema.names}
     carried = [name for name in table.columns if roles.get(name, usual_role(name)) is Role.OTHER]
-    known = (*carried, *quasi) if carried else ()
-    facts = {name: _facts(table[name], infer_column(data[name])) for name in known}
+    others = {name: _Values.of(table[name]) for name in quasi} if carried else {}
     lines = {}
     for name in carried:
-        role, why = _role(name, facts[name], last=False)
+        facts = _facts(table[name], infer_column(data[name]))
+        role, why = _role(name, facts, last=False)
         advice = _ADVICE.get(role)
-        if advice is None and (singled := _singled_out(name, facts, table, quasi)):
+        if advice is None and (singled := _singled_out(name, facts, table, others)):
             why, advice = f"looks identifying: {singled}", ", or ".join(_ADVICE.values())
         if advice is not None:
             lines[name] = f"{why}; {advice}"
@@ -214,8 +216,8 @@ def identifier_by_looks(name: str, cells: pl.Series) -> str | None:
         Its values, null wherever one is missing.
     """
     texts = cells.drop_nulls() if cells.dtype == pl.String else pl.Series(dtype=pl.String)
-    some = texts.gather_every(len(texts) // _ENOUGH + 1)
-    form = next((form for form, pattern in _IDENTIFIERS.items() if _mostly(some, pattern)), None)
+    some = _Counted.of(texts.gather_every(len(texts) // _ENOUGH + 1))
+    form = next((form for form, pattern in _IDENTIFIERS.items() if some.mostly(pattern)), None)
     if form is not None:
         return f"its values look like {form}"
     rule = named(name, last=False)
@@ -257,6 +259,7 @@ class _Facts(NamedTuple):
     odd_dates: bool  # dates in another form
     odd_one_out: bool  # numbers but for one text
     numbers: str | None  # how to read its numbers, if they are in another notation
+    timed: bool  # dates with times of day
 
 
 def _read(data: nw.DataFrame[Any]) -> pl.DataFrame:
@@ -279,35 +282,81 @@ def _cells(series: nw.Series[Any]) -> pl.Series:
     return cells.fill_nan(None) if cells.dtype.is_float() else cells
 
 
+class _Occurring(Protocol):
+    """How many different values a column has, and how many of them occur once."""
+
+    @property
+    def distinct(self) -> int: ...
+    @property
+    def unique(self) -> int: ...
+
+
+class _Counted(NamedTuple):
+    """Different texts, and how often each occurs: a pattern looks at each of them once."""
+
+    different: pl.Series
+    often: pl.Series
+
+    @classmethod
+    def of(cls, texts: pl.Series) -> _Counted:
+        counts = pl.DataFrame({"text": texts}).group_by("text").agg(pl.len().alias("often"))
+        return cls(counts["text"], counts["often"])
+
+    def mostly(self, pattern: str) -> bool:
+        """Return whether more than half of the texts match a pattern."""
+        matching = self.often.filter(self.different.str.contains(pattern))
+        return 2 * int(matching.sum()) > int(self.often.sum())
+
+
+class _Values(NamedTuple):
+    """The values that occur in a column, and how often a value occurs once."""
+
+    different: pl.Series
+    unique: int
+
+    @classmethod
+    def of(cls, cells: pl.Series) -> _Values:
+        counts = pl.DataFrame({"value": cells}).group_by("value").agg(pl.len().alias("records"))
+        return cls(counts["value"].drop_nulls(), int((counts["records"] == 1).sum()))
+
+    @property
+    def distinct(self) -> int:
+        """The number of different values."""
+        return len(self.different)
+
+
 def _facts(cells: pl.Series, inferred: Inferred) -> _Facts:
-    counts = pl.DataFrame({"value": cells}).group_by("value").agg(pl.len().alias("records"))
-    values = counts["value"].drop_nulls()
+    found = _Values.of(cells)
+    values = found.different
     kind = inferred.kind
     written = cells.dtype == pl.String
     texts = values if written and kind.any_text else values.clear().cast(pl.String)
     some = cells.drop_nulls().gather_every(len(cells) // _ENOUGH + 1) if len(texts) else texts
+    counted = _Counted.of(some)
     return _Facts(
         inferred=inferred,
         kind=kind,
-        distinct=len(values),
+        distinct=found.distinct,
         missing=cells.null_count(),
         records=len(cells),
-        unique=int((counts["records"] == 1).sum()),
+        unique=found.unique,
         text=len(texts) > 0,
         whole=kind.numeric and not (_matches(values, "[.eE]") if written else cells.dtype.is_float()),
-        form=next((form for form, pattern in _IDENTIFIERS.items() if _mostly(some, pattern)), None),
-        odd_dates=_mostly(some, _ODD_DATES),
-        odd_one_out=_mostly(some, _NUMBERS) and 2 < len(texts) == _matches(texts, _NUMBERS) + 1,
+        form=next((form for form, pattern in _IDENTIFIERS.items() if counted.mostly(pattern)), None),
+        odd_dates=counted.mostly(_ODD_DATES),
+        odd_one_out=counted.mostly(_NUMBERS) and 2 < len(texts) == _matches(texts, _NUMBERS) + 1,
         numbers=advice_on(some) if len(some) else None,
+        timed=kind.measured and not kind.numeric and _have_times(values, inferred.date_format),
     )
+
+
+def _have_times(values: pl.Series, form: str | None) -> bool:
+    clocks = moments.parts(values.gather_every(len(values) // _ENOUGH + 1), form)["clock"]
+    return bool((clocks != 0).any())
 
 
 def _matches(texts: pl.Series, pattern: str) -> int:
     return int(texts.str.contains(pattern).sum())
-
-
-def _mostly(texts: pl.Series, pattern: str) -> bool:
-    return 2 * _matches(texts, pattern) > len(texts)
 
 
 def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
@@ -327,6 +376,8 @@ def _suggestion(name: str, facts: _Facts, *, last: bool) -> Suggestion:
         why += f"; its values look like numbers in another notation: read the file with {facts.numbers}"
     elif facts.odd_one_out and not codes:
         why += "; all values but one are numbers: if that one means missing, declare it as a missing mark"
+    if facts.timed and settings["kind"].measured:
+        why += "; its times are generalized to days: kind hour keeps the hours"
     return Suggestion(
         name, role, reason=why, distinct=facts.distinct, missing=facts.missing, unique_share=share, **settings
     )
@@ -350,15 +401,11 @@ def _role(name: str, facts: _Facts, *, last: bool) -> tuple[Role, str]:
     return Role.OTHER, "nothing in its name or values suggests a role"
 
 
-def _singled_out(
-    name: str, facts: Mapping[str, _Facts], table: pl.DataFrame, quasi: Sequence[str]
-) -> str | None:
+def _singled_out(name: str, own: _Facts, table: pl.DataFrame, quasi: Mapping[str, _Occurring]) -> str | None:
     """Return how a column singles out records, alone or with a quasi-identifier; None if it does not."""
-    own = facts[name]
     if own.unique > OFTEN_UNIQUE * own.records:
         return _alone(own)
-    for other in sorted(quasi, key=lambda each: -facts[each].distinct):
-        theirs = facts[other]
+    for other, theirs in sorted(quasi.items(), key=lambda each: -each[1].distinct):
         # With few records for each value, those equal here could be equal there by chance.
         if 1 < theirs.distinct <= own.distinct <= own.records / 5 and _decides(table[[name, other]]):
             return f"it gives away {other!r}: records that agree in it also agree in {other!r}"

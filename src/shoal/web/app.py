@@ -13,6 +13,7 @@ from shoal.web import parts
 from shoal.web.columns import columns_step, serve_columns
 from shoal.web.data import data_step, serve_data
 from shoal.web.download import download_step, serve_download
+from shoal.web.hierarchies import editor_part, serve_editor
 from shoal.web.place import serve_place
 from shoal.web.project import project_part, serve_project
 from shoal.web.promise import promise_step, serve_promise
@@ -20,6 +21,8 @@ from shoal.web.result import result_step, serve_result
 from shoal.web.rows import serve_rows
 from shoal.web.run import run_step, serve_run
 from shoal.web.sessions import Sessions
+from shoal.web.together import serve_together
+from shoal.web.trying import serve_trying, trying_part
 from shoal.web.use import serve_use, use_step
 
 ASSETS = Path(__file__).parent / "assets"
@@ -47,13 +50,14 @@ def application(sessions: Sessions, most_bytes: int, shared: Path | None) -> App
         desk = sessions.open(session, *keys)
 
         @reactive.effect
-        @reactive.event(input.end_session)
+        @reactive.event(desk.input.end_session)
         def _() -> None:
             sessions.end(desk)
 
         for serve in (
-            *(serve_data, serve_columns, serve_promise),
+            *(serve_data, serve_columns, serve_editor, serve_promise, serve_trying),
             *(serve_run, serve_result, serve_download, serve_use, serve_place, serve_project, serve_rows),
+            serve_together,
         ):
             serve(desk)
 
@@ -87,8 +91,8 @@ def _page(most_bytes: int, shared: Path | None) -> TagList:
         ),
         tags.main(
             data_step(most_bytes, shared, project_part()),
-            columns_step(),
-            promise_step(),
+            columns_step(editor_part()),
+            promise_step(trying_part()),
             run_step(),
             result_step(),
             download_step(),

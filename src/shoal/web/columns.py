@@ -15,37 +15,20 @@ from shiny import reactive, render
 from shoal.errors import InputError, Reason, ShoalError
 from shoal.kinds.hierarchy import Hierarchy, HierarchySource
 from shoal.kinds.hierarchy_rules import Intervals, Prefixes
+from shoal.kinds.limits import read_bands, read_widest
 from shoal.report.panel import percent
 from shoal.schema import Column, Kind, Missing, Role, Schema
 from shoal.web import fields, parts
-from shoal.web.finding import at_shown_fields, histogram, serve_finding
+from shoal.web.cards import HIERARCHIES, KINDS, MISSINGS, ROLES, column_card
+from shoal.web.finding import at_shown_fields, serve_finding
 from shoal.web.state import Desk, Problems, needed
 
-ROLES = {
-    Role.QUASI.value: "quasi-identifier: generalized",
-    Role.SENSITIVE.value: "sensitive: must not be learned",
-    Role.IDENTIFIER.value: "identifier: left out",
-    Role.PERSON.value: "person: whose record it is, left out",
-    Role.OTHER.value: "other: published unchanged",
-}
-KINDS = {kind.value: kind.value for kind in Kind}
-MISSINGS = {
-    Missing.CATEGORY.value: "treat as a value",
-    Missing.SUPPRESS.value: "leave the record out",
-    Missing.ERROR.value: "refuse the table",
-}
-HIERARCHIES = {
-    "none": "none: intervals or sets",
-    "intervals": "intervals of fixed widths",
-    "prefixes": "first characters of a code",
-    "file": "from a file",
-}
 MOST_HIERARCHY_BYTES = 10_000_000
 """Maximum size of a hierarchy file, which is read at once."""
 
 FIELDS = (
     *("role", "kind", "hierarchy", "rule", "levels", "missing", "marks", "weight", "order", "dates"),
-    "separator",
+    *("separator", "widest", "bands", "exact", "shown"),
 )
 """The fields of a column; the number of the column follows each name."""
 
@@ -53,13 +36,14 @@ Entries = Callable[[str], Any]
 """Returns the content of a field by its name."""
 
 
-def columns_step() -> Tag:
-    """Return the section in which columns get their roles."""
+def columns_step(*more: TagChild) -> Tag:
+    """Return the section in which columns get their roles, with more content below them."""
     return parts.step(
         "columns",
         "Say what an attacker may know about a person, and what must stay hidden. Check each suggestion.",
         parts.output("columns_tools"),
         parts.output("columns_shown"),
+        *more,
         parts.problem("columns"),
         parts.output("identifying"),
     )
@@ -79,7 +63,7 @@ def serve_columns(desk: Desk) -> None:
         with reactive.isolate():
             files = desk.files()
         columns = seen["columns"]
-        cards = [_column_card(place, columns[place], files) for place in places if place < len(columns)]
+        cards = [column_card(place, columns[place], files) for place in places if place < len(columns)]
         return TagList(
             desk.memory.filled(tags.ul(cards, class_="cards")),
             parts.button("columns_done", "Use these columns", main=True),
@@ -218,6 +202,7 @@ def described_column(place: int, name: str, entry: Entries) -> Column:
     weight = fields.number(entry(f"weight_{place}"))
     kind = Kind(fields.chosen(entry(f"kind_{place}"), KINDS))
     marks, order = _listed(entry(f"marks_{place}")), fields.read_list(entry(f"order_{place}"))
+    role = Role(fields.chosen(entry(f"role_{place}"), ROLES))
     entered: dict[str, Any] = {
         "hierarchy": _hierarchy(place, entry),
         "date_format": fields.text(entry(f"dates_{place}")).strip() or None,
@@ -225,14 +210,32 @@ def described_column(place: int, name: str, entry: Entries) -> Column:
     }
     return Column(
         name,
-        role=Role(fields.chosen(entry(f"role_{place}"), ROLES)),
+        role=role,
         kind=kind,
         weight=1 if weight is None else weight,
         domain=order if kind.needs_domain and order else None,
         missing=Missing(fields.chosen(entry(f"missing_{place}"), MISSINGS)),
         missing_marks=marks,
         **{setting: value for setting, value in entered.items() if setting in kind.settings},
+        **(_limits(place, kind, entry) if role is Role.QUASI else {}),
     )
+
+
+def _limits(place: int, kind: Kind, entry: Entries) -> dict[str, Any]:
+    """Return the limits of a quasi-identifier that its fields describe; only those that its kind can have."""
+    found: dict[str, Any] = {}
+    if kind.several:
+        return found
+    widest, bands = (fields.text(entry(f"{name}_{place}")).strip() for name in ("widest", "bands"))
+    if widest:
+        found["widest"] = read_widest(widest)
+    if bands and kind.measured and entry(f"hierarchy_{place}") == "none":
+        found["bands"] = read_bands(bands)
+    if entry(f"exact_{place}") is True:
+        found["exact"] = True
+    if entry(f"shown_{place}") is True:
+        found["suppressible"] = False
+    return found
 
 
 def fields_of(column: Column) -> dict[str, Any]:
@@ -248,6 +251,10 @@ def fields_of(column: Column) -> dict[str, Any]:
         "order": fields.written_list(column.domain or ()) if column.kind.needs_domain else "",
         "dates": column.date_format or "",
         "separator": column.separator or "",
+        "widest": "" if column.widest is None else str(column.widest),
+        "bands": _written_bands(column.bands),
+        "exact": column.exact,
+        "shown": not column.suppressible,
     }
     match column.hierarchy:
         case Intervals(widths=widths):
@@ -257,6 +264,10 @@ def fields_of(column: Column) -> dict[str, Any]:
         case Hierarchy():
             entries |= {"hierarchy": "file"}
     return entries
+
+
+def _written_bands(bands: tuple[Any, ...] | str | None) -> str:
+    return bands if isinstance(bands, str) else ", ".join(map(str, bands or ()))
 
 
 def _listed(given: object) -> tuple[str, ...]:
@@ -269,7 +280,12 @@ def _hierarchy(place: int, entry: Entries) -> HierarchySource | None:
         return None
     if wanted == "file":
         return _levels(entry(f"levels_{place}"))
-    given = [fields.number(each) for each in re.findall(r"[^,;\s]+", fields.text(entry(f"rule_{place}")))]
+    return rule_of(wanted, entry(f"rule_{place}"))
+
+
+def rule_of(wanted: str, entered: object) -> Intervals | Prefixes:
+    """Return the rule that is entered: intervals with their widths, or prefixes with their lengths."""
+    given = [fields.number(each) for each in re.findall(r"[^,;\s]+", fields.text(entered))]
     numbers = [each for each in given if each is not None]
     if wanted == "intervals":
         return Intervals(tuple(map(float, numbers)))
@@ -302,71 +318,6 @@ def _where(names: list[str], error: Mapping[str, Any]) -> Problems:
 
 def _waiting(words: str) -> Tag:
     return tags.p(words, class_="waiting")
-
-
-def _column_card(place: int, column: dict[str, Any], files: Mapping[str, tuple[str, Path]]) -> Tag:
-    missing = f", {percent(column['missing_share'])} missing" if column["missing"] else ""
-    unique = f", {percent(column['unique_share'])} of the records unique" if column["unique_share"] else ""
-    return tags.li(
-        tags.div(
-            tags.h3(column["name"]),
-            tags.p(f"{column['distinct']:,} values{missing}{unique}", class_="hint"),
-            histogram(column["histogram"]),
-            tags.p(f"{column['reason'][:1].upper()}{column['reason'][1:]}.", class_="reason"),
-            class_="about",
-        ),
-        tags.div(
-            parts.choice(f"role_{place}", f"Role of {column['name']}", ROLES, column["role"], bare=True),
-            tags.details(
-                tags.summary("Kind, hierarchy, missing values"), _more(place, column, files), class_="more"
-            ),
-            class_="what",
-        ),
-        class_=f"column {column['role']}",
-    )
-
-
-def _more(place: int, column: dict[str, Any], files: Mapping[str, tuple[str, Path]]) -> Tag:
-    attached = files.get(f"levels_{place}")
-    return tags.div(
-        parts.choice(f"kind_{place}", "Kind", KINDS, column["kind"], "Decides how values are generalized."),
-        parts.choice(f"hierarchy_{place}", "Hierarchy", HIERARCHIES, "none"),
-        parts.text(
-            f"rule_{place}",
-            "Widths or lengths",
-            hint="Interval widths such as 5, 10, or numbers of first characters such as 3, 2.",
-        ),
-        parts.file(
-            f"levels_{place}",
-            "Hierarchy file",
-            "CSV with a line for each value: the value, then wider and wider groups."
-            + (f" Attached: {attached[0]}." if attached else ""),
-            accept=".csv,.txt,.tsv",
-        ),
-        parts.choice(f"missing_{place}", "Missing values", MISSINGS, Missing.CATEGORY.value),
-        parts.text(f"marks_{place}", "Texts that mean missing", hint="Separated by commas, such as ?, n/a."),
-        parts.number(
-            f"weight_{place}",
-            "Weight",
-            1,
-            "How much information loss in this column counts; 1 if empty.",
-            least=0,
-        ),
-        parts.text(
-            f"order_{place}",
-            "Order",
-            'Kind ordinal: all values, lowest first, separated by commas; "a, b" in quotes is one value.',
-            column.get("order", ""),
-        ),
-        parts.text(
-            f"dates_{place}",
-            "Date format",
-            "Kind date: such as %d.%m.%Y, if not YYYY-MM-DD.",
-            column.get("dates", ""),
-        ),
-        parts.text(f"separator_{place}", "Item separator", hint="Kind items: such as ; if not a space."),
-        class_="fields",
-    )
 
 
 def _combinations(found: list[dict[str, Any]], *, suggested: bool) -> Tag | None:

@@ -21,7 +21,7 @@ from shoal.files.writing import write_csv
 from shoal.samples import hospital
 from shoal.web import parts
 from shoal.web.columns import usual_fields
-from shoal.web.fields import chosen, stored_file
+from shoal.web.fields import chosen, stored_file, text
 from shoal.web.state import Desk, Problems, needed
 from shoal.web.tasks import Source
 
@@ -82,26 +82,16 @@ def serve_data(desk: Desk) -> None:
 
     @reactive.effect
     @reactive.event(
-        desk.input.delimiter, desk.input.encoding, desk.input.numbers, desk.input.skipped, ignore_init=True
+        lambda: [desk.entry(name) for name in ("delimiter", "encoding", "numbers", "skipped", "sheet")],
+        ignore_init=True,
     )
     def _() -> None:
         source = needed(desk.source())
         try:
-            delimiter = chosen(desk.input.delimiter(), DELIMITERS)
-            encoding = chosen(desk.input.encoding(), ENCODINGS)
-            numbers = chosen(desk.input.numbers(), NUMBERS)
-            skipped = chosen(desk.input.skipped(), SKIPPED)
+            changed = _read_otherwise(desk, source)
         except ShoalError as error:
             desk.tell({"data": str(error)})
             return
-        changed = replace(
-            source,
-            delimiter=delimiter or None,
-            encoding=encoding or None,
-            skip_rows=int(skipped),
-            decimal=numbers[:1] or None,
-            thousands=numbers[1:] or None,
-        )
         if changed != source:
             _look(desk, changed)
 
@@ -111,6 +101,23 @@ def serve_data(desk: Desk) -> None:
         if source is None:
             return None
         return TagList(_reading(source, seen), _preview(source, seen) if seen else None)
+
+
+def _read_otherwise(desk: Desk, source: Source) -> Source:
+    """Return a source with what the fields say about how it is read."""
+    if not source.is_text and not source.is_spreadsheet:
+        return source
+    changed = replace(source, skip_rows=int(chosen(desk.input.skipped(), SKIPPED)))
+    if source.is_spreadsheet:
+        return replace(changed, sheet=text(desk.input.sheet()).strip() or None)
+    numbers = chosen(desk.input.numbers(), NUMBERS)
+    return replace(
+        changed,
+        delimiter=chosen(desk.input.delimiter(), DELIMITERS) or None,
+        encoding=chosen(desk.input.encoding(), ENCODINGS) or None,
+        decimal=numbers[:1] or None,
+        thousands=numbers[1:] or None,
+    )
 
 
 def _take_tables(desk: Desk) -> None:
@@ -264,12 +271,28 @@ def _reading(source: Source, seen: dict[str, Any] | None) -> Tag:
                 (source.decimal or "") + (source.thousands or ""),
                 "How numbers are written in the file.",
             ),
-            parts.choice(
-                "skipped", "Rows above the header", SKIPPED, str(source.skip_rows), "Such as a title."
+            _skipped(source),
+            class_="fields",
+        )
+    if source.is_spreadsheet:
+        names = (seen or {}).get("sheets") or ()
+        fields = tags.div(
+            parts.text(
+                "sheet",
+                "Sheet",
+                f"The first one if empty. This file has: {', '.join(names)}." if names else "Its name.",
+                source.sheet or "",
             ),
+            _skipped(source),
             class_="fields",
         )
     return tags.div(tags.h3(source.name, " ", tags.small(counts)), fields, id="table-read")
+
+
+def _skipped(source: Source) -> Tag:
+    return parts.choice(
+        "skipped", "Rows above the header", SKIPPED, str(source.skip_rows), "Such as a title."
+    )
 
 
 def _found(names: dict[str, str], value: str | None) -> str | None:

@@ -25,7 +25,7 @@ SCHEMA, PATTERNS, COMMAND, SCRIPT, EVERYTHING = (
 KEY = "key.csv"
 """The file that is never part of the archive."""
 OUTPUT = "release"
-_NOT_PATTERNS = ("k", "l", "p", "entropy_l")
+_NOT_PATTERNS = ("k", "l", "p", "entropy_l", "diverse")
 """The parameters of a model of patterns that are not in the file of patterns."""
 _WITHOUT_SEED = """\
 # This release was made with a seed. The seed is not in this file, because anyone who has the seed and the
@@ -44,17 +44,26 @@ def command(plan: Plan) -> str:
         parameters = {**kept, "patterns": PATTERNS if _patterns(plan.model) else None}
     if isinstance(plan.model, DiverseModel) and plan.model.diversity is None and plan.schema.sensitive:
         parameters = {**parameters, "l": 1}  # otherwise the command line requires l = 2
+    choices = dict(plan.choices)
+    stated = choices.pop("about", {})
     asked = {
         "schema": SCHEMA,
         **plan.source.reading,
         "model": plan.model.name,
         **parameters,
-        **plan.choices,
+        **choices,
+        **stated,
         "format": plan.form if plan.form != "csv" else None,
         "keep_key": plan.keep_key,
         "output": OUTPUT,
     }
     return shlex.join(["shoal", "anonymize", _path(plan), *words(asked)])
+
+
+def joint_audit_command(run: Run, earlier: str, table: str) -> str:
+    """Return the command that audits a release together with an earlier one, of which there is the table."""
+    audited = ["shoal", "audit", run.plan.source.name, OUTPUT]
+    return shlex.join([*audited, "--with", earlier, "--with-table", table])
 
 
 def script(plan: Plan) -> str:

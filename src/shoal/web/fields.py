@@ -41,6 +41,26 @@ def number(value: object) -> int | float | None:
     return int(found) if found.is_integer() and abs(found) < _WHOLE else found
 
 
+def whole(value: object) -> int | None:
+    """Return the whole number of at least 1 in a field; None if the field is empty."""
+    found = number(value)
+    if found is None or (isinstance(found, int) and found >= 1):
+        return found
+    raise _wrong("Enter a whole number of at least 1.")
+
+
+def share(value: object) -> float | None:
+    """Return the share in a field, written as 5% or 0.05; None if the field is empty."""
+    if isinstance(value, str) and value.strip().endswith("%"):
+        found = number(value.strip().removesuffix("%"))
+        found = None if found is None else found / 100
+    else:
+        found = number(value)
+    if found is not None and not 0 <= found < 1:
+        raise _wrong("Enter a share, such as 5% or 0.05.")
+    return None if found is None else float(found)
+
+
 def text(value: object) -> str:
     """Return the text in a field; raise an InputError for other content."""
     if value is None:

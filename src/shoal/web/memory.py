@@ -3,14 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import signature
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList
-from shiny import Session, reactive
+from shiny import Inputs, Session, reactive
 
-FILE_FIELDS = ("upload", "project", "levels_")
+FILE_FIELDS = ("upload", "project", "levels_", "earlier_")
 """The beginnings of the names of fields for files, which a browser does not fill again."""
 _NOT_KEPT = (*FILE_FIELDS, ".clientdata", "confirmed", "key", "last_key", "folder_file")
+
+
+_NAMED = "name" in signature(reactive.Value).parameters
+
+
+def _value(name: str, *content: Any) -> reactive.Value[Any]:
+    """Return a value with a name: Shiny would look for one in the whole call stack, which takes long."""
+    options: dict[str, Any] = {"name": f"input.{name}"} if _NAMED else {}
+    return reactive.Value(*content, **options)
+
+
+class Fields:
+    """The fields of a page, by name or as attributes; the server can set them, too.
+
+    Shiny makes a value that only the page can set for each field. Here, each gets one that can also be set by
+    the server, before anything depends on it.
+
+    Parameters
+    ----------
+    inputs
+        The fields as Shiny knows them.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._own: dict[str, reactive.Value[Any]] = {}
+
+    def __getitem__(self, name: str) -> reactive.Value[Any]:
+        if name not in self._own:
+            with reactive.isolate():
+                known = self._inputs[name]
+                self._own[name] = _value(name, known()) if known.is_set() else _value(name)
+            self._inputs[name] = self._own[name]
+        return self._own[name]
+
+    def __getattr__(self, name: str) -> reactive.Value[Any]:
+        return self[name]
+
+    def said(self) -> Iterator[tuple[str, reactive.Value[Any]]]:
+        """Yield all fields that the page has said something about, with their names."""
+        for name in dir(self._inputs):
+            yield name, self._inputs[name]
 
 
 class Memory:
@@ -21,12 +64,12 @@ class Memory:
         self._outdated = False
         self._usual: dict[str, Any] = {}
         self._known: dict[str, Any] = {}
-        self._session: Session | None = None
+        self._fields: Fields | None = None
 
-    def follow(self, session: Session) -> None:
-        """Remember what is entered on the page of a session from now on."""
+    def follow(self, session: Session, fields: Fields) -> None:
+        """Remember what is entered in the fields of the page of a session from now on."""
         self.learn()
-        self._known, self._session = {}, session
+        self._known, self._fields = {}, fields
         session.on_flush(self._expire, once=False)
 
     @property
@@ -73,12 +116,12 @@ class Memory:
     def _draw(self, name: str, content: Any) -> None:
         """Take for granted that a field contains what it is drawn with: the page says so a little later."""
         self._entries[name] = content
-        if self._session is None:
+        if self._fields is None:
             return
         with reactive.isolate():
-            value = self._session.input[name]
+            value = self._fields[name]
             if value.is_set() and value() != content:
-                value._set(content)  # as Shiny does when the page says it
+                value.set(content)
         self._known[name] = content
 
     def learn(self) -> None:
@@ -87,12 +130,10 @@ class Memory:
         Pages send one message for each field, so this is done when it is needed, not after each message.
         """
         self._outdated = False
-        if self._session is None:
+        if self._fields is None:
             return
-        fields = self._session.input
         with reactive.isolate():
-            for name in dir(fields):
-                value = fields[name]
+            for name, value in self._fields.said():
                 if name.startswith(_NOT_KEPT) or not value.is_set():
                     continue
                 content = value()

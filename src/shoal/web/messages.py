@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any, NoReturn
 
 from shoal.web.data import shown_name
-from shoal.web.planning import OPTIONS, PARAMETERS
+from shoal.web.planning import EXTRAS, OPTIONS, PARAMETERS
 
 LONGEST_TEXT = 100_000
 """Maximum number of characters in a field."""
@@ -31,14 +31,22 @@ BUTTONS = (
     "restore_run",
     "show_rows",
     "bulk_apply",
+    *("edit_group", "edit_rename", "edit_split", "edit_move", "edit_build", "edit_undo", "edit_use"),
+    "edit_close",
+    *("try_go", "cost_go", "cost_use", "together_go"),
 )
 TICKS = (
     "keep_key",
     "confirmed",
     *(name for name, declared in PARAMETERS.items() if declared.widget == "tick"),
 )
-LISTS = tuple(name for name, declared in PARAMETERS.items() if declared.widget == "columns")
-FILES = ("upload", "project")
+LISTS = (
+    "edit_chosen",
+    "edit_drop",
+    "try_models",
+    *(name for name, declared in PARAMETERS.items() if declared.widget == "columns"),
+)
+FILES = ("upload", "project", "earlier_release", "earlier_table")
 ENTRIES = (
     *("key", "last_key"),
     *(
@@ -47,14 +55,19 @@ ENTRIES = (
         "encoding",
         "numbers",
         "skipped",
+        "sheet",
         "model",
         "method",
         "seed",
+        "predict",
         "form",
         "shown_run",
     ),
     *("question", "by", "mean", "table_form", "project_run"),
     *("columns_search", "columns_role", "columns_page", "bulk_role"),
+    *("edit_open", "edit_rule", "edit_numbers", "edit_name", "edit_target"),
+    *EXTRAS,
+    *("try_k", "try_methods", "try_run", "cost_column", "cost_width"),
     *("rows_text", "rows_column", "rows_sort", "rows_page", "rows_record"),
     *(name for name, declared in PARAMETERS.items() if declared.widget in ("number", "choice")),
     *sorted(OPTIONS),
@@ -63,8 +76,10 @@ COLUMN_FILES = ("levels",)
 COLUMN_ENTRIES = (
     *("key", "last_key"),
     *("role", "kind", "hierarchy", "rule", "missing", "marks", "weight", "order", "dates", "separator"),
+    *("widest", "bands"),
 )
 """The fields of one column: the number of the column follows each name."""
+COLUMN_TICKS = ("exact", "shown")
 _COLUMN_FIELD = re.compile(r"([a-z]+)_[0-9]{1,5}")
 _TYPES = ("", "shiny.action", "shiny.number", "shiny.file")
 _CLIENT = re.compile(r"\.clientdata_[\w.-]{1,200}")
@@ -139,7 +154,7 @@ def _check_of(field: str) -> Callable[[object], bool] | None:
     if field in BUTTONS:
         return _is_whole
     if field in TICKS:
-        return lambda value: isinstance(value, bool)
+        return _is_truth
     if field in LISTS:
         return _are_choices
     if field in ENTRIES:
@@ -149,7 +164,13 @@ def _check_of(field: str) -> Callable[[object], bool] | None:
     column = _COLUMN_FIELD.fullmatch(field)
     if column is not None and column[1] in COLUMN_ENTRIES:
         return _is_entry
+    if column is not None and column[1] in COLUMN_TICKS:
+        return _is_truth
     return _is_nothing if column is not None and column[1] in COLUMN_FILES else None
+
+
+def _is_truth(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 def _is_nothing(value: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from htmltools import Tag, TagChild, tags
@@ -10,7 +11,7 @@ from shiny import ui
 
 from shoal.methods import METHODS, options_of
 from shoal.methods.feasibility import rounded_down
-from shoal.models import MODELS, Model, Parameter, declarations, is_required, usual_l
+from shoal.models import MODELS, Model, Parameter, UsualDiversity, declarations, is_required
 from shoal.report.panel import percent
 from shoal.schema import Schema
 from shoal.web import parts
@@ -35,6 +36,8 @@ def parameter_fields(name: str, schema: Schema, weighed: dict[str, Any]) -> Tag:
             entries.append(_crowd(declared, weighed["records"]))
         elif parameter in next(iter(weighed["diversity"].values()), {}):
             entries.append(_diversity(parameter, declared, MODELS[name], weighed))
+        elif declared.widget == "columns" and declared.about_sensitive:
+            entries.append(_required_of(parameter, declared, weighed))
         else:
             entries.append(_field(parameter, declared, MODELS[name], schema))
     advised = "epsilon" in parameters_of(name, schema)
@@ -95,30 +98,41 @@ def usual_k(records: int) -> int:
 
 def _diversity(parameter: str, declared: Parameter, model: type[Model], weighed: dict[str, Any]) -> Tag:
     assert declared.label is not None
-    possible = {name: each[parameter] for name, each in weighed["diversity"].items()}
+    needed = any(name == parameter and is_required(own) for name, _, own in declarations(model))
+    usual = _usual(weighed)
+    possible = {
+        name: each[parameter]
+        for name, each in weighed["diversity"].items()
+        if needed or usual.columns is None or name in usual.columns
+    }
     least = min(possible, key=lambda name: possible[name])
     most = rounded_down(possible[least])
-    usual = usual_l(1 / possible[least])
-    held_back = [name for name in possible if usual <= 1 < usual_l(1 / possible[name])]
-    needed = any(name == parameter and is_required(own) for name, _, own in declarations(model))
     return parts.number(
         parameter,
         declared.label,
-        usual if parameter == "l" and usual > 1 and (usual == 2 or not needed) else None,
-        f"{declared.help} At most {most:g} ({least}){'' if needed else '; leave it empty if not required'}."
-        + (_held_back(least, possible[least], held_back) if parameter == "l" and held_back else ""),
+        usual.l if parameter == "l" and usual.l > 1 and (usual.l == 2 or not needed) else None,
+        f"{declared.help} At most {most:g} ({least}){'' if needed else '; leave it empty if not required'}.",
         least=declared.least,
         most=most,
         whole=declared.type is int,
     )
 
 
-def _held_back(skewed: str, possible: float, others: list[str]) -> str:
-    """Return why no l is suggested although other columns allow one."""
-    return (
-        f" No l is suggested because {percent(1 / possible)} of the records have the same value of {skewed}. "
-        f"To require l = 2 of {', '.join(others)}, give {skewed} another role than sensitive."
-    )
+def _usual(weighed: dict[str, Any]) -> UsualDiversity:
+    """Return what is required of sensitive columns by default."""
+    return UsualDiversity.of({name: 1 / each["l"] for name, each in weighed["diversity"].items()})
+
+
+def _required_of(name: str, declared: Parameter, weighed: dict[str, Any]) -> Tag:
+    """Return the field for the sensitive columns that l, p and entropy l are required of."""
+    usual = _usual(weighed)
+    skewed = [
+        f"{percent(1 / weighed['diversity'][column]['l'])} of the records have the same value of {column}, "
+        "so nothing is required of it."
+        for column in (usual.skewed if usual.columns else ())
+    ]
+    words = " ".join(["All sensitive columns, if none is ticked.", *skewed])
+    return _column_boxes(name, declared, weighed["diversity"], usual.columns or (), words)
 
 
 def _field(name: str, declared: Parameter, model: type[Model], schema: Schema) -> TagChild:
@@ -131,20 +145,7 @@ def _field(name: str, declared: Parameter, model: type[Model], schema: Schema) -
         choices = {"": "default", **{each: each for each in declared.choices}}
         return parts.choice(name, declared.label, choices, "", declared.help)
     if declared.widget == "columns":
-        boxes = [
-            tags.label(
-                tags.input(type="checkbox", name=name, value=column.name),
-                tags.span(column.name),
-                class_="tick",
-            )
-            for column in schema.quasi
-        ]
-        return tags.fieldset(
-            tags.legend(declared.label, class_="label"),
-            boxes,
-            id=name,
-            class_="field shiny-input-checkboxgroup",
-        )
+        return _column_boxes(name, declared, [column.name for column in schema.quasi])
     return parts.number(
         name,
         declared.label,
@@ -153,4 +154,26 @@ def _field(name: str, declared: Parameter, model: type[Model], schema: Schema) -
         least=declared.least if math.isfinite(declared.least) else None,
         most=declared.most if declared.most < 1e300 else None,
         whole=declared.type is int,
+    )
+
+
+def _column_boxes(
+    name: str, declared: Parameter, columns: Iterable[str], ticked: Iterable[str] = (), hint: str = ""
+) -> Tag:
+    """Return a group of boxes, one for each column."""
+    boxes = [
+        tags.label(
+            tags.input(type="checkbox", name=name, value=column, checked="" if column in ticked else None),
+            tags.span(column),
+            class_="tick",
+        )
+        for column in columns
+    ]
+    return tags.fieldset(
+        tags.legend(declared.label, class_="label"),
+        boxes,
+        tags.p(hint, class_="hint", id=f"hint-{name}") if hint else None,
+        parts.problem(name),
+        id=name,
+        class_="field shiny-input-checkboxgroup",
     )

@@ -7,20 +7,27 @@ from functools import partial
 from typing import Any
 
 from shoal import models
+from shoal.attacking import checked_share
+from shoal.base.statements import ABOUT, checked_about
 from shoal.errors import InputError, Reason, ShoalError
+from shoal.kinds.limits import is_limited
 from shoal.methods import METHODS, options_of
 from shoal.methods.method import DeclaredOption
 from shoal.models import MODELS, Parameter, declarations, is_required, make_model
 from shoal.release import Format
 from shoal.schema import Schema
 from shoal.web.columns import Entries
-from shoal.web.fields import chosen, number, text
+from shoal.web.fields import chosen, number, share, text, whole
 from shoal.web.state import Plan, Problems
 from shoal.web.tasks import Source
 
 YES_NO = {"yes": True, "no": False}
 """The choices of an option that is true or false."""
-CHOICES = ("method", "seed", "form", "keep_key")
+STATED = {f"about_{name}": name for name in ABOUT}
+"""The fields of what is stated about a release, with the names of the statements."""
+EXTRAS = ("hold_out", "leave_out", "most_per_person", *STATED)
+"""Fields of a run that only some tables have, or most users leave empty."""
+CHOICES = ("method", "seed", "predict", "form", "keep_key", *EXTRAS)
 """The fields that every model has."""
 LONGEST_SEED = 100
 """The maximum number of digits of a seed."""
@@ -42,8 +49,15 @@ def fields_of(model: str, schema: Schema) -> list[tuple[str, Parameter]]:
     return [
         (name, declared)
         for name, declared, _ in declarations(MODELS[model])
-        if declared.label is not None and (schema.sensitive or not declared.about_sensitive)
+        if declared.label is not None and len(schema.sensitive) >= _sensitive_columns(declared)
     ]
+
+
+def _sensitive_columns(declared: Parameter) -> int:
+    """Return how many sensitive columns there must be for a parameter to have a field."""
+    if not declared.about_sensitive:
+        return 0
+    return 2 if declared.widget == "columns" else 1  # nothing to choose from a single one
 
 
 def options_for(model: str) -> dict[str, DeclaredOption]:
@@ -72,7 +86,10 @@ def planned(source: Source, schema: Schema, model: object, entry: Entries) -> tu
     for name in needed:
         if name not in given:
             problems.setdefault(name, "Enter a number.")
-    choices, wrong = _choices(model, entry)
+    choices, wrong = _choices(model, schema, entry)
+    problems |= wrong
+    extras, wrong = _extras(schema, entry)
+    choices |= extras
     problems |= wrong
     if entry("form") not in ("csv", "parquet"):
         problems["form"] = "Choose one of the options."
@@ -104,7 +121,7 @@ def read_parameters(wanted: list[str], schema: Schema, entry: Entries) -> tuple[
 def field_of(wanted: list[str], error: Mapping[str, Any]) -> Problems:
     """Return at which field an error is shown, given as `ShoalError.as_dict` returns it."""
     about = error["parameter"]
-    return {about if about in (*wanted, "seed") else "promise": error["message"]}
+    return {about if about in (*wanted, "seed", "predict", *EXTRAS) else "promise": error["message"]}
 
 
 def _parameter(name: str, schema: Schema, value: Any) -> Any:
@@ -114,7 +131,8 @@ def _parameter(name: str, schema: Schema, value: Any) -> Any:
     if declared.widget == "choice":
         return chosen(value or "", ("", *declared.choices)) or None
     if declared.widget == "columns":
-        return tuple(chosen(each, [column.name for column in schema.quasi]) for each in value or ())
+        known = schema.sensitive if declared.about_sensitive else schema.quasi
+        return tuple(chosen(each, [column.name for column in known]) for each in value or ()) or None
     return number(value)
 
 
@@ -122,8 +140,8 @@ PARAMETERS = {name: declared for model in MODELS.values() for name, declared, _ 
 """The parameters of all models; the field of a parameter depends only on its name."""
 
 
-def _choices(model: str, entry: Entries) -> tuple[dict[str, Any], Problems]:
-    """Return the chosen method, options and seed, and the problems of unreadable fields."""
+def _choices(model: str, schema: Schema, entry: Entries) -> tuple[dict[str, Any], Problems]:
+    """Return the chosen method, options, seed and column to predict, and the problems of the fields."""
     choices: dict[str, Any] = {}
     problems: Problems = {}
 
@@ -139,10 +157,49 @@ def _choices(model: str, entry: Entries) -> tuple[dict[str, Any], Problems]:
     known = METHODS[MODELS[model]]
     read("method", lambda value: chosen(value or "", ("", *known)))
     read("seed", _seed)
+    released = [column.name for column in schema if column.role.released]
+    read("predict", lambda value: chosen(text(value).strip(), ("", *released)))
     method = known[choices["method"]] if "method" in choices else next(iter(known.values()))
     for name, option in options_of(method).items():
         read(name, partial(_option, option))
     return choices, problems
+
+
+def extras_of(schema: Schema) -> list[str]:
+    """Return which of `EXTRAS` a table with this schema has."""
+    absent = []
+    if not any(is_limited(column) for column in schema.quasi):
+        absent.append("leave_out")
+    if schema.person is None:
+        absent.append("most_per_person")
+    return [name for name in EXTRAS if name not in absent]
+
+
+def _extras(schema: Schema, entry: Entries) -> tuple[dict[str, Any], Problems]:
+    """Return the chosen control group, records to leave out and statements, and the problems of fields."""
+    readers: dict[str, Callable[[Any], Any]] = {
+        "hold_out": lambda value: _checked(share(value), checked_share),
+        "leave_out": share,
+        "most_per_person": whole,
+    }
+    choices: dict[str, Any] = {}
+    problems: Problems = {}
+    about = {}
+    for name in extras_of(schema):
+        try:
+            if name in STATED:
+                about[STATED[name]] = text(entry(name)).strip()
+                checked_about({STATED[name]: about[STATED[name]]})
+            elif value := readers[name](entry(name)):
+                choices[name] = value
+        except ShoalError as error:
+            problems[name] = str(error)
+    stated = {name: words for name, words in about.items() if words}
+    return {**choices, **({"about": stated} if stated else {})}, problems
+
+
+def _checked(value: float | None, check: Callable[[float], float]) -> float | None:
+    return None if value is None else check(value)
 
 
 def _option(declared: DeclaredOption, value: Any) -> Any:

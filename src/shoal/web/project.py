@@ -21,6 +21,7 @@ from shoal.web import parts
 from shoal.web.columns import described_column, fields_of
 from shoal.web.fields import stored_file
 from shoal.web.messages import suits
+from shoal.web.outline import levels_file
 from shoal.web.planning import CHOICES, OPTIONS, PARAMETERS
 from shoal.web.result import promise_words
 from shoal.web.run import settings_of
@@ -192,7 +193,7 @@ def filled_in(schema: Schema, names: list[str], folder: Path) -> tuple[dict[str,
         entries[f"levels_{place}"] = None
         if isinstance(column.hierarchy, Hierarchy):
             path = folder / f"{secrets.token_hex(8)}.csv"
-            path.write_text(_rows(column.hierarchy), encoding="utf-8")
+            path.write_text(levels_file(column.hierarchy, header=True), encoding="utf-8")
             entries[f"levels_{place}"] = (f"hierarchy of {column.name}", path)
     lost = []
     for column in schema:
@@ -215,14 +216,6 @@ def _fill_in(desk: Desk, loaded: Project) -> list[str]:
     desk.files.set({name: file for name, file in {**desk.files(), **files}.items() if file is not None})
     desk.redraw()
     return lost
-
-
-def _rows(hierarchy: Hierarchy) -> str:
-    """Return a hierarchy as a file of levels, with a header, so that no value is taken for one."""
-    rows = hierarchy.levels()
-    header = ["value", *(f"level{depth}" for depth in range(1, len(rows[0])))]
-    quoted = (['"' + label.replace('"', '""') + '"' for label in row] for row in (header, *rows))
-    return "".join(";".join(row) + "\n" for row in quoted)
 
 
 def _mismatch(schema: Schema, names: list[str]) -> str:

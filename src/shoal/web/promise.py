@@ -14,14 +14,15 @@ from shoal.web.planning import read_parameters, suitable
 from shoal.web.state import Desk, needed
 
 
-def promise_step() -> Tag:
-    """Return the section in which a privacy model is chosen."""
+def promise_step(*more: TagChild) -> Tag:
+    """Return the section in which a privacy model is chosen, with more content below it."""
     return parts.step(
         "promise",
         "Which guarantee do the people in the table get?",
         parts.output("models_shown"),
         parts.output("parameters_shown"),
         parts.problem("promise"),
+        *more,
     )
 
 

@@ -8,16 +8,19 @@ from typing import Any
 from htmltools import HTML, Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
+from shoal.kinds.limits import in_words, is_limited
 from shoal.measures import MEASURES, headlines
 from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
 from shoal.schema import Column
 from shoal.web import export, parts
-from shoal.web.columns import ROLES, fields_of
+from shoal.web.cards import ROLES
+from shoal.web.columns import fields_of
 from shoal.web.rows import rows_part
 from shoal.web.state import Desk, Run, needed
 from shoal.web.summary import reminder
 from shoal.web.tasks import as_on_page
+from shoal.web.together import together_part
 
 _COLUMN_WORDS = {
     "hierarchy": "hierarchy",
@@ -51,6 +54,7 @@ def result_step() -> Tag:
         parts.output("comparison_shown"),
         parts.output("result_shown"),
         rows_part(),
+        together_part(),
     )
 
 
@@ -149,6 +153,7 @@ def _used(run: Run) -> Tag:
         f"{name} {value!r}" for name in ("delimiter", "encoding") if (value := getattr(plan.source, name))
     ]
     choices = {"method": run.result["certificate"]["method"], **plan.choices}
+    choices |= choices.pop("about", {})
     facts = {
         "Table": ", ".join([plan.source.name, *reading]),
         "Privacy model": promise_words(run),
@@ -171,6 +176,7 @@ def _described(column: Column) -> str:
         for name, words in _COLUMN_WORDS.items()
         if entries[name] and entries[name] != usual[name]
     ]
+    more += [f"limits: {in_words(column)}"] if is_limited(column) else []
     return "; ".join([ROLES[column.role.value], f"kind: {column.kind.value}", *more])
 
 
@@ -293,5 +299,6 @@ def promise_words(run: Run) -> str:
         for name, value in export.given_parameters(run.plan.model).items()
         if isinstance(value, int | float)
     }
+    diverse = getattr(run.plan.model, "diverse", None)
     words = (name if value is True else f"{name} = {value:g}" for name, value in parameters.items())
-    return ", ".join([run.plan.model.name, *words])
+    return ", ".join([run.plan.model.name, *words, *([f"only of {', '.join(diverse)}"] if diverse else [])])

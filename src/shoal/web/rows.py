@@ -8,9 +8,9 @@ from typing import Any
 from htmltools import Tag, TagChild, tags
 from shiny import reactive, render
 
-from shoal.errors import InputError, Reason, ShoalError
+from shoal.errors import ShoalError
 from shoal.web import parts
-from shoal.web.fields import chosen, number, text
+from shoal.web.fields import chosen, text, whole
 from shoal.web.looking import ON_PAGE, SHADES
 from shoal.web.state import Desk, Problems, Run, needed
 
@@ -63,8 +63,8 @@ def read_fields(run: Run, entries: Mapping[str, Any]) -> tuple[dict[str, Any], P
         "rows_column": lambda value: chosen(value or "", names),
         "rows_text": text,
         "rows_sort": lambda value: chosen(value or "", names),
-        "rows_page": lambda value: _whole(value) or 1,
-        "rows_record": _whole,
+        "rows_page": lambda value: whole(value) or 1,
+        "rows_record": whole,
     }
     asked: dict[str, Any] = {}
     problems: Problems = {}
@@ -74,13 +74,6 @@ def read_fields(run: Run, entries: Mapping[str, Any]) -> tuple[dict[str, Any], P
         except ShoalError as error:
             problems[field] = str(error)
     return asked, problems
-
-
-def _whole(value: object) -> int | None:
-    found = number(value)
-    if found is None or (isinstance(found, int) and found >= 1):
-        return found
-    raise InputError("Enter a whole number from 1 on.", reason=Reason.PARAMETER)
 
 
 def _where(error: Mapping[str, Any]) -> Problems:

@@ -12,13 +12,18 @@ from typing import Any
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
+from shoal.base.statements import ABOUT
 from shoal.models import Model, declarations
+from shoal.schema import Schema
 from shoal.web import export, parts
 from shoal.web.columns import fields_of_columns, on_screen
 from shoal.web.planning import (
     CHOICES,
+    EXTRAS,
     FORMS,
     OPTIONS,
+    STATED,
+    extras_of,
     field_of,
     options_for,
     parameters_of,
@@ -51,7 +56,7 @@ def serve_run(desk: Desk) -> None:
             return tags.p("Choose a privacy model first.", class_="waiting")
         return TagList(
             parts.button("go", "Make the release", main=True),
-            desk.memory.filled(_more()),
+            desk.memory.filled(_more(needed(desk.schema()))),
             tags.ul(
                 parts.download("get_project", "project.json", "columns, settings and list of runs; no data"),
                 class_="downloads",
@@ -74,7 +79,7 @@ def serve_run(desk: Desk) -> None:
         if not set(found) <= set(desk.confirmed()):
             desk.tell({"confirmed": "Read the warnings and tick this box, or change the settings."})
             return
-        _make(desk, replace(plan, dangers=found))
+        make_release(desk, replace(plan, dangers=found))
 
     _serve_summary(desk)
 
@@ -125,10 +130,40 @@ def _serve_summary(desk: Desk) -> None:
         desk.confirmed.set(desk.dangers() if desk.input.confirmed() is True else ())
 
 
-def _more() -> Tag:
+_EXTRAS: dict[str, tuple[str, str]] = {
+    "hold_out": (
+        "Hold out a control group",
+        "A share of the records, such as 5%, that is left out of the release. The release is then attacked, "
+        "and the result shows how often the attacks succeed.",
+    ),
+    "leave_out": (
+        "Records that may be left out",
+        "Largest share of the records, such as 1%, that may be left out because they cannot be hidden within "
+        "the limits of columns.",
+    ),
+    "most_per_person": (
+        "Records of each person",
+        "At most this number of records of each person is kept, drawn at random.",
+    ),
+}
+"""Labels and hints of the fields that only some tables have."""
+
+
+def _more(schema: Schema) -> Tag:
     """Return the fields that most users do not need."""
+    extras = extras_of(schema)
+    stated = [
+        parts.text(field, name.replace("_", " ").capitalize(), f"{ABOUT[name].capitalize()}.")
+        for field, name in STATED.items()
+    ]
     return tags.details(
-        tags.summary("File format, seed and secret key"),
+        tags.summary("Records to leave out, statements, file format, seed, secret key and models"),
+        tags.div(
+            [parts.text(name, *words) for name, words in _EXTRAS.items() if name in extras],
+            class_="fields",
+        ),
+        tags.h3("For report and evidence"),
+        tags.div(stated, class_="fields"),
         tags.div(
             parts.choice("form", "Released file", FORMS, "csv"),
             parts.text(
@@ -136,6 +171,12 @@ def _more() -> Tag:
                 "Seed",
                 hint="A whole number makes the release repeatable. Anyone who has it can undo the "
                 "shuffle: never publish such a release.",
+            ),
+            parts.text(
+                "predict",
+                "Column to predict",
+                hint="Models are trained on the release and on the original; the report says how well both "
+                "predict this column.",
             ),
             class_="fields",
         ),
@@ -148,7 +189,7 @@ def _more() -> Tag:
     )
 
 
-def _make(desk: Desk, plan: Plan) -> None:
+def make_release(desk: Desk, plan: Plan) -> None:
     """Make a release in the background and show it."""
     settings = _settings(desk)
     snapshot = desk.snapshot([*fields_of_columns(desk), *settings_of(desk)])
@@ -197,13 +238,20 @@ def _entry(desk: Desk, name: str) -> Any:
 
     A missing parameter of the model stops the run, so that no guarantee is dropped silently.
     """
-    return desk.entry(name) if name in OPTIONS else desk.present(name)
+    return desk.entry(name) if name in OPTIONS or name in EXTRAS else desk.present(name)
 
 
 def _settings(desk: Desk) -> object:
     """Return the content of all fields that determine a release, to compare it with that of other runs."""
     names = settings_of(desk)
-    return desk.source(), desk.used(), names, [desk.entry(name) for name in names]
+    return desk.source(), desk.used(), names, [_content(desk.entry(name)) for name in names]
+
+
+def _content(entered: Any) -> Any:
+    """Return the content of a field such that one that is not drawn yet equals an empty one."""
+    if entered is None:
+        return ""
+    return (tuple(entered) or "") if isinstance(entered, list | tuple) else entered
 
 
 def settings_of(desk: Desk) -> list[str]:

@@ -14,7 +14,7 @@ from shiny import Session
 from shoal.web.state import Desk
 
 MOST_TABLES = 4
-"""All files of all users together may be as large as so many tables of the maximum size."""
+"""All files of all users together may be as large as this number of tables of the maximum size."""
 
 
 class Sessions:

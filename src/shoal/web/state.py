@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shiny import Inputs, Session, reactive, req
+from shiny import Session, reactive, req
 
 from shoal.models import Model
 from shoal.release import Format
 from shoal.schema import Schema
-from shoal.web.memory import FILE_FIELDS, Memory
+from shoal.web.memory import FILE_FIELDS, Fields, Memory
 from shoal.web.tasks import Source
 from shoal.web.work import Job
 
@@ -162,7 +162,7 @@ class Desk:
         Folder whose files can be chosen; None for none.
     """
 
-    input: Inputs
+    input: Fields
     """The fields of the page."""
 
     def __init__(self, folder: Path, most_bytes: int, shared: Path | None) -> None:
@@ -187,6 +187,8 @@ class Desk:
         """Name and path of the hierarchy files, by field."""
         self.places: reactive.Value[list[int]] = reactive.Value([])
         """The numbers of the columns whose fields are on the page."""
+        self.editing: reactive.Value[Any] = reactive.Value(None)
+        """The hierarchy that is being edited; see `hierarchies.Editing`."""
         self.drawings: reactive.Value[int] = reactive.Value(0)
         """How often all fields were drawn again; what draws fields reads it."""
         self.memory = Memory()
@@ -206,8 +208,8 @@ class Desk:
     def attach(self, session: Session) -> None:
         """Show the desk on a page, and not on another one."""
         before, self._session = self._session, session
-        self.input = session.input
-        self.memory.follow(session)
+        self.input = Fields(session.input)
+        self.memory.follow(session, self.input)
         if before is not None:
             task = asyncio.ensure_future(_send_away(before))
             self._sending.add(task)
@@ -307,6 +309,17 @@ class Desk:
     def say(self, words: str) -> None:
         """Show a short message for a few seconds."""
         self.send("said", {"words": words})
+
+    def show(self, selector: str) -> None:
+        """Scroll to a part of the page and give it the focus, as soon as it is drawn.
+
+        Parameters
+        ----------
+        selector
+            A CSS selector that finds the part.
+        """
+        if self._session is not None:
+            self._session.on_flushed(lambda: self.send("part", {"selector": selector}), once=True)
 
     def go_to(self, name: str) -> None:
         """Scroll to a step as soon as it is drawn."""

@@ -31,10 +31,10 @@ def dangers(schema: Schema, weighed: Weighed, model: Model) -> tuple[str, ...]:
         *(f"{name} is published unchanged, but {why}." for name, why in weighed["suspects"].items()),
         *(
             f"{column.name} is sensitive and not protected: in a crowd, all records may have the same value, "
-            f"and an attacker then learns it. Enter l in step {parts.number_of('promise')}, or choose a "
-            "model that protects sensitive columns."
+            f"and an attacker then learns it. Require l of it in step {parts.number_of('promise')}, or "
+            "choose a model that protects sensitive columns."
             for column in schema.sensitive
-            if not model.guards_sensitive
+            if not model.guards(column.name)
         ),
     )
 
@@ -103,7 +103,7 @@ def _protection(name: str, weighed: Weighed, model: Model | None) -> str:
     """Return how far a model protects a sensitive column."""
     if model is None:
         return "see the fields of the privacy model"
-    if not model.guards_sensitive:
+    if not model.guards(name):
         return "not protected"
     required = model.diversity
     possible = weighed["diversity"].get(name)

@@ -14,10 +14,12 @@ import numpy as np
 import polars as pl
 
 from shoal import engines
+from shoal.auditing.together import joint_audit
 from shoal.engines.scanning import combinations, scan
 from shoal.errors import InputError, InternalError, Reason, ShoalError
 from shoal.files.formats import format_of
 from shoal.files.reading import read_table
+from shoal.files.spreadsheets import EXCEL, sheet_names
 from shoal.files.text import DELIMITED, sniff
 from shoal.methods import Progress
 from shoal.methods.dissimilarity_limits import advise
@@ -30,6 +32,8 @@ from shoal.schema.suggesting import suspects
 from shoal.table import Table
 from shoal.web.fields import written_list
 from shoal.web.looking import rows
+from shoal.web.outline import outline
+from shoal.web.quick import narrower, try_several
 
 DRAWN, DRAWS = "drawn", 5
 """The form of drawn tables, and how many of them are written."""
@@ -58,7 +62,7 @@ class Source:
         The file, under a name that the server chose.
     name
         The name that the user gave it, only for display.
-    delimiter, encoding, skip_rows, decimal, thousands
+    delimiter, encoding, skip_rows, decimal, thousands, sheet
         As for `read_table`.
     most_bytes
         Maximum size after decompression.
@@ -75,11 +79,12 @@ class Source:
     skip_rows: int = 0
     decimal: str | None = None
     thousands: str | None = None
+    sheet: str | None = None
 
     @property
     def reading(self) -> dict[str, Any]:
         """How the user says that it is written, as arguments of `read_table`."""
-        names = ("delimiter", "encoding", "skip_rows", "decimal", "thousands")
+        names = ("delimiter", "encoding", "skip_rows", "decimal", "thousands", "sheet")
         return {name: value for name in names if (value := getattr(self, name))}
 
     def read(self) -> pl.DataFrame:
@@ -90,6 +95,11 @@ class Source:
     def is_text(self) -> bool:
         """Whether it is delimited text, whose delimiter and encoding are detected."""
         return format_of(self.path) is DELIMITED
+
+    @property
+    def is_spreadsheet(self) -> bool:
+        """Whether it is a spreadsheet, of which one sheet is read."""
+        return format_of(self.path) is EXCEL
 
 
 def look(source: Source, progress: Progress) -> dict[str, Any]:
@@ -117,6 +127,7 @@ def look(source: Source, progress: Progress) -> dict[str, Any]:
     return {
         "rows": found.records,
         "dialect": dialect,
+        "sheets": sheet_names(source.path) if source.is_spreadsheet else [],
         "columns": [
             {
                 "name": each.name,
@@ -198,6 +209,46 @@ def folded(panels: str) -> str:
     return "".join(found)
 
 
+def both_releases(
+    source: Source,
+    schema: Schema,
+    model: Model,
+    release: Path,
+    earlier: Path,
+    earlier_table: Path | None,
+    left_out: list[str],
+    progress: Progress,
+) -> dict[str, Any]:
+    """Audit a release together with an earlier one: a task of the page.
+
+    Parameters
+    ----------
+    source, schema, model, release
+        The table, its columns, the privacy model, and the file of the release.
+    earlier, earlier_table
+        The file of the earlier release, and that of its table; the same table if None.
+    left_out
+        Choices of the run that left out records.
+    """
+    if left_out:
+        raise InputError(
+            "Records were left out of this release, and only its key says which. Make it without a control "
+            "group and without records left out, or use the command line with the key.",
+            reason=Reason.PARAMETER,
+        )
+    progress("reading the files", 0.0)
+    table = source.read()
+    before = table if earlier_table is None else read_table(earlier_table, most_bytes=source.most_bytes)
+    others = [(before, read_table(earlier, most_bytes=source.most_bytes), None)]
+    progress("auditing both releases", 0.3)
+    found = joint_audit(table, read_table(release), schema, model, earlier=others)
+    return {
+        "status": found.status,
+        "verdict": found.verdict,
+        "facts": [[name, str(words)] for name, words in found.facts()],
+    }
+
+
 def ask(
     source: Source, folder: Path, question: str, by: str, mean: str, progress: Progress
 ) -> dict[str, Any]:
@@ -247,7 +298,11 @@ def as_on_page(text: str) -> str:
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {
-    task.__name__: task for task in (look, weigh, frontier, make, rows, ask, write_tables)
+    task.__name__: task
+    for task in (
+        *(look, outline, weigh, frontier, try_several, narrower),
+        *(make, both_releases, rows, ask, write_tables),
+    )
 }
 """The tasks by name."""
 

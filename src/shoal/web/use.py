@@ -16,6 +16,9 @@ from shoal.web.result import nothing_shown
 from shoal.web.state import Desk, Problems, Run, needed
 from shoal.web.tasks import DRAWN, DRAWS, TABLES_FILE
 
+_Outcome = tuple[Run, str, dict[str, Any]]
+"""A run, the command that does the same, and the result."""
+
 FORMS = {
     DRAWN: f"{DRAWS} tables with drawn values",
     "low-high": "low and high ends of intervals",
@@ -42,8 +45,12 @@ def use_step() -> Tag:
 
 def serve_use(desk: Desk) -> None:
     """Make the seventh step work."""
-    answer: reactive.Value[tuple[Run, str, dict[str, Any]] | None] = reactive.Value(None)
-    written: reactive.Value[tuple[Run, str, dict[str, Any]] | None] = reactive.Value(None)
+    _serve_questions(desk)
+    _serve_tables(desk)
+
+
+def _serve_questions(desk: Desk) -> None:
+    answer: reactive.Value[_Outcome | None] = reactive.Value(None)
 
     @render.ui
     def question_shown() -> TagChild:
@@ -54,18 +61,9 @@ def serve_use(desk: Desk) -> None:
         )
 
     @render.ui
-    def forms_shown() -> TagChild:
-        return None if desk.run_shown() is None else desk.memory.filled(_forms())
-
-    @render.ui
     def answer_shown() -> TagChild:
         found, run = answer(), desk.run_shown()
         return None if found is None or found[0] is not run else _answer(found[1], found[2])
-
-    @render.ui
-    def tables_shown() -> TagChild:
-        found, run = written(), desk.run_shown()
-        return None if found is None or found[0] is not run else _tables(found[1], found[2])
 
     @reactive.effect
     @reactive.event(desk.input.ask)
@@ -81,6 +79,19 @@ def serve_use(desk: Desk) -> None:
             folder=run.folder,
             **asked,
         )
+
+
+def _serve_tables(desk: Desk) -> None:
+    written: reactive.Value[_Outcome | None] = reactive.Value(None)
+
+    @render.ui
+    def forms_shown() -> TagChild:
+        return None if desk.run_shown() is None else desk.memory.filled(_forms())
+
+    @render.ui
+    def tables_shown() -> TagChild:
+        found, run = written(), desk.run_shown()
+        return None if found is None or found[0] is not run else _tables(found[1], found[2])
 
     @reactive.effect
     @reactive.event(desk.input.write_tables)

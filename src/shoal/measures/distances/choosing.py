@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.base.wording import with_article
 from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.kinds.domain import Sensitive
 from shoal.kinds.hierarchy import MISSING
@@ -149,7 +150,11 @@ def distance_of(values: pl.Series, column: Column) -> LinearDistance:
         return Equality(len(values))
     wrong = numbers.is_null() & values.is_not_null()
     if wrong.any() and (not column.kind.numeric or not _infinite(values.filter(wrong))):
-        what = "in the declared domain" if column.kind.needs_domain else f"a {column.kind.value} value"
+        what = (
+            "in the declared domain"
+            if column.kind.needs_domain
+            else f"{with_article(column.kind.value)} value"
+        )
         raise InputError(
             f"column {column.name!r} holds values that are not {what}; correct them, declare them as missing "
             "marks, or make the column categorical",

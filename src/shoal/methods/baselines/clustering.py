@@ -112,9 +112,9 @@ def _clustered(table: Table, model: KAnonymity, measure: str, clustering: Cluste
     order = np.argsort(rank[group], kind="stable")
     classes = np.empty(len(table), dtype=np.int32)
     classes[order] = clustering(table.codes[first], np.bincount(group)[group[first]], by)
-    if model.l is not None:
-        columns = [(column.codes, len(column)) for column in table.sensitive]
-        classes = _united(table, classes, by, columns, model.l)
+    if model.diversity is not None:
+        columns = [(column.codes, len(column)) for column in model.diversity.among(table.sensitive)]
+        classes = _united(table, classes, by, columns, model.diversity.frequency_l)
     if table.owners is not None:  # united classes stay as diverse as they were
         classes = _united(table, classes, by, [(table.owners, table.persons)], model.k)
     return Recoding.of_classes(table, classes)

@@ -39,8 +39,8 @@ def adversary(material: Material) -> Content:
     link = None if found.posterior is None else found.posterior.link
     return Content(
         paragraphs=(
-            "An attacker knows all quasi-identifiers of a person in this table and looks for the row of that "
-            "person. Every row that covers the record could be it."
+            "An attacker knows all quasi-identifiers of a record in this table and looks for its row. Every "
+            "row that covers the record could be it."
             + (
                 f" An attacker who {KNOWS_ALL} can rule out rows that other records need."
                 if KNOWS_ALL in crowds

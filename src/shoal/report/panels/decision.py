@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections import Counter
 from contextlib import suppress
 
 from shoal.base.statements import ABOUT
@@ -43,9 +42,10 @@ def _example(material: Material) -> Grid:
     shown = {}
     for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True):
         written = values.columns(attribute.column.name, typed=False)[0].cast(str)
-        cells = Counter("" if text is None else text for text in written.gather(boxes))
-        generalized = [text for text, _ in cells.most_common() if _made_up(text) != text]
-        shown[attribute.column.name] = generalized[0] if generalized else cells.most_common(1)[0][0]
+        cells = written.gather(boxes).fill_null("").rename("text").to_frame()
+        often = cells.group_by("text", maintain_order=True).len()
+        texts = often.sort("len", descending=True, maintain_order=True)["text"].to_list()
+        shown[attribute.column.name] = next((text for text in texts if _made_up(text) != text), texts[0])
     lines = []
     for column in material.certificate["columns"]:
         name, role = column["name"], Role(column["role"])

@@ -45,8 +45,8 @@ def distributions(material: Material) -> Content | None:
         return None
     return Content(
         paragraphs=(
-            "How often values occur in the original, and how often a reader would expect them who has only "
-            "the release and considers every value in a cell equally likely. Groups have at least "
+            "How often values occur in the original, and how often a reader would expect them from the "
+            "release alone, if every value in a cell is equally likely. Groups have at least "
             f"{least} records each; rarer values are grouped.",
         ),
         charts=tuple(charts),

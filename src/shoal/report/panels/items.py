@@ -49,8 +49,8 @@ def items(material: Material) -> Content | None:
     return Content(
         paragraphs=(
             "In how many records an item occurs, and in how many rows it is published as a base item: what "
-            "a reader would count who has only the release and takes base items for true. Only items are "
-            f"shown that at least {least} records have and as many do not have.",
+            "a reader would count in the release alone, taking base items for true. Items are shown if at "
+            f"least {least} records have them, and as many do not.",
         ),
         facts=tuple(facts),
         charts=tuple(charts),

@@ -37,9 +37,10 @@ def _limits(model: Model, made: Mapping[str, Any], drawn: bool) -> list[str]:
             "make them quasi-identifiers."
         )
     sensitive = [column["name"] for column in made["columns"] if column["role"] == Role.SENSITIVE]
-    if sensitive and not model.guards_sensitive:
+    unguarded = [name for name in sensitive if not model.guards(name)]
+    if unguarded:
         points.append(
-            f"Nothing is guaranteed about the diversity of {listing(sensitive)} in a crowd: if all rows that "
+            f"Nothing is guaranteed about the diversity of {listing(unguarded)} in a crowd: if all rows that "
             "cover a record have the same value, an attacker learns it without finding the row."
         )
     if sensitive and model.diversity is not None:

@@ -29,7 +29,7 @@ def persons(material: Material) -> Content:
             ("persons", f"{found.count:,}, with {plural(records, 'record')}"),
             ("each row covers records of", f"at least {plural(figures['persons_per_row'], 'person')}"),
             (
-                "a row picked among those of a person is hers",
+                "a row picked for a person is that person's",
                 f"with a chance of at most {percent(figures['highest_chance'])}, "
                 f"{percent(figures['mean_chance'])} on average",
             ),

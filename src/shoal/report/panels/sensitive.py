@@ -7,8 +7,15 @@ from numpy.typing import NDArray
 
 from shoal.auditing.classes import BINS, Diversity
 from shoal.auditing.proximity import Proximity
+from shoal.models import Model
 from shoal.report.chart import WIDTH, Chart, axis, promised, values
 from shoal.report.panel import Content, Grid, Material, number, percent, report_panel
+
+
+def _required(model: Model, column: str) -> float | None:
+    """Return the l that is required of a column; None if there is none."""
+    required = model.diversity
+    return required.l if required is not None and required.applies_to(column) else None
 
 
 @report_panel("sensitive", "Sensitive values", place=30)
@@ -26,8 +33,8 @@ def sensitive(material: Material) -> Content | None:
     overall = {each.name: float(np.bincount(each.codes).max() / len(each.codes)) for each in table}
     return Content(
         paragraphs=(
-            "An attacker can learn something without finding a row: if most rows that could be a person's "
-            "have the same sensitive value, the person probably has it."
+            "An attacker can learn something without finding a row: if most rows that could be a record's "
+            "have the same sensitive value, the record probably has it."
             + ("" if model.guards_sensitive else " This release guarantees nothing about that."),
         ),
         charts=(
@@ -36,7 +43,7 @@ def sensitive(material: Material) -> Content | None:
                     column,
                     of_bins,
                     overall.get(column.column),
-                    model.diversity.l if model.diversity is not None else None,
+                    _required(model, column.column),
                     crowd,
                 )
                 for column, of_bins in zip(columns, shares, strict=True)

@@ -27,7 +27,7 @@ def suppressed(material: Material) -> Content:
         facts.append(("cost, by the weights of columns", number(account["cost"])))
     allowed = f", of {plural(account['patterns'], 'pattern')} that were allowed" if account else ""
     if "bound" in account:
-        facts.append(("cost at least, whatever one does", number(account["bound"])))
+        facts.append(("lowest possible cost", number(account["bound"])))
     return Content(
         paragraphs=(
             "Every cell shows the true value or nothing. Rows suppress "

@@ -39,6 +39,8 @@
       place.textContent = words;
       const entry = byId(name);
       if (entry) entry.setAttribute("aria-invalid", "true");
+      const hiding = place.closest(".field[hidden]");
+      if (hiding) hiding.hidden = false;
       const details = place.closest("details");
       if (details) details.open = true;
       first = first || entry || place;
@@ -50,6 +52,16 @@
     const title = document.querySelector("#step-" + told.name + " h2");
     title.focus({ preventScroll: true });
     title.scrollIntoView({ block: "start", behavior: "smooth" });
+  }
+
+  function showPart(told, tries = 20) { // it may not be drawn yet
+    const part = document.querySelector(told.selector);
+    if (!part && tries) setTimeout(() => showPart(told, tries - 1), 100);
+    if (!part) return;
+    const details = part.closest("details");
+    if (details) details.open = true;
+    part.focus({ preventScroll: true });
+    part.scrollIntoView({ block: "start", behavior: "smooth" });
   }
 
   let silence = null;
@@ -79,6 +91,7 @@
     Shiny.addCustomMessageHandler("progress", showProgress);
     Shiny.addCustomMessageHandler("problems", (told) => showProblems(told));
     Shiny.addCustomMessageHandler("step", goTo);
+    Shiny.addCustomMessageHandler("part", (told) => showPart(told));
     Shiny.addCustomMessageHandler("said", say);
     Shiny.addCustomMessageHandler("steps", showStates);
     Shiny.addCustomMessageHandler("files", showFiles);
@@ -179,6 +192,36 @@
     event.stopImmediatePropagation();
   }, true);
 
+  // The hierarchy of a column is edited below; values and groups can be dragged onto groups.
+  document.addEventListener("click", (event) => {
+    const place = event.target.dataset && event.target.dataset.edits;
+    if (place) Shiny.setInputValue("edit_open", Number(place), { priority: "event" });
+  });
+  document.addEventListener("click", (event) => {
+    const run = event.target.dataset && event.target.dataset.tries;
+    if (run) Shiny.setInputValue("try_run", Number(run), { priority: "event" });
+  });
+  const labelled = (event) => event.target.closest && event.target.closest(".tree [data-label]");
+  let dragged = null;
+  document.addEventListener("dragstart", (event) => {
+    dragged = labelled(event);
+    if (dragged) event.dataTransfer.setData("text/plain", dragged.dataset.label);
+  });
+  document.addEventListener("dragover", (event) => {
+    const target = event.target.closest && event.target.closest(".tree [data-group]");
+    all(".tree .target").forEach((each) => each.classList.remove("target"));
+    if (!dragged || !target || dragged.contains(target)) return;
+    event.preventDefault();
+    target.classList.add("target");
+  });
+  document.addEventListener("drop", (event) => {
+    const target = event.target.closest && event.target.closest(".tree [data-group]");
+    if (!dragged || !target || dragged.contains(target)) return;
+    event.preventDefault();
+    Shiny.setInputValue("edit_drop", [dragged.dataset.label, target.dataset.label], { priority: "event" });
+  });
+  document.addEventListener("dragend", () => { dragged = null; });
+
   // The list of steps shows which one is on the screen.
   const sections = [...all("main > section")];
   let current = null;
@@ -200,9 +243,19 @@
   window.addEventListener("resize", follow);
   follow();
 
-  // A column looks like its role.
+  // A column looks like its role, and has the fields that suit its role, kind and hierarchy.
+  function suit(card) {
+    const of = (name) => card.querySelector("select[id^=" + name + "_]").value;
+    const now = { roles: of("role"), kinds: of("kind"), hierarchies: of("hierarchy") };
+    card.className = "column " + now.roles;
+    card.querySelectorAll(".fields > .field").forEach((field) => {
+      const suits = ([name, value]) => !(name in field.dataset) || field.dataset[name].split(" ").includes(value);
+      field.hidden = !Object.entries(now).every(suits);
+    });
+  }
   document.addEventListener("change", (event) => {
-    const card = event.target.id.startsWith("role_") && event.target.closest("li.column");
-    if (card) card.className = "column " + event.target.value;
+    const card = event.target.closest && event.target.closest("li.column");
+    if (card) suit(card);
   });
+  new MutationObserver(() => all("li.column").forEach(suit)).observe(byId("columns_shown"), { childList: true });
 })();

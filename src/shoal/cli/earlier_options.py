@@ -1,0 +1,103 @@
+"""Options of the command line about earlier releases of the same persons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from shoal.cli.declared import FILES, bundled, in_panel
+from shoal.cli.earlier import EarlierFiles, PublishingAgain
+
+With = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES,
+        "--with",
+        metavar="RELEASE",
+        help="An earlier release of the same people, or its folder: also audit all of them together.",
+    ),
+]
+WithTables = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES,
+        "--with-table",
+        metavar="TABLE",
+        help="The original of each --with, in the same order; TABLE if omitted.",
+    ),
+]
+WithKeys = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES,
+        "--with-key",
+        metavar="FILE",
+        help="key.csv of each --with, in the same order: only records that were released count.",
+    ),
+]
+After = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES,
+        "--after",
+        metavar="RELEASE",
+        help="Folder of an earlier release, the newest first: release only persons who are in none of them. "
+        "Needs --after-table and --person.",
+    ),
+]
+AfterTables = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES, "--after-table", metavar="TABLE", help="The original of each --after, in the same order."
+    ),
+]
+AfterKeys = Annotated[
+    list[Path] | None,
+    in_panel(
+        FILES,
+        "--key",
+        metavar="FILE",
+        help="key.csv of each --after, in the same order; the one in its folder if omitted.",
+    ),
+]
+Stable = Annotated[
+    bool,
+    in_panel(
+        FILES,
+        "--stable",
+        help="With --after: release the whole table again, and keep the rows of unchanged records.",
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    in_panel(
+        FILES,
+        "--ledger",
+        metavar="FILE",
+        help="Private file of what was published before, by keyed hash: created, checked and extended. Needs "
+        "--person.",
+    ),
+]
+
+
+def _audited_together(
+    earlier: With = None, earlier_tables: WithTables = None, earlier_keys: WithKeys = None
+) -> EarlierFiles:
+    return EarlierFiles("--with", earlier or [], earlier_tables or [], earlier_keys or [], "--with-key")
+
+
+def _published_before(
+    after: After = None,
+    after_tables: AfterTables = None,
+    after_keys: AfterKeys = None,
+    stable: Stable = False,
+    ledger: LedgerFile = None,
+) -> PublishingAgain:
+    files = EarlierFiles("--after", after or [], after_tables or [], after_keys or [], "--key")
+    return PublishingAgain(files, stable, ledger)
+
+
+TOGETHER = bundled(_audited_together)
+"""The options that name earlier releases which are audited together with one."""
+BEFORE = bundled(_published_before)
+"""The options that name earlier releases after which a table is published again."""

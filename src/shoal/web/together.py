@@ -1,0 +1,129 @@
+"""A release together with an earlier one: what an attacker learns who has both; part of the fifth step."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+from htmltools import Tag, TagChild, TagList, tags
+from shiny import reactive, render, ui
+
+from shoal.files.formats import ending_of, endings
+from shoal.report.document import VERDICTS
+from shoal.web import parts
+from shoal.web.data import shown_name
+from shoal.web.export import joint_audit_command
+from shoal.web.fields import stored_file
+from shoal.web.state import Desk, Problems, Run, needed
+
+FILES = ("earlier_release", "earlier_table")
+"""The fields for the files of an earlier release."""
+_WITHOUT = ("hold_out", "most_per_person", "leave_out")
+"""Choices of a run that leave out records: which ones, only the key says."""
+
+
+def together_part() -> Tag:
+    """Return the place of the audit of two releases."""
+    return tags.div(
+        parts.output("together_asked"), ui.output_ui("together_shown"), parts.output("together_details")
+    )
+
+
+def serve_together(desk: Desk) -> None:
+    """Make the audit of two releases work."""
+    found: reactive.Value[tuple[Run, str, dict[str, Any]] | None] = reactive.Value(None)
+
+    @render.ui
+    def together_asked() -> TagChild:
+        return None if desk.run_shown() is None else _fields()
+
+    @render.ui
+    def together_shown() -> TagChild:
+        seen, run = found(), desk.run_shown()
+        return None if seen is None or seen[0] is not run else _verdict(seen[2])
+
+    @render.ui
+    def together_details() -> TagChild:
+        seen, run = found(), desk.run_shown()
+        return None if seen is None or seen[0] is not run else _details(seen[1], seen[2])
+
+    @reactive.effect
+    @reactive.event(desk.input.together_go)
+    def _() -> None:
+        run, files = needed(desk.run_shown()), desk.files()
+        if "earlier_release" not in files:
+            desk.tell({"earlier_release": "Choose the file of the earlier release."})
+            return
+        earlier, table = files["earlier_release"], files.get("earlier_table")
+        command = joint_audit_command(run, earlier[0], table[0] if table else run.plan.source.name)
+        desk.start(
+            "both_releases",
+            run.plan.source,
+            lambda result: found.set((run, command, result)),
+            _where,
+            schema=run.plan.schema,
+            model=run.plan.model,
+            release=run.folder / f"release.{run.plan.form}",
+            earlier=earlier[1],
+            earlier_table=table[1] if table else None,
+            left_out=[name for name in _WITHOUT if name in run.plan.choices],
+        )
+
+    for name in FILES:
+        _take(desk, name)
+
+
+def _take(desk: Desk, name: str) -> None:
+    """Put a file that is uploaded to a field into the folder of the desk."""
+
+    @reactive.effect
+    @reactive.event(desk.input[name])
+    def _() -> None:
+        file = stored_file(desk.input[name](), desk.folder.parent)
+        if file is None:
+            return
+        shown, ending = shown_name(file[0]), ending_of(file[0])
+        if ending is None:
+            file[1].unlink()
+            desk.tell({name: f"The ending of {shown} is not one of {', '.join(endings())}."})
+            return
+        path = desk.folder / f"{secrets.token_hex(8)}{ending}"
+        shutil.move(file[1], path)
+        desk.files.set({**desk.files(), name: (shown, path)})
+        desk.tell({})
+
+
+def _fields() -> Tag:
+    return tags.details(
+        tags.summary("Together with an earlier release"),
+        tags.p(
+            "Two releases about the same people can reveal together what neither reveals alone. Choose the "
+            "file of an earlier release to audit both."
+        ),
+        tags.div(
+            parts.file("earlier_release", "Earlier release", "Such as release.csv, made by any tool."),
+            parts.file("earlier_table", "Its original table", "Only if it is not the table of this release."),
+            class_="fields",
+        ),
+        parts.button("together_go", "Audit both releases"),
+        class_="more",
+        id="with-earlier",
+    )
+
+
+def _verdict(found: Mapping[str, Any]) -> Tag:
+    box, heading = VERDICTS[found["status"]]
+    return tags.div(tags.b(heading), tags.span(found["verdict"]), class_=box, id="together")
+
+
+def _details(command: str, found: Mapping[str, Any]) -> TagList:
+    return TagList(
+        tags.dl([TagList(tags.dt(name), tags.dd(words)) for name, words in found["facts"]]),
+        parts.code("Command line", command, "together-command"),
+    )
+
+
+def _where(error: Mapping[str, Any]) -> Problems:
+    return {"earlier_release": error["message"]}

@@ -1,0 +1,39 @@
+"""What tests of the whole share: one cluster of Spark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shoal
+
+SMALL = "2m"
+"""No job may send more than this to the driver."""
+
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of Java for short runs: most of the time would go into compiling what runs only once or twice."""
+
+
+@pytest.fixture(scope="session")
+def session() -> Iterator[Any]:
+    """Return a session with a cluster of two worker processes; a test may kill one, and it is replaced."""
+    import pyspark
+
+    settings = {
+        "spark.driver.maxResultSize": SMALL,
+        "spark.executor.memory": "1g",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.driver.extraJavaOptions": BRIEF,
+        "spark.executor.extraJavaOptions": BRIEF,
+        "spark.sql.codegen.wholeStage": "false",
+    }
+    with shoal.spark_session("local-cluster[2,1,1024]", settings) as opened:
+        yield opened
+        logs = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent, "work")
+        run = opened.sparkContext.applicationId
+    shutil.rmtree(logs / run, ignore_errors=True)

@@ -1,0 +1,76 @@
+"""Exploring on the page: quick runs and their recommendation, limits, a control group, an earlier release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from browser import Browser
+from visitor import Server, Visitor
+
+from shoal.samples import hospital
+
+
+def shown(visitor: Visitor, field: str) -> bool:
+    return bool(visitor.browser.run(f"return !document.getElementById({field!r}).closest('.field').hidden"))
+
+
+def test_quick_runs_lead_to_a_full_one_and_to_a_limit(
+    browser: Browser, server: Server, page_folder: Path, tmp_path: Path
+) -> None:
+    hospital(200).select("age", "sex", "diagnosis").write_csv(page_folder / "explored.csv")
+    visitor = Visitor(browser, server)
+    visitor.take("explored.csv")
+    visitor.wait("document.getElementById('widest_0')")
+    # Only the fields that suit a column are there.
+    visitor.wait("document.getElementById('order_0').closest('.field').hidden")
+    assert [shown(visitor, f"{each}_0") for each in ("widest", "bands", "dates", "rule")] == [
+        *(True, True, False, False)
+    ]
+    assert not shown(visitor, "bands_1")
+    visitor.enter("hierarchy_0", "intervals")
+    assert [shown(visitor, f"{each}_0") for each in ("bands", "rule", "levels")] == [False, True, False]
+    visitor.enter("hierarchy_0", "none")
+    visitor.use_columns()
+    visitor.wait("document.getElementById('try_go')")
+    visitor.enter("try_k", "3, 6")
+    visitor.press("try_go")
+    visitor.wait("document.querySelectorAll('[data-tries]').length === 4")
+    assert "loses" in visitor.text("#recommended")
+    assert browser.run("return document.querySelector('figure svg[role=img]').getAttribute('aria-label')")
+    visitor.settle()
+    browser.run("document.querySelector('[data-tries=\"3\"]').click()")  # k-anonymity with k = 6
+    visitor.wait("document.getElementById('verdict')")
+    assert "--model k-anonymity --k 6 --l 2 --method mondrian" in visitor.text("#command")
+    assert browser.run("return document.getElementById('k').value") == "6"
+    visitor.settle()
+    assert not browser.run("return document.getElementById('outdated')")
+    first = visitor.download("get_csv")
+
+    visitor.enter("cost_width", "10")
+    visitor.press("cost_go")
+    visitor.wait("document.getElementById('cost')")
+    assert "To keep age within 10, with k = 6" in visitor.text("#cost")
+    visitor.press("cost_use")
+    visitor.wait("document.getElementById('widest_0').value === '10'")
+    visitor.settle()
+    visitor.use_columns()
+    visitor.wait("document.getElementById('leave_out')")
+    visitor.make(run=2, leave_out="20%", hold_out="10%", about_purpose="research")
+    command = visitor.text("#command")
+    assert "--hold-out 0.1 --leave-out 0.2" in command
+    assert "--purpose research" in command
+    assert "limits: at most 10 wide" in visitor.text("#used")
+    assert "control group" in visitor.text("#step-result")
+
+    (tmp_path / "earlier.csv").write_bytes(first)
+    visitor.wait("document.getElementById('earlier_release')")
+    visitor.upload(tmp_path / "earlier.csv", "earlier_release")
+    visitor.settle()
+    visitor.press("together_go")
+    assert "only its key says which" in visitor.problem("earlier_release")
+    browser.run("document.querySelector('input[name=shown_run][value=\"1\"]').click()")
+    visitor.settle()
+    visitor.press("together_go")
+    visitor.wait("document.getElementById('together')")
+    assert "--with earlier.csv" in visitor.text("#together-command")
+    assert not browser.complaints()
