@@ -15,6 +15,7 @@ from shoal.files.formats import FORMATS
 from shoal.files.reading import place_of
 from shoal.models import in_order
 from shoal.release import Format
+from shoal.schema import Kind, Missing
 
 
 def _ask(asked: bool) -> bool:
@@ -70,7 +71,7 @@ Kinds = Annotated[
         COLUMNS,
         "--kind",
         metavar="COLUMN=KIND",
-        help="Kind of a column, if it is inferred wrongly: numeric, date, time, ordinal, categorical, items.",
+        help=f"Kind of a column, if it is inferred wrongly: {', '.join(kind.value for kind in Kind)}.",
     ),
 ]
 Separators = Annotated[
@@ -101,7 +102,7 @@ Missings = Annotated[
         COLUMNS,
         "--missing",
         metavar="COLUMN=POLICY",
-        help="What to do with missing values: category, suppress or error.",
+        help=f"What to do with missing values: {', '.join(Missing)}.",
     ),
 ]
 MissingMarks = Annotated[
