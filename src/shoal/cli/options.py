@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.declared import COLUMNS, ENGINE, FILES, METHOD, MODEL, baselines
+from shoal.cli.declared import COLUMNS, ENGINE, FILES, METHOD, MODEL, REPORT, baselines
 from shoal.cli.declared import in_panel as _in
 from shoal.errors import InputError, Reason
 from shoal.files.formats import FORMATS
@@ -186,7 +186,7 @@ MostPerPerson = Annotated[
 HoldOut = Annotated[
     str | None,
     _in(
-        METHOD,
+        REPORT,
         "--hold-out",
         metavar="SHARE",
         help="Keep this share of the records, such as 5%, out of the release as a control group, and attack "
@@ -196,7 +196,7 @@ HoldOut = Annotated[
 Predict = Annotated[
     str | None,
     _in(
-        METHOD,
+        REPORT,
         "--predict",
         metavar="COLUMN",
         help="Train models that predict this column, on the release and on the original, and report how well "
