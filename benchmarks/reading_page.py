@@ -89,7 +89,7 @@ def _pair(figures: Mapping[str, float] | None) -> str:
 
 def _standard(measured: Measured) -> Iterator[str]:
     rows = [
-        (*cell, *(_pair(found[estimator].get("2 0.1")) for estimator in ESTIMATORS[::-1]))
+        (*cell, *(_pair(found.get(estimator, {}).get("2 0.1")) for estimator in ESTIMATORS[::-1]))
         for cell, found in measured.items()
     ]
     yield markdown_table(("data", "method", "k", *ESTIMATORS[::-1]), rows)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.reading.assumptions import Family
+from shoal.reading.assumptions import Weights
 from shoal.reading.joint import Asked, Joint
+from shoal.reading.mixture import Assumption
 
 SHIFT = 0.3
 """Answers are also computed with other powers of probabilities, which differ by this."""
@@ -67,7 +68,10 @@ class Count(Answer):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an estimate of a count rests on.
+    """What an estimate of a count or of a mean rests on.
+
+    For a count, the parts are the following. For a mean, each row counts with the distance of its number from
+    the mean, and the sums are divided by the number of rows.
 
     Parameters
     ----------
@@ -105,11 +109,7 @@ def evidence(joint: Joint, asked: Asked) -> Evidence:
     weights = joint.weights(asked, rows)
     spread = 0.0
     if joint.estimator in ("tight", "columns") and len(rows):
-        powers = np.clip(joint.assumption.power + np.array([-SHIFT, SHIFT]), 0.0, 1.0)
-        low, high = (
-            float(joint.weights(asked, rows, replace(joint.assumption, power=power)).sum())
-            for power in powers
-        )
+        low, high = (float(joint.weights(asked, rows, each).sum()) for each in shifted(joint.assumption))
         spread = high - low
     doubt = weights * (1 - weights)
     return Evidence(
@@ -124,17 +124,23 @@ def evidence(joint: Joint, asked: Asked) -> Evidence:
     )
 
 
-def standard_error(found: Evidence, family: Family) -> float:
+def shifted(assumption: Assumption) -> tuple[Assumption, Assumption]:
+    """Return two other assumptions, with a lower and a higher power."""
+    low, high = (float(np.clip(assumption.power + by, -1.0, 1.0)) for by in (-SHIFT, SHIFT))
+    return replace(assumption, power=low), replace(assumption, power=high)
+
+
+def standard_error(found: Evidence, weights: Weights) -> float:
     """Return the standard error of an estimate.
 
     Parameters
     ----------
     found
         What it rests on.
-    family
-        What is assumed about the release.
+    weights
+        How much each part of it counts.
     """
-    chance = family.chance * found.doubt + family.shared * found.shared
-    model, spread = family.model * found.unsure, family.spread * found.spread
+    chance = weights.chance * found.doubt + weights.shared * found.shared
+    model, spread = weights.model * found.unsure, weights.spread * found.spread
     unknown = found.unknown / CONFIDENCE  # the interval reaches what is possible
     return float(np.sqrt(chance + model**2 + spread**2 + unknown**2))

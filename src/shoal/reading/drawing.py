@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.reading.joint import Joint
+from shoal.reading.mixture import raised
 
 
 def drawn_classes(joint: Joint, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -41,7 +42,7 @@ def drawn_values(
         for each, rows in enumerate(rows_of):
             if not len(rows):
                 continue
-            weights = joint.mixture.likely[place][:, [each]] ** joint.mixture.assumption.power
+            weights = raised(joint.mixture.likely[place][:, [each]], joint.mixture.assumption.power)
             found = column.drawn(weights, rows, free[column.cell[rows]], generator)
             if values is None:
                 values = np.empty(len(column.cell), dtype=found.dtype)
