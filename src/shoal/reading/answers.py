@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from shoal.reading.assumptions import Weights
 from shoal.reading.joint import Asked, Joint
-from shoal.reading.mixture import Assumption
 
 SHIFT = 0.3
 """Answers are also computed with other powers of probabilities, which differ by this."""
@@ -89,7 +88,8 @@ class Evidence:
         How far apart the answers under different assumptions are.
     unknown
         The number of rows that may meet the conditions, but are estimated never to: no published value lies
-        in the question, and nothing is known about the values of suppressed cells.
+        in the question, and nothing is known about the values of suppressed cells. For a mean, by how much
+        such rows could move it.
     """
 
     estimate: float
@@ -99,7 +99,7 @@ class Evidence:
     shared: float
     unsure: float
     spread: float = 0.0
-    unknown: int = 0
+    unknown: float = 0
 
 
 def evidence(joint: Joint, asked: Asked) -> Evidence:
@@ -109,7 +109,9 @@ def evidence(joint: Joint, asked: Asked) -> Evidence:
     weights = joint.weights(asked, rows)
     spread = 0.0
     if joint.estimator in ("tight", "columns") and len(rows):
-        low, high = (float(joint.weights(asked, rows, each).sum()) for each in shifted(joint.assumption))
+        low, high = (
+            float(joint.weights(asked, rows, joint.assumption.shifted(by)).sum()) for by in (-SHIFT, SHIFT)
+        )
         spread = high - low
     doubt = weights * (1 - weights)
     return Evidence(
@@ -122,12 +124,6 @@ def evidence(joint: Joint, asked: Asked) -> Evidence:
         spread,
         int(((weights <= NEVER) & joint.vague(asked, rows)).sum()),
     )
-
-
-def shifted(assumption: Assumption) -> tuple[Assumption, Assumption]:
-    """Return two other assumptions, with a lower and a higher power."""
-    low, high = (float(np.clip(assumption.power + by, -1.0, 1.0)) for by in (-SHIFT, SHIFT))
-    return replace(assumption, power=low), replace(assumption, power=high)
 
 
 def standard_error(found: Evidence, weights: Weights) -> float:

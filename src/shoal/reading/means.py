@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason
-from shoal.reading.answers import Evidence, shifted
+from shoal.reading.answers import NEVER, SHIFT, Evidence
 from shoal.reading.cells import Floats
 from shoal.reading.joint import Asked, Joint
 from shoal.reading.mixture import Assumption, raised, records_of
@@ -35,10 +35,13 @@ def mean_evidence(joint: Joint, numbers: OrderedCells, asked: Asked) -> Evidence
     certain, possible = joint.bounds(asked)
     rows = np.flatnonzero(possible)
     values, spread, weights = _rows(joint, numbers, asked, rows, joint.assumption)
-    total = float(weights.sum())
-    if total <= 0:
+    if not len(rows):
         raise InputError("no row can meet the conditions", reason=Reason.NO_ROWS)
+    total = float(weights.sum())
+    if total <= NEVER:
+        return _unknown(numbers, rows, int(certain.sum()))
     mean = float((weights * values).sum()) / total
+    blank = int(((weights <= NEVER) & joint.vague(asked, rows)).sum())
     # Rows that may not belong, and values that are not exact, both make the mean uncertain.
     doubt = weights * (1 - weights) * (values - mean) ** 2 + weights * spread**2
     unsure = np.minimum(weights, 1 - weights) * np.abs(values - mean) + weights * spread
@@ -50,7 +53,18 @@ def mean_evidence(joint: Joint, numbers: OrderedCells, asked: Asked) -> Evidence
         float((doubt * (joint.sharing[rows] - 1)).sum()) / total**2,
         float(unsure.sum()) / total,
         _difference(joint, numbers, asked, rows) if doubt.any() else 0.0,
+        blank / (blank + total) * float(np.std(values)) if blank else 0.0,
     )
+
+
+def _unknown(numbers: OrderedCells, rows: NDArray[np.int64], certain: int) -> Evidence:
+    """Return what is known if no cell names what was asked for: any number of the rows may be the ones."""
+    low, high = numbers.low[numbers.cell[rows]], numbers.high[numbers.cell[rows]]
+    there = ~np.isnan(low)
+    if not there.any():
+        raise InputError("no row that can meet the conditions has a number", reason=Reason.NO_ROWS)
+    lowest, highest = float(low[there].min()), float(high[there].max())
+    return Evidence((lowest + highest) / 2, certain, len(rows), 0.0, 0.0, 0.0, 0.0, (highest - lowest) / 2)
 
 
 def _difference(joint: Joint, numbers: OrderedCells, asked: Asked, rows: NDArray[np.int64]) -> float:
@@ -58,7 +72,7 @@ def _difference(joint: Joint, numbers: OrderedCells, asked: Asked, rows: NDArray
     if joint.estimator not in ("tight", "columns"):
         return 0.0
     means = []
-    for assumption in shifted(joint.assumption):
+    for assumption in (joint.assumption.shifted(by) for by in (-SHIFT, SHIFT)):
         values, _, weights = _rows(joint, numbers, asked, rows, assumption)
         means.append(float((weights * values).sum()) / max(float(weights.sum()), _TINY))
     return abs(means[1] - means[0])
@@ -106,17 +120,19 @@ def _moments(
 
     The moments are the expected number and the expected square, where numbers outside count as 0.
     """
-    place = joint.places[column.notes.name]
-    weights = raised(joint.mixture.likely[place], assumption.power)
+    likely = joint.mixture.likely[joint.places[column.notes.name]]
     required, free = (each[cells][:, None] for each in records_of(column, assumption))
     counted = required / np.maximum(column.required(None, cells)[:, None], 1)
-    whole = np.maximum(column.mass(weights, None, cells), _TINY)
     edges = column.edges
     middles = np.append(edges[:-1] / 2 + edges[1:] / 2, 0.0)[:, None]
     present = np.append(np.ones(len(edges) - 1), 0.0)[:, None]  # the last atom is a missing value
-    found = []
-    for power in range(3):
-        ends = column.required_powers(power, within, cells)[:, None]
-        inner = column.mass(weights * present * middles**power, within, cells)
-        found.append((counted * ends + free * inner / whole) / np.maximum(required + free, _TINY))
-    return found[0], found[1], found[2]
+    found = [counted * column.required_powers(each, within, cells)[:, None] for each in range(3)]
+    for power, where in assumption.powers(column):
+        weights = raised(likely, power)
+        whole = np.maximum(column.mass(weights, None, cells), _TINY)
+        share = where[cells][:, None] * free / whole
+        for each in range(3):
+            inner = column.mass(weights * present * middles**each, within, cells)
+            found[each] = found[each] + share * inner
+    there, first, second = (each / np.maximum(required + free, _TINY) for each in found)
+    return there, first, second

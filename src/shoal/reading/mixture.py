@@ -33,13 +33,29 @@ class Assumption:
     required
         The number of records that a required value is counted as. It is below 1 where the record of a row is
         seldom the one at the edge of its cells.
+    nodes
+        The power for nodes of hierarchies. They say nothing about which of their leaves occur, and the exact
+        cells of a column little: values that are published exactly are the frequent ones.
     """
 
     power: float = 0.65
     required: float = 1.0
+    nodes: float = 0.25
+
+    def shifted(self, by: float) -> Assumption:
+        """Return the assumption with other powers."""
+        power, nodes = (float(np.clip(each + by, -1.0, 1.0)) for each in (self.power, self.nodes))
+        return replace(self, power=power, nodes=nodes)
+
+    def powers(self, column: ReadCells[Any]) -> list[tuple[float, NDArray[np.bool_]]]:
+        """Return the powers for the cells of a column, and which cells each of them is for."""
+        loose = column.loose
+        if self.nodes == self.power or not loose.any():
+            return [(self.power, np.ones(len(column), dtype=np.bool_))]
+        return [(self.power, ~loose), (self.nodes, loose)]
 
 
-RANDOM = Assumption(1.0)
+RANDOM = Assumption(1.0, nodes=1.0)
 """Generalization that does not depend on values."""
 CLASSES = 30
 ROWS_PER_CLASS = 100
@@ -95,13 +111,16 @@ class Mixture:
             Another assumption than that of the fit, to see how much the answer depends on it.
         """
         assumption = assumption or self.assumption
-        column, weights = self.columns[place], raised(self.likely[place], assumption.power)
+        column, likely = self.columns[place], self.likely[place]
         required, free = (each[index][:, None] for each in records_of(column, assumption))
         share = required / np.maximum(column.required(None, index)[:, None], 1)
         met = column.required(asked, index)[:, None] * share
-        whole = column.mass(weights, None, index)
-        part = column.mass(weights, asked, index)
-        return np.asarray((met + free * part / np.maximum(whole, _TINY)) / np.maximum(required + free, _TINY))
+        inside: Any = 0.0
+        for power, where in assumption.powers(column):
+            weights = raised(likely, power)
+            whole = np.maximum(column.mass(weights, None, index), _TINY)
+            inside = inside + where[index][:, None] * column.mass(weights, asked, index) / whole
+        return np.asarray((met + free * inside) / np.maximum(required + free, _TINY))
 
     def free_share(self, place: int) -> Floats:
         """Return for each cell of a column the probability that its value is none of the required ones."""
@@ -219,19 +238,23 @@ def _column_alone(column: ReadCells[Any], incidence: SparseMatrix, assumption: A
 
 def _expected(column: ReadCells[Any], often: Floats, likely: Floats, assumption: Assumption) -> Floats:
     """Return the expected number of rows with each atom, if cells occur in each class so often."""
-    weights = raised(likely, assumption.power)
     required, free = (each[:, None] for each in records_of(column, assumption))
     per_record = often / np.maximum(required + free, _TINY)
-    per_required = per_record * required / np.maximum(column.required()[:, None], 1)
-    scaled = per_record * free / np.maximum(column.mass(weights), _TINY)
-    return column.spread_required(per_required) + weights * column.spread(scaled)
+    total = column.spread_required(per_record * required / np.maximum(column.required()[:, None], 1))
+    for power, where in assumption.powers(column):
+        weights = raised(likely, power)
+        scaled = where[:, None] * per_record * free / np.maximum(column.mass(weights), _TINY)
+        total = total + weights * column.spread(scaled)
+    return total
 
 
 def _log_likelihood(column: ReadCells[Any], likely: Floats, assumption: Assumption) -> Floats:
     """Return the mean logarithm of the probability of a cell's records in each class."""
     logs = np.log(np.maximum(likely, 1e-30))
-    weights = raised(likely, assumption.power)
     required, free = (each[:, None] for each in records_of(column, assumption))
-    share = required / np.maximum(column.required()[:, None], 1)
-    by_weight = column.mass(weights * logs) / np.maximum(column.mass(weights), _TINY)
-    return (column.required_mass(logs) * share + free * by_weight) / np.maximum(required + free, _TINY)
+    total = column.required_mass(logs) * required / np.maximum(column.required()[:, None], 1)
+    for power, where in assumption.powers(column):
+        weights = raised(likely, power)
+        by_weight = column.mass(weights * logs) / np.maximum(column.mass(weights), _TINY)
+        total = total + where[:, None] * free * by_weight
+    return np.asarray(total / np.maximum(required + free, _TINY))
