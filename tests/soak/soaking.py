@@ -35,11 +35,14 @@ class Campaign:
         What is done in each case.
     slice
         The number of cases in the ordinary tests.
+    by_name
+        Whether it runs only if it is named.
     """
 
     name: str
     case: Case
     slice: int
+    by_name: bool = False
 
 
 @dataclass

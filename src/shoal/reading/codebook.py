@@ -121,9 +121,10 @@ class Codebook:
             tightness = Tightness(
                 tight.get("around", "nothing"), int(tight.get("records", 1)), bool(tight.get("own", False))
             )
+            model = dict(data.get("model", {}))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _unreadable(where, f"is not understood: {type(error).__name__} {error}") from None
-        return cls(columns, tightness, dict(data.get("model", {})), data.get("method"))
+        return cls(columns, tightness, model, data.get("method"))
 
     @classmethod
     def from_file(cls, path: Path) -> Codebook:
@@ -138,7 +139,7 @@ class Codebook:
             data = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise InputError(f"there is no file {path}", reason=Reason.MISSING_FILE) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise _unreadable(str(path), f"cannot be read: {error}") from None
         return cls.from_dict(data, str(path))
 
