@@ -6,6 +6,7 @@ import allocations
 import draws
 import faults
 import forged
+import guided
 import inputs
 import long_runs
 import mutants
@@ -15,5 +16,5 @@ from soaking import Campaign
 
 CAMPAIGNS: dict[str, Campaign] = {
     each.CAMPAIGN.name: each.CAMPAIGN
-    for each in (worlds, forged, draws, inputs, faults, allocations, long_runs, properties, mutants)
+    for each in (worlds, forged, draws, inputs, faults, allocations, long_runs, properties, guided, mutants)
 }

@@ -186,11 +186,12 @@ def disturbed(
     except subprocess.TimeoutExpired:
         run.kill()
         raise Finding(f"{engine}: the run does not end after {sent}, {limits}, {known}") from None
-    # Before Shoal begins, Python itself answers Ctrl-C.
-    starting = sent == signal.SIGINT and "/shoal/" not in told
+    # While modules are imported, Python itself answers Ctrl-C, and libraries may turn it into their errors.
+    starting = sent == signal.SIGINT and "in main" not in told and "Traceback" in told
     if ("Traceback" in told and quiet and not starting) or "terminate called" in told:
         raise Finding(f"{engine}, {sent}, {limits}, {known}: {told}")
-    if run.returncode == -signal.SIGSEGV or (fitting is not None and run.returncode not in fitting):
+    fits = fitting is None or run.returncode in fitting or (starting and run.returncode == 1)
+    if run.returncode == -signal.SIGSEGV or not fits:
         raise Finding(f"{engine}, {sent}, {limits}, {known}: exit code {run.returncode}: {told}")
     return run.returncode
 
