@@ -51,25 +51,33 @@ ssize_t writev(int descriptor, const struct iovec* parts, int count) {
 ssize_t pwrite64(int descriptor, const void* data, size_t size, off64_t place) {
   return is_file(descriptor) && fails("write") ? -1 : REAL(pwrite64)(descriptor, data, size, place);
 }
-int fsync(int descriptor) { return fails("fsync") ? -1 : REAL(fsync)(descriptor); }
-int rename(const char* from, const char* to) { return fails("rename") ? -1 : REAL(rename)(from, to); }
+int fsync(int descriptor) {
+  return fails("fsync") ? -1 : REAL(fsync)(descriptor);
+}
+int rename(const char* from, const char* to) {
+  return fails("rename") ? -1 : REAL(rename)(from, to);
+}
 int renameat(int a, const char* from, int b, const char* to) {
   return fails("rename") ? -1 : REAL(renameat)(a, from, b, to);
 }
 int renameat2(int a, const char* from, int b, const char* to, unsigned flags) {
   return fails("rename") ? -1 : REAL(renameat2)(a, from, b, to, flags);
 }
-int mkdir(const char* path, mode_t mode) { return fails("mkdir") ? -1 : REAL(mkdir)(path, mode); }
-int unlink(const char* path) { return fails("unlink") ? -1 : REAL(unlink)(path); }
+int mkdir(const char* path, mode_t mode) {
+  return fails("mkdir") ? -1 : REAL(mkdir)(path, mode);
+}
+int unlink(const char* path) {
+  return fails("unlink") ? -1 : REAL(unlink)(path);
+}
 
-#define OPENS(name)                                            \
-  int name(const char* path, int flags, ...) {                 \
-    va_list more;                                              \
-    va_start(more, flags);                                     \
-    const mode_t mode = va_arg(more, mode_t);                  \
-    va_end(more);                                              \
+#define OPENS(name)                                              \
+  int name(const char* path, int flags, ...) {                   \
+    va_list more;                                                \
+    va_start(more, flags);                                       \
+    const mode_t mode = va_arg(more, mode_t);                    \
+    va_end(more);                                                \
     if (flags & (O_WRONLY | O_RDWR) && fails("open")) return -1; \
-    return REAL(name)(path, flags, mode);                      \
+    return REAL(name)(path, flags, mode);                        \
   }
 OPENS(open)
 OPENS(open64)

@@ -57,11 +57,17 @@ class Starved:
 
         def call(*given: Any, **named: Any) -> Any:
             spared = 0
+            held = ALLOCATOR.shoal_held()
             while True:
+                result = None  # what a call returned that could do without an allocation is no leak
                 try:
                     result, failed = self.once(name, spared, kernel, given, named)
                 except MemoryError:
                     failed = True
+                    if (kept := ALLOCATOR.shoal_held() - held) > 0:
+                        raise RuntimeError(
+                            f"{name}, allocation {spared}: {kept} pieces of memory leak"
+                        ) from None
                 if not failed:
                     if type(result).__module__.endswith("_native"):
                         return Kept(self, name, result)
