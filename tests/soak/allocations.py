@@ -58,13 +58,9 @@ def case(draw: Draw, folder: Path) -> str:
     failed, called = map(int, done.stdout.split())
     if not failed:
         raise Finding("no allocation failed: the allocator is not used")
-    COUNTS["failed"] += failed
-    COUNTS["called"] += called
+    CAMPAIGN.counts["failed allocations"] += failed
+    CAMPAIGN.counts["calls of kernels"] += called
     return f"{WORLDS} worlds"
-
-
-COUNTS = {"failed": 0, "called": 0}
-"""How many allocations failed, and how many calls of kernels were made, since the campaign began."""
 
 
 def _last(folder: Path) -> str:

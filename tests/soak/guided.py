@@ -18,8 +18,6 @@ from soaking import Campaign, Finding
 
 RUNS = {"release": 1_000, "schema": 10_000, "hierarchy": 10_000, "codebook": 10_000, "ledger": 10_000}
 """Inputs in a case; fewer where a reader takes longer."""
-COUNTS = {"inputs": 0}
-"""How many inputs were read since the campaign began."""
 
 
 def case(draw: Draw, folder: Path) -> str:
@@ -60,7 +58,7 @@ def case(draw: Draw, folder: Path) -> str:
         found = [each.read_bytes()[:2000] for each in folder.glob("*-*") if each.is_file()]
         raise Finding(f"{target} with {found}: {(done.stdout + done.stderr)[-3000:]}")
     told = re.search(r"number_of_executed_units: (\d+)", done.stderr)
-    COUNTS["inputs"] += int(told[1]) if told else 0
+    CAMPAIGN.counts["inputs"] += int(told[1]) if told else 0
     return target
 
 
