@@ -26,7 +26,15 @@ from shoal.cli.query import query
 from shoal.cli.read import read
 from shoal.cli.scan import scan
 from shoal.cli.ui import ui
-from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError, ShoalWarning
+from shoal.errors import (
+    InfeasibleError,
+    InputError,
+    InternalError,
+    PromiseError,
+    Reason,
+    ShoalError,
+    ShoalWarning,
+)
 
 DONE, BROKEN, WRONG, BUG = 0, 1, 2, 3
 """Exit codes: done; the guarantee does not hold or is infeasible; call or input is wrong; a bug of ours."""
@@ -78,6 +86,13 @@ def main() -> NoReturn:
         sys.exit(fail(error, BROKEN, as_json, _options_of_call()))
     except InputError as error:
         sys.exit(fail(error, WRONG, as_json, _options_of_call()))
+    except MemoryError:
+        short = InputError(
+            "there is not enough memory for this table; use a machine with more, or let anonymize work in "
+            "blocks (--block-rows)",
+            reason=Reason.TOO_LARGE,
+        )
+        sys.exit(fail(short, WRONG, as_json, _options_of_call()))
     except Exception as error:
         # An unexpected exception is a bug: show where it happened.
         traceback.print_exc()

@@ -42,7 +42,7 @@ After = Annotated[
         "--after",
         metavar="RELEASE",
         help="Folder of an earlier release, the newest first: release only persons who are in none of them. "
-        "Needs --after-table and --person.",
+        "Needs --after-table and, if records were changed or deleted since then, --person.",
     ),
 ]
 AfterTables = Annotated[

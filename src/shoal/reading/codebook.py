@@ -148,7 +148,7 @@ class Codebook:
             data = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise InputError(f"there is no file {path}", reason=Reason.MISSING_FILE) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise _unreadable(str(path), f"cannot be read: {error}") from None
         return cls.from_dict(data, str(path))
 

@@ -248,7 +248,7 @@ def _schema_of(path: Path, name: str) -> Schema:
             if isinstance(table, dict) and isinstance(table.get("hierarchy"), str):
                 raise _wrong(f"{name} names a hierarchy file. Attach the file to its column instead.")
         return Schema.read(path)
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         raise _wrong(f"{name} is not a schema file.") from None
     except InputError as error:
         raise _wrong(str(error).replace(str(path), name)) from None
