@@ -45,6 +45,10 @@ def test_quick_runs_lead_to_a_full_one_and_to_a_limit(
     visitor.settle()
     assert not browser.run("return document.getElementById('outdated')")
     first = visitor.download("get_csv")
+    visitor.press("attack_go")
+    visitor.wait("document.querySelector('#attack table')")
+    assert "inference of diagnosis" in visitor.text("#attack table")
+    assert visitor.text("#attack-command") == "shoal attack explored.csv release"
 
     visitor.enter("cost_width", "10")
     visitor.press("cost_go")
@@ -55,12 +59,15 @@ def test_quick_runs_lead_to_a_full_one_and_to_a_limit(
     visitor.settle()
     visitor.use_columns()
     visitor.wait("document.getElementById('leave_out')")
-    visitor.make(run=2, leave_out="20%", hold_out="10%", about_purpose="research")
+    visitor.make(run=2, leave_out="20%", hold_out="10%", about_purpose="research", form="xlsx")
+    assert visitor.download("get_xlsx")[:2] == b"PK"
+    assert visitor.download("get_csv")
     command = visitor.text("#command")
     assert "--hold-out 0.1 --leave-out 0.2" in command
     assert "--purpose research" in command
     assert "limits: at most 10 wide" in visitor.text("#used")
-    assert "control group" in visitor.text("#step-result")
+    assert "has a control group" in visitor.text("#attack")
+    assert "on the control group" in visitor.text("#attacks")
 
     (tmp_path / "earlier.csv").write_bytes(first)
     visitor.wait("document.getElementById('earlier_release')")

@@ -106,7 +106,7 @@ def walk(visitor: Walker, table: str, more: Callable[[Walker], None] = lambda _:
     visitor.wait("document.querySelector('#method option[value=mondrian]')")
     visitor.write("k", "5")
     visitor.seen("promise")
-    visitor.tab_to("at.parentElement.id === 'trying'")
+    visitor.tab_to("at.matches('#trying summary')")
     visitor.keys(Keys.ENTER)
     visitor.write("try_k", "5, 20")
     visitor.tab_to("at.id === 'try_models' || at.name === 'try_models'")

@@ -62,8 +62,13 @@ def command(plan: Plan) -> str:
 
 def joint_audit_command(run: Run, earlier: str, table: str) -> str:
     """Return the command that audits a release together with an earlier one, of which there is the table."""
-    audited = ["shoal", "audit", run.plan.source.name, OUTPUT]
+    audited = ["shoal", "audit", _path(run.plan), OUTPUT, *words(run.plan.source.reading)]
     return shlex.join([*audited, "--with", earlier, "--with-table", table])
+
+
+def attack_command(plan: Plan) -> str:
+    """Return the command that attacks a release."""
+    return shlex.join(["shoal", "attack", _path(plan), OUTPUT, *words(plan.source.reading)])
 
 
 def script(plan: Plan) -> str:

@@ -31,9 +31,18 @@ BUTTONS = (
     "restore_run",
     "show_rows",
     "bulk_apply",
-    *("edit_group", "edit_rename", "edit_split", "edit_move", "edit_build", "edit_undo", "edit_use"),
+    *(
+        "edit_group",
+        "edit_merge",
+        "edit_rename",
+        "edit_split",
+        "edit_move",
+        "edit_build",
+        "edit_undo",
+        "edit_use",
+    ),
     "edit_close",
-    *("try_go", "cost_go", "cost_use", "together_go"),
+    *("try_go", "cost_go", "cost_use", "attack_go", "together_go"),
 )
 TICKS = (
     "keep_key",
@@ -74,7 +83,6 @@ ENTRIES = (
 )
 COLUMN_FILES = ("levels",)
 COLUMN_ENTRIES = (
-    *("key", "last_key"),
     *("role", "kind", "hierarchy", "rule", "missing", "marks", "weight", "order", "dates", "separator"),
     *("widest", "bands"),
 )

@@ -12,16 +12,18 @@ from typing import Any
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
+from shoal.base.choices import CHOICES
 from shoal.base.statements import ABOUT
 from shoal.models import Model, declarations
 from shoal.schema import Schema
 from shoal.web import export, parts
 from shoal.web.columns import fields_of_columns, on_screen
 from shoal.web.planning import (
-    CHOICES,
+    ABOUT_RECORDS,
     EXTRAS,
     FORMS,
     OPTIONS,
+    SETTINGS,
     STATED,
     extras_of,
     field_of,
@@ -130,63 +132,36 @@ def _serve_summary(desk: Desk) -> None:
         desk.confirmed.set(desk.dangers() if desk.input.confirmed() is True else ())
 
 
-_EXTRAS: dict[str, tuple[str, str]] = {
-    "hold_out": (
-        "Hold out a control group",
-        "A share of the records, such as 5%, that is left out of the release. The release is then attacked, "
-        "and the result shows how often the attacks succeed.",
-    ),
-    "leave_out": (
-        "Records that may be left out",
-        "Largest share of the records, such as 1%, that may be left out because they cannot be hidden within "
-        "the limits of columns.",
-    ),
-    "most_per_person": (
-        "Records of each person",
-        "At most this number of records of each person is kept, drawn at random.",
-    ),
-}
-"""Labels and hints of the fields that only some tables have."""
-
-
 def _more(schema: Schema) -> Tag:
     """Return the fields that most users do not need."""
-    extras = extras_of(schema)
+    extras = [name for name in extras_of(schema) if name in ABOUT_RECORDS]
     stated = [
         parts.text(field, name.replace("_", " ").capitalize(), f"{ABOUT[name].capitalize()}.")
         for field, name in STATED.items()
     ]
     return tags.details(
-        tags.summary("Records to leave out, statements, file format, seed, secret key and models"),
+        tags.summary("More: control group, file format, statements for the report, seed, secret key"),
         tags.div(
-            [parts.text(name, *words) for name, words in _EXTRAS.items() if name in extras],
+            [_choice(name) for name in extras],
+            _choice("predict"),
+            parts.choice("form", "Released file", FORMS, "csv"),
+            parts.text("seed", CHOICES["seed"].label, f"{CHOICES['seed'].help} {_SEED_WARNING}"),
             class_="fields",
         ),
         tags.h3("For report and evidence"),
         tags.div(stated, class_="fields"),
-        tags.div(
-            parts.choice("form", "Released file", FORMS, "csv"),
-            parts.text(
-                "seed",
-                "Seed",
-                hint="A whole number makes the release repeatable. Anyone who has it can undo the "
-                "shuffle: never publish such a release.",
-            ),
-            parts.text(
-                "predict",
-                "Column to predict",
-                hint="Models are trained on the release and on the original; the report says how well both "
-                "predict this column.",
-            ),
-            class_="fields",
-        ),
-        parts.tick(
-            "keep_key",
-            "Also write the secret key",
-            "It re-identifies every row. Keep it apart from the release, or do not create it.",
-        ),
+        parts.tick("keep_key", CHOICES["keep_key"].label, f"{CHOICES['keep_key'].help} {_KEY_WARNING}"),
         class_="more",
     )
+
+
+_SEED_WARNING = "Anyone who has the seed can undo the shuffle."
+_KEY_WARNING = "Keep it apart from the release, or do not create it."
+
+
+def _choice(name: str) -> Tag:
+    """Return the field of a choice, with the words of the command line."""
+    return parts.text(name, CHOICES[name].label, CHOICES[name].help)
 
 
 def make_release(desk: Desk, plan: Plan) -> None:
@@ -256,7 +231,7 @@ def _content(entered: Any) -> Any:
 
 def settings_of(desk: Desk) -> list[str]:
     """Return the names of the fields that determine a release, except those of columns."""
-    names = ["model", *CHOICES]
+    names = ["model", *SETTINGS]
     model, schema = desk.entry("model"), desk.schema()
     if schema is not None and model in suitable(schema):
         names += [*parameters_of(model, schema), *options_for(model)]

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from shiny import Session, reactive, req
 
 from shoal.models import Model
-from shoal.release import Format
+from shoal.release import COPIES, Format
 from shoal.schema import Schema
 from shoal.web.memory import FILE_FIELDS, Fields, Memory
 from shoal.web.tasks import Source
@@ -50,6 +50,12 @@ class Plan:
     form: Format = "csv"
     keep_key: bool = False
     dangers: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files of the release: the table, and a copy for another program, if wanted."""
+        table = "release.parquet" if self.form == "parquet" else "release.csv"
+        return [table, *([f"release.{self.form}"] if self.form in COPIES else [])]
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,11 @@ class Run:
     result: dict[str, Any]
     settings: object = None
     snapshot: Snapshot | None = None
+
+    @property
+    def file(self) -> Path:
+        """The file of the release."""
+        return self.folder / self.plan.files[0]
 
 
 @dataclass

@@ -16,19 +16,16 @@ from shoal.web import parts
 from shoal.web.data import shown_name
 from shoal.web.export import joint_audit_command
 from shoal.web.fields import stored_file
+from shoal.web.planning import ABOUT_RECORDS
 from shoal.web.state import Desk, Problems, Run, needed
 
 FILES = ("earlier_release", "earlier_table")
 """The fields for the files of an earlier release."""
-_WITHOUT = ("hold_out", "most_per_person", "leave_out")
-"""Choices of a run that leave out records: which ones, only the key says."""
 
 
 def together_part() -> Tag:
     """Return the place of the audit of two releases."""
-    return tags.div(
-        parts.output("together_asked"), ui.output_ui("together_shown"), parts.output("together_details")
-    )
+    return parts.output("together_asked")
 
 
 def serve_together(desk: Desk) -> None:
@@ -65,10 +62,10 @@ def serve_together(desk: Desk) -> None:
             _where,
             schema=run.plan.schema,
             model=run.plan.model,
-            release=run.folder / f"release.{run.plan.form}",
+            release=run.file,
             earlier=earlier[1],
             earlier_table=table[1] if table else None,
-            left_out=[name for name in _WITHOUT if name in run.plan.choices],
+            left_out=[name for name in ABOUT_RECORDS if name in run.plan.choices],
         )
 
     for name in FILES:
@@ -96,8 +93,8 @@ def _take(desk: Desk, name: str) -> None:
 
 
 def _fields() -> Tag:
-    return tags.details(
-        tags.summary("Together with an earlier release"),
+    return parts.fold(
+        "Together with an earlier release",
         tags.p(
             "Two releases about the same people can reveal together what neither reveals alone. Choose the "
             "file of an earlier release to audit both."
@@ -108,8 +105,9 @@ def _fields() -> Tag:
             class_="fields",
         ),
         parts.button("together_go", "Audit both releases"),
-        class_="more",
-        id="with-earlier",
+        ui.output_ui("together_shown"),
+        parts.output("together_details"),
+        name="with-earlier",
     )
 
 
