@@ -52,7 +52,10 @@ class Walker(Visitor):
 
     def write(self, field: str, text: str) -> None:
         self.tab_to(f"at.id === '{field}'")
-        self.keys(Keys.CONTROL, "a", Keys.NULL, text)
+        chain = ActionChains(self.browser.driver)
+        chain.key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(
+            text or Keys.DELETE
+        ).perform()
 
     def seen(self, step: str) -> None:
         """See that the checker finds nothing in any look, and take pictures."""
