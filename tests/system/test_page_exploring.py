@@ -81,3 +81,38 @@ def test_quick_runs_lead_to_a_full_one_and_to_a_limit(
     visitor.wait("document.getElementById('together')")
     assert "--with earlier.csv" in visitor.text("#together-command")
     assert not browser.complaints()
+
+
+def test_a_table_is_published_again(
+    browser: Browser, server: Server, page_folder: Path, tmp_path: Path
+) -> None:
+    """The second release has only the persons who are not in the first one."""
+    patients = hospital(60).select("patient", "age", "sex")
+    for name, number in (("first.csv", 40), ("second.csv", 60)):
+        patients[:number].write_csv(page_folder / name)
+    visitor = Visitor(browser, server)
+    visitor.take("first.csv")
+    visitor.wait("document.getElementById('role_2')")
+    visitor.enter("role_0", "person")
+    visitor.use_columns()
+    visitor.press("keep_key")
+    visitor.make(k=3)
+    for link in ("get_csv", "get_key"):
+        (tmp_path / link).with_suffix(".csv").write_bytes(visitor.download(link))
+    visitor.take("second.csv")
+    visitor.wait("!document.getElementById('k')")
+    visitor.use_columns()
+    visitor.press("keep_key")
+    visitor.wait("document.getElementById('after_release')")
+    visitor.upload(tmp_path / "get_csv.csv", "after_release")
+    visitor.wait("document.getElementById('attached')?.textContent.includes('get_csv.csv')")
+    visitor.go()
+    assert "Choose the original table" in visitor.problem("after_table")
+    visitor.upload(page_folder / "first.csv", "after_table")
+    visitor.upload(tmp_path / "get_key.csv", "after_key")
+    visitor.wait("document.getElementById('attached').textContent.includes('first.csv, get_key.csv')")
+    visitor.make(run=2)
+    assert visitor.text(".tiles b") == "20"
+    assert "--after get_csv.csv --after-table first.csv --key get_key.csv" in visitor.text("#command")
+    assert not browser.run("return document.getElementById('outdated')")
+    assert not browser.complaints()

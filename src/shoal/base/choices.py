@@ -42,6 +42,7 @@ CHOICES = {
         "do.",
     ),
     "keep_key": Choice("Secret key", "Also write key.csv, which re-identifies every row."),
+    "stable": Choice("Keep rows", "Release the whole table again, and keep the rows of unchanged records."),
     "widest": Choice(
         "Widest cell",
         "Widest released cell of a column: a number, a duration such as '6 months', a level of a hierarchy "

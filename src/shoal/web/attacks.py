@@ -12,7 +12,6 @@ from shoal.attacking.results import HEAD, WITHOUT_CONTROL
 from shoal.base.wording import percent
 from shoal.web import parts
 from shoal.web.export import attack_command
-from shoal.web.planning import ABOUT_RECORDS
 from shoal.web.state import Desk, Problems, Run, needed
 
 
@@ -39,7 +38,7 @@ def serve_attacks(desk: Desk) -> None:
     @reactive.event(desk.input.attack_go)
     def _() -> None:
         run = needed(desk.run_shown())
-        if any(name in run.plan.choices for name in ABOUT_RECORDS):
+        if run.plan.leaves_out:
             return
         desk.start(
             "attack_release",
@@ -56,7 +55,7 @@ def _asked(run: Run) -> Tag:
     if "hold_out" in run.plan.choices:
         words = "Run {} has a control group: the result of the attacks is in the part “Attacks”."
         return parts.fold(title, tags.p(words.format(run.number)), name="attack")
-    if any(name in run.plan.choices for name in ABOUT_RECORDS):
+    if run.plan.leaves_out:
         words = (
             "Records were left out of run {}, and only its key says which. Make a release with a control "
             "group to attack it."

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any, NoReturn
 
+from shoal.web.again import AGAIN_FILES, STABLE
 from shoal.web.data import shown_name
 from shoal.web.planning import EXTRAS, OPTIONS, PARAMETERS
 
@@ -47,6 +48,7 @@ BUTTONS = (
 TICKS = (
     "keep_key",
     "confirmed",
+    STABLE,
     *(name for name, declared in PARAMETERS.items() if declared.widget == "tick"),
 )
 LISTS = (
@@ -55,7 +57,7 @@ LISTS = (
     "try_models",
     *(name for name, declared in PARAMETERS.items() if declared.widget == "columns"),
 )
-FILES = ("upload", "project", "earlier_release", "earlier_table")
+FILES = ("upload", "project", "earlier_release", "earlier_table", *AGAIN_FILES)
 ENTRIES = (
     *("key", "last_key"),
     *(

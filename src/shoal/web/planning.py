@@ -16,17 +16,16 @@ from shoal.methods.method import DeclaredOption
 from shoal.models import MODELS, Parameter, declarations, is_required, make_model
 from shoal.release import COPIES, Format
 from shoal.schema import Schema
+from shoal.web.again import read_after
 from shoal.web.columns import Entries
 from shoal.web.fields import chosen, number, share, text, whole
-from shoal.web.state import Plan, Problems
+from shoal.web.state import ABOUT_RECORDS, Plan, Problems
 from shoal.web.tasks import Source
 
 YES_NO = {"yes": True, "no": False}
 """The choices of an option that is true or false."""
 STATED = {f"about_{name}": name for name in ABOUT}
 """The fields of what is stated about a release, with the names of the statements."""
-ABOUT_RECORDS = ("hold_out", "leave_out", "most_per_person")
-"""Fields of a run that leave out records."""
 EXTRAS = (*ABOUT_RECORDS, *STATED)
 """Fields of a run that only some tables have, or most users leave empty."""
 SETTINGS = ("method", "seed", "predict", "form", "keep_key", *EXTRAS)
@@ -100,6 +99,8 @@ def planned(source: Source, schema: Schema, model: object, entry: Entries) -> tu
     problems |= wrong
     if entry("form") not in FORMS:
         problems["form"] = "Choose one of the options."
+    after, wrong = read_after(entry, schema, choices, str(entry("form")))
+    problems |= wrong
     if problems:
         return None, problems
     try:
@@ -107,7 +108,7 @@ def planned(source: Source, schema: Schema, model: object, entry: Entries) -> tu
     except ShoalError as error:
         return None, field_of(wanted, error.as_dict())
     form = cast(Format, entry("form"))
-    return Plan(source, schema, promised, choices, form, bool(entry("keep_key"))), {}
+    return Plan(source, schema, promised, choices, form, bool(entry("keep_key")), after=after), {}
 
 
 def read_parameters(wanted: list[str], schema: Schema, entry: Entries) -> tuple[dict[str, Any], Problems]:

@@ -169,6 +169,7 @@ def _used(run: Run) -> Tag:
         "Table": ", ".join([plan.source.name, *reading]),
         "Privacy model": promise_words(run),
         **{name.replace("_", " ").capitalize(): str(value) for name, value in choices.items()},
+        **({"After": plan.after.release[0]} if plan.after else {}),
         **{column.name: _described(column) for column in plan.schema},
     }
     return tags.details(

@@ -17,9 +17,9 @@ from shoal.base.statements import ABOUT
 from shoal.models import Model, declarations
 from shoal.schema import Schema
 from shoal.web import export, parts
+from shoal.web.again import AGAIN_FILES, STABLE, again_fields, attached, serve_again
 from shoal.web.columns import fields_of_columns, on_screen
 from shoal.web.planning import (
-    ABOUT_RECORDS,
     EXTRAS,
     FORMS,
     OPTIONS,
@@ -32,7 +32,7 @@ from shoal.web.planning import (
     planned,
     suitable,
 )
-from shoal.web.state import Desk, Plan, Problems, Run, needed, put
+from shoal.web.state import ABOUT_RECORDS, Desk, Plan, Problems, Run, needed, put
 from shoal.web.summary import confirmation, dangers, summary
 
 
@@ -84,6 +84,11 @@ def serve_run(desk: Desk) -> None:
         make_release(desk, replace(plan, dangers=found))
 
     _serve_summary(desk)
+    serve_again(desk)
+
+    @render.ui
+    def attached_shown() -> TagChild:
+        return attached(desk)
 
     @reactive.effect
     def _() -> None:
@@ -148,6 +153,8 @@ def _more(schema: Schema) -> Tag:
             parts.text("seed", CHOICES["seed"].label, f"{CHOICES['seed'].help} {_SEED_WARNING}"),
             class_="fields",
         ),
+        again_fields(schema),
+        ui.output_ui("attached_shown") if schema.person is not None else None,
         tags.h3("For report and evidence"),
         tags.div(stated, class_="fields"),
         parts.tick("keep_key", CHOICES["keep_key"].label, f"{CHOICES['keep_key'].help} {_KEY_WARNING}"),
@@ -189,6 +196,7 @@ def make_release(desk: Desk, plan: Plan) -> None:
         choices=plan.choices,
         form=plan.form,
         keep_key=plan.keep_key,
+        after=plan.after,
         folder=folder,
     )
 
@@ -213,7 +221,7 @@ def _entry(desk: Desk, name: str) -> Any:
 
     A missing parameter of the model stops the run, so that no guarantee is dropped silently.
     """
-    return desk.entry(name) if name in OPTIONS or name in EXTRAS else desk.present(name)
+    return desk.entry(name) if name in (*OPTIONS, *EXTRAS, STABLE) else desk.present(name)
 
 
 def _settings(desk: Desk) -> object:
@@ -233,6 +241,8 @@ def settings_of(desk: Desk) -> list[str]:
     """Return the names of the fields that determine a release, except those of columns."""
     names = ["model", *SETTINGS]
     model, schema = desk.entry("model"), desk.schema()
+    if schema is not None and schema.person is not None:
+        names += [*AGAIN_FILES, STABLE]
     if schema is not None and model in suitable(schema):
         names += [*parameters_of(model, schema), *options_for(model)]
     return names

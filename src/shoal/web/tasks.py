@@ -31,6 +31,7 @@ from shoal.release import Format
 from shoal.schema import Schema
 from shoal.schema.suggesting import suspects
 from shoal.table import Table
+from shoal.web.earlier import After, anonymize_after
 from shoal.web.fields import written_list
 from shoal.web.looking import rows
 from shoal.web.outline import outline
@@ -182,11 +183,16 @@ def make(
     choices: Mapping[str, Any],
     form: Format,
     keep_key: bool,
+    after: After | None,
     folder: Path,
     progress: Progress,
 ) -> dict[str, Any]:
     """Make a release, write its files to a folder, and return its certificate and report."""
-    release = engines.anonymize(source.read(), schema, model, progress=progress, **choices)
+    frame = source.read()
+    if after is None:
+        release = engines.anonymize(frame, schema, model, progress=progress, **choices)
+    else:
+        release = anonymize_after(frame, schema, model, after, progress, choices)
     progress("writing the report", 0.0)
     report = release.write_files(folder, form=form, keep_key=keep_key)
     return {
@@ -217,7 +223,7 @@ def both_releases(
     release: Path,
     earlier: Path,
     earlier_table: Path | None,
-    left_out: list[str],
+    left_out: bool,
     progress: Progress,
 ) -> dict[str, Any]:
     """Audit a release together with an earlier one: a task of the page.
@@ -229,12 +235,12 @@ def both_releases(
     earlier, earlier_table
         The file of the earlier release, and that of its table; the same table if None.
     left_out
-        Choices of the run that left out records.
+        Whether records were left out of the release.
     """
     if left_out:
         raise InputError(
             "Records were left out of this release, and only its key says which. Make it without a control "
-            "group and without records left out, or use the command line with the key.",
+            "group, an earlier release and records left out, or use the command line with the key.",
             reason=Reason.PARAMETER,
         )
     progress("reading the files", 0.0)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from collections.abc import Mapping
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
-from shoal.files.formats import ending_of, endings
 from shoal.report.document import VERDICTS
 from shoal.web import parts
-from shoal.web.data import shown_name
+from shoal.web.again import take_file
 from shoal.web.export import joint_audit_command
-from shoal.web.fields import stored_file
-from shoal.web.planning import ABOUT_RECORDS
 from shoal.web.state import Desk, Problems, Run, needed
 
 FILES = ("earlier_release", "earlier_table")
@@ -65,31 +60,11 @@ def serve_together(desk: Desk) -> None:
             release=run.file,
             earlier=earlier[1],
             earlier_table=table[1] if table else None,
-            left_out=[name for name in ABOUT_RECORDS if name in run.plan.choices],
+            left_out=run.plan.leaves_out,
         )
 
     for name in FILES:
-        _take(desk, name)
-
-
-def _take(desk: Desk, name: str) -> None:
-    """Put a file that is uploaded to a field into the folder of the desk."""
-
-    @reactive.effect
-    @reactive.event(desk.input[name])
-    def _() -> None:
-        file = stored_file(desk.input[name](), desk.folder.parent)
-        if file is None:
-            return
-        shown, ending = shown_name(file[0]), ending_of(file[0])
-        if ending is None:
-            file[1].unlink()
-            desk.tell({name: f"The ending of {shown} is not one of {', '.join(endings())}."})
-            return
-        path = desk.folder / f"{secrets.token_hex(8)}{ending}"
-        shutil.move(file[1], path)
-        desk.files.set({**desk.files(), name: (shown, path)})
-        desk.tell({})
+        take_file(desk, name)
 
 
 def _fields() -> Tag:
