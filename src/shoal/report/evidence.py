@@ -136,6 +136,7 @@ _ROLES = {
     Role.PERSON: "says whose record it is, left out",
     Role.QUASI: "quasi-identifiers, generalized",
     Role.SENSITIVE: "sensitive columns, released unchanged",
+    Role.WEIGHT: "survey weights, in groups if single values identify",
     Role.OTHER: "other columns, released unchanged",
 }
 

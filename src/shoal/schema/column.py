@@ -32,6 +32,7 @@ class Role(StrEnum):
     PERSON = "person"  # whose record it is, if persons have several; never released
     QUASI = "quasi"  # an attacker may know it; generalized
     SENSITIVE = "sensitive"  # an attacker must not learn it; released unchanged
+    WEIGHT = "weight"  # how many people of a population a record stands for; coarsened if it identifies
     OTHER = "other"  # none of these; released unchanged
 
     @property
