@@ -88,8 +88,8 @@ class Column:
         each, which are never mixed.
     widest
         The widest cell: a difference of numbers, a number of days or a duration such as ``6 months``, a
-        number of members of a set, a number of leaves of a hierarchy or a level such as ``level 1``. ``*``
-        counts as the widest cell of all.
+        number of members of a set, a number of leaves of a hierarchy or a level such as ``level 1``, a number
+        of uncertain items. ``*`` counts as the widest cell of all.
     bands
         Where intervals of numbers or dates may end: cuts, or a text such as ``every 5`` or ``every month``.
     suppressible

@@ -125,7 +125,7 @@ def _with_weights(found: list[Suggestion], table: pl.DataFrame) -> list[Suggesti
         for each in found
         if each.role is Role.WEIGHT
         and not each.missing
-        and each.kind is Kind.NUMERIC
+        and not table[each.name].dtype.is_temporal()
         and (table[each.name].cast(pl.Float64, strict=False) > 0).fill_null(False).all()
     ]
     return [
