@@ -16,6 +16,7 @@ import shoal
 from shoal import Column, InputError, Role, Schema
 from shoal.engines.on_disk import anonymize_file
 from shoal.release.survey_weights import CoarseWeights
+from shoal.report.evidence import chapters_of
 from shoal.samples import hospital
 from shoal.schema.suggesting import suggest
 
@@ -73,6 +74,10 @@ def test_a_release_has_groups_and_the_audit_the_weights(flavour: str) -> None:
     assert release.audit.sample is not None
     assert release.audit.sample == by_role.sample == by_name.sample
     assert release.certificate["audit"]["sample"]["individual_released"]["highest"] < 0.02
+    chapters = {each.name: each for each in chapters_of(release.report.material)}
+    facts = {fact.name: fact.text for chapter in chapters.values() for fact in chapter.facts}
+    assert "expected in the original" in facts["re-identifications by survey weights"]
+    assert facts["survey weights, in groups if single values identify"] == "w"
 
 
 def test_weights_that_many_share_stay_as_they_are() -> None:
