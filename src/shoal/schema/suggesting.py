@@ -172,7 +172,10 @@ def suspects(frame: IntoDataFrame, schema: Schema) -> dict[str, str]:
         role, why = _role(name, facts, last=False)
         advice = _ADVICE.get(role)
         if advice is None and (singled := _singled_out(name, facts, table, others)):
-            why, advice = f"looks identifying: {singled}", ", or ".join(_ADVICE.values())
+            why, ways = f"looks identifying: {singled}", list(_ADVICE.values())
+            if role is Role.WEIGHT:
+                ways.insert(0, "make it a survey weight, so that it is released in groups")
+            advice = ", or ".join(ways)
         if advice is not None:
             lines[name] = f"{why}; {advice}"
     return lines
