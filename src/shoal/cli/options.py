@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.declared import COLUMNS, ENGINE, FILES, METHOD, MODEL, baselines
+from shoal.cli.declared import COLUMNS, ENGINE, FILES, METHOD, MODEL, REPORT, baselines
 from shoal.cli.declared import in_panel as _in
 from shoal.errors import InputError, Reason
 from shoal.files.formats import FORMATS
 from shoal.files.reading import place_of
 from shoal.models import in_order
 from shoal.release import Format
+from shoal.schema import Kind, Missing
 
 
 def _ask(asked: bool) -> bool:
@@ -78,7 +79,7 @@ Kinds = Annotated[
         COLUMNS,
         "--kind",
         metavar="COLUMN=KIND",
-        help="Kind of a column, if it is inferred wrongly: numeric, date, time, ordinal, categorical, items.",
+        help=f"Kind of a column, if it is inferred wrongly: {', '.join(kind.value for kind in Kind)}.",
     ),
 ]
 Separators = Annotated[
@@ -109,7 +110,7 @@ Missings = Annotated[
         COLUMNS,
         "--missing",
         metavar="COLUMN=POLICY",
-        help="What to do with missing values: category, suppress or error.",
+        help=f"What to do with missing values: {', '.join(Missing)}.",
     ),
 ]
 MissingMarks = Annotated[
@@ -193,7 +194,7 @@ MostPerPerson = Annotated[
 HoldOut = Annotated[
     str | None,
     _in(
-        METHOD,
+        REPORT,
         "--hold-out",
         metavar="SHARE",
         help="Keep this share of the records, such as 5%, out of the release as a control group, and attack "
@@ -203,7 +204,7 @@ HoldOut = Annotated[
 Predict = Annotated[
     str | None,
     _in(
-        METHOD,
+        REPORT,
         "--predict",
         metavar="COLUMN",
         help="Train models that predict this column, on the release and on the original, and report how well "
