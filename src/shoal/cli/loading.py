@@ -49,6 +49,7 @@ def load(
     sensitive: options.Sensitive = None,
     drop: options.Drop = None,
     person: options.Person = None,
+    survey_weight: options.SurveyWeight = None,
     hierarchy: options.Hierarchies = None,
     kind: options.Kinds = None,
     separator: options.Separators = None,
@@ -99,6 +100,7 @@ def load(
         limit=limit,
         bands=bands,
         strata=strata,
+        survey_weight=survey_weight,
     )
 
 
@@ -188,6 +190,7 @@ def _described(
     limit: list[str] | None = None,
     bands: list[str] | None = None,
     strata: list[str] | None = None,
+    survey_weight: str | None = None,
     inferred: Mapping[str, Inferred] | None = None,
 ) -> Schema:
     """Return the schema that file and options describe; kinds are those of the frame unless given."""
@@ -199,6 +202,7 @@ def _described(
         Role.SENSITIVE: _names(sensitive, frame.columns),
         Role.IDENTIFIER: _names(drop, frame.columns),
         Role.PERSON: [] if person is None else [person],
+        Role.WEIGHT: [] if survey_weight is None else [survey_weight],
     }
     by_word = {"kind": kind, "weight": weight, "missing": missing}
     changes = _changes(by_word, separator, hierarchy, frame.columns)
@@ -212,6 +216,7 @@ def _described(
         sensitive=named[Role.SENSITIVE],
         drop=named[Role.IDENTIFIER],
         person=person,
+        survey_weight=survey_weight,
         missing_marks=marks,
         inferred=inferred,
     )

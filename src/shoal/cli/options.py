@@ -56,6 +56,14 @@ Person = Annotated[
         "persons.",
     ),
 ]
+SurveyWeight = Annotated[
+    str | None,
+    typer.Option(
+        "--survey-weight",
+        help="Column that says how many people of the population a record stands for. It is released in "
+        "groups if single values identify, and the individual risk is computed by it.",
+    ),
+]
 _ForColumns = list[str] | None
 Hierarchies = Annotated[
     _ForColumns,

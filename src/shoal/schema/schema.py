@@ -46,13 +46,14 @@ class Schema:
             raise InputError(
                 f"the schema describes {listing(twice)} more than once", reason=Reason.DUPLICATE_COLUMN
             )
-        persons = [column.name for column in self.having(Role.PERSON)]
-        if len(persons) > 1:
-            raise InputError(
-                f"{listing(persons)} both have the role person; only one column says whose record each is",
-                reason=Reason.ROLE_CONFLICT,
-                column=persons[1],
-            )
+        for role, says in _AT_MOST_ONCE.items():
+            having = [column.name for column in self.having(role)]
+            if len(having) > 1:
+                raise InputError(
+                    f"{listing(having)} both have the role {role.value}; only one column {says}",
+                    reason=Reason.ROLE_CONFLICT,
+                    column=having[1],
+                )
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -107,6 +108,11 @@ class Schema:
         return next(iter(self.having(Role.PERSON)), None)
 
     @property
+    def survey_weight(self) -> Column | None:
+        """The column that says how many people of the population a record stands for, if there is one."""
+        return next(iter(self.having(Role.WEIGHT)), None)
+
+    @property
     def labels(self) -> dict[str, str]:
         """What columns are about, by name, where that is said."""
         return {column.name: column.label for column in self.columns if column.label}
@@ -156,6 +162,7 @@ class Schema:
         sensitive: Collection[str] = (),
         drop: Collection[str] = (),
         person: str | None = None,
+        survey_weight: str | None = None,
         kinds: Mapping[str, Kind | str] | None = None,
         weights: Mapping[str, float] | None = None,
         hierarchies: Mapping[str, HierarchySource] | None = None,
@@ -178,6 +185,9 @@ class Schema:
         person
             The name of the column that says whose record each is, if a person may have several. It is left
             out of the release, and k counts persons instead of records.
+        survey_weight
+            The name of the column that says how many people of the population a record stands for. The audit
+            computes the individual risk by it, and a release has it in groups if single values identify.
         kinds, weights, hierarchies, domains, missing
             Properties that take precedence over inferred ones, by column name.
         missing_marks
@@ -196,11 +206,10 @@ class Schema:
         """
         data = as_frame(frame)
         _refuse_texts(quasi, sensitive, drop, missing_marks)
-        persons = () if person is None else (person,)
-        roles = _roles(
-            data.columns,
-            {Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: drop, Role.PERSON: persons},
-        )
+        named = {Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: drop}
+        single = {Role.PERSON: person, Role.WEIGHT: survey_weight}
+        named |= {role: () if name is None else (name,) for role, name in single.items()}
+        roles = _roles(data.columns, named)
         known = {
             "kind": kinds or {},
             "weight": weights or {},
@@ -272,6 +281,12 @@ class Schema:
     def to_toml(self) -> str:
         """Return the schema as TOML text."""
         return tomli_w.dumps({"columns": {column.name: column_table(column) for column in self.columns}})
+
+
+_AT_MOST_ONCE = {
+    Role.PERSON: "says whose record each is",
+    Role.WEIGHT: "says how many people a record stands for",
+}
 
 
 def _inferred(

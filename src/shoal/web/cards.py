@@ -20,6 +20,7 @@ ROLES = {
     Role.SENSITIVE.value: "sensitive: must not be learned",
     Role.IDENTIFIER.value: "identifier: left out",
     Role.PERSON.value: "person: whose record it is, left out",
+    Role.WEIGHT.value: "survey weight: in groups if it identifies",
     Role.OTHER.value: "other: published unchanged",
 }
 KINDS = {kind.value: kind.value for kind in Kind}
