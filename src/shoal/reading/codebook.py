@@ -128,7 +128,7 @@ class Codebook:
             )
             model = dict(data.get("model", {}))
             int(model.get("k", 1))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise _unreadable(where, f"is not understood: {type(error).__name__} {error}") from None
         book = cls(columns, tightness, model, data.get("method"))
         if book.k < 1:
