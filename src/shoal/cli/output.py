@@ -54,6 +54,8 @@ def warn(message: str) -> None:
 
 def show_remedies(warnings: Sequence[str]) -> None:
     """Show the options that answer warnings about columns."""
+    if any("read the file with decimal" in text for text in warnings):
+        hint("Use --decimal and --thousands for the notation of numbers.")
     about_persons = [text for text in warnings if "person column" in text]
     if about_persons:
         hint("Use --person for the column that says whose record each is.")
