@@ -119,9 +119,10 @@ def growth() -> str:
             f"Bootstraps of the survey, {limits}, locality start; processor seconds of the method. The "
             "exponent is that of the growth from the row before.",
             markdown_table(("records", "GCP", "processor seconds", "exponent", "peak MiB"), rows),
-            "From 5,000 classes on (here 100,000 records), records change places within parts of 2,500 "
-            "classes first. Before, time grew as n^1.54 to 200,000 and as n^1.67 to 400,000 records (28 and "
-            "89 s; GCP 0.0514 and 0.0695), because ever more similar classes had too many close values and "
+            "From 5,000 classes on (here 100,000 records), if at least a quarter as many neighbours are in "
+            "excess as there are records, these change places within parts of 2,500 classes first. Before, "
+            "time grew as n^1.54 to 200,000 and as n^1.67 to 400,000 records (28 and 89 s; GCP 0.0514 and "
+            "0.0695), because ever more similar classes had too many close values and "
             "had to be searched. GCP still rises at 400,000 records: with few quasi-identifiers, more "
             "classes look identical and have to be told apart. [025](../decisions/025-colours.md) has the "
             "figures, and other remedies that were tried.",

@@ -275,8 +275,8 @@ def _walks() -> list[str]:
         "Figure 7 of the paper: all assignments of the ring; Pumsb by k, then enlarged Chess tables with "
         "k = 16. *Closed*: Shoal's closed walk, which ends at any free row. *Printed*: the closed walk "
         "exactly as in the paper (`--walk paper`). All are compiled; times are processor seconds, medians "
-        "of five draws. Steps are the edges that were chosen and the steps back, for each record and "
-        "assignment; a step of the printed walk looks at all edges of a record. Backtracking stops after "
+        "of five draws. Steps are the edges examined and the steps back, for each record and "
+        "assignment. Backtracking stops after "
         f"{PATIENCE:.0f} seconds; the last column is the share of records that had a row by then.",
         _walks_table([("Pumsb", k, 1) for k in KS] + [("Chess", 16, times) for times in ENLARGED]),
     ]

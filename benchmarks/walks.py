@@ -78,9 +78,8 @@ def main() -> None:
             "paper`), which prefers records that it has not visited and ends only where it began. The "
             "baseline, backtracking walks (Wong, Mamoulis and Cheung 2010), never visit a record twice, "
             "go back at dead ends, and end where they began. All are compiled. Times are processor "
-            "seconds. Steps are the edges that were chosen and the steps back, for each record and "
-            "assignment; a step of the printed walk looks at all edges of a record. Backtracking stops "
-            "after "
+            "seconds. Steps are the edges examined and the steps back, for each record and "
+            "assignment. Backtracking stops after "
             f"{PATIENCE:.0f} seconds; the last column is the share of records that had a row by then. "
             f"Medians of {DRAWS} draws.",
             markdown_table(("k", *WALK_COLUMNS), rows),

@@ -46,10 +46,10 @@ class Words:
 def closed_walk_assignments(graph: NDArray[np.int32], below: Below) -> list[list[int]]:
     """Return k disjoint assignments by closed walks as printed; each is the record of each row."""
     n, k = graph.shape
-    hops: list[set[int]] = [set() for _ in range(n)]  # the rows to which each record still has an edge
+    hops: list[list[int]] = [[] for _ in range(n)]  # the rows to which each record still has an edge
     for row, records in enumerate(graph.tolist()):
         for record in records:
-            hops[record].add(row)
+            hops[record].append(row)
     assignments = []
     for _ in range(k):
         row_of, record_of = list(range(n)), list(range(n))  # line 1; not all of these are edges
@@ -66,7 +66,9 @@ def closed_walk_assignments(graph: NDArray[np.int32], below: Below) -> list[list
                 row_of[record], record_of[row] = row, record
                 matched[record] = True
         for record, row in enumerate(row_of):
-            hops[record].remove(row)
+            place = hops[record].index(row)
+            hops[record][place] = hops[record][-1]
+            hops[record].pop()
         assignments.append(record_of)
     return assignments
 
@@ -82,7 +84,7 @@ def shuffled(n: int, below: Below) -> list[int]:
 
 def closed_walk(
     start: int,
-    hops: list[set[int]],
+    hops: list[list[int]],
     row_of: list[int],
     record_of: list[int],
     matched: list[bool],
@@ -96,12 +98,30 @@ def closed_walk(
         record = record_of[row]
         gone = traversed.setdefault(record, set())
         # What is matched in this round is a loop from a node to itself, and leads nowhere.
-        possible = sorted(hops[record] - gone - ({row_of[record]} if matched[record] else set()))
-        unvisited = [each for each in possible if each == start or (each not in child and each != row)]
-        choices = unvisited or possible
-        chosen = choices[below(len(choices))]
+        possible = set(hops[record]) - gone - ({row_of[record]} if matched[record] else set())
+        unvisited = {each for each in possible if each == start or (each not in child and each != row)}
+        chosen = pick(hops[record], len(gone), possible, unvisited, below)
+        assert chosen in (unvisited or possible)
         gone.add(chosen)
         child[row] = chosen
         if chosen == start:
             return child
         row = chosen
+
+
+def pick(hops: list[int], taken: int, possible: set[int], unvisited: set[int], below: Below) -> int:
+    """Return the first unvisited hop in a random order of those that are not taken, or the first possible.
+
+    The hops that were taken stand first, and the chosen one joins them.
+    """
+    chosen = None
+    for place in range(taken, len(hops)):
+        other = place + below(len(hops) - place)
+        hops[place], hops[other] = hops[other], hops[place]
+        if hops[place] in unvisited or (chosen is None and hops[place] in possible):
+            chosen = place
+        if hops[place] in unvisited:
+            break
+    assert chosen is not None
+    hops[taken], hops[chosen] = hops[chosen], hops[taken]
+    return hops[taken]

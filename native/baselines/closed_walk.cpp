@@ -15,7 +15,8 @@ class ClosedWalks {
  public:
   ClosedWalks(std::span<const std::int32_t> members, std::int32_t degree)
       : n_(static_cast<std::int32_t>(members.size() / at(degree))), width_(at(degree)), left_(degree),
-        hops_(rows_of(members, at(degree))), gone_(members.size(), 0), child_(at(n_)), visited_(at(n_), 0) {}
+        hops_(rows_of(members, at(degree))), walk_of_(at(n_), 0), taken_(at(n_), 0), child_(at(n_)),
+        visited_(at(n_), 0) {}
 
   // For each row, the record it gets in the next assignment; its edges are then used up.
   const std::vector<std::int32_t>& next(RandomWords& random) {
@@ -29,9 +30,8 @@ class ClosedWalks {
     for (const std::int32_t start : starts)  // lines 3 and 5: one that is left, at random
       if (!matched_[at(start)]) walk(start, random);
     for (std::int32_t record = 0; record < n_; ++record) {
-      std::int32_t* row = hops_.data() + at(record) * width_;
-      row = std::find(row, row + left_, row_of_[at(record)]);
-      std::copy(row + 1, hops_.data() + at(record) * width_ + left_, row);
+      std::int32_t* hops = hops_.data() + at(record) * width_;
+      std::swap(*std::find(hops, hops + left_, row_of_[at(record)]), hops[left_ - 1]);
     }
     --left_;
     return record_of_;
@@ -65,35 +65,42 @@ class ClosedWalks {
   }
 
   // A random next hop of the record beside a row that this walk has not taken from there: a row that it has
-  // not visited, if there is one. What is matched is a loop, and leads nowhere.
+  // not visited, if there is one. What is matched is a loop, and leads nowhere. Hops are looked at in random
+  // order, until one will do; those that were taken stand first.
   std::int32_t pick(std::int32_t start, std::int32_t row, RandomWords& random) {
-    ++steps_;
     const std::int32_t record = record_of_[at(row)];
-    const std::size_t first = at(record) * width_;
-    unvisited_.clear();
-    possible_.clear();
-    for (std::size_t hop = first; hop < first + at(left_); ++hop) {
-      const std::int32_t to = hops_[hop];
-      if (gone_[hop] == walks_ || (matched_[at(record)] && to == row_of_[at(record)])) continue;
-      possible_.push_back(hop);
-      if (to == start || (to != row && visited_[at(to)] != walks_)) unvisited_.push_back(hop);
+    std::int32_t* hops = hops_.data() + at(record) * width_;
+    if (walk_of_[at(record)] != walks_) {
+      walk_of_[at(record)] = walks_;
+      taken_[at(record)] = 0;
     }
-    const auto& choices = unvisited_.empty() ? possible_ : unvisited_;  // never both empty (Theorem 4.1)
-    const std::size_t hop = choices[random.below(static_cast<std::uint32_t>(choices.size()))];
-    gone_[hop] = walks_;
-    return hops_[hop];
+    std::int32_t& taken = taken_[at(record)];
+    std::int32_t chosen = -1;  // never stays so (Theorem 4.1)
+    for (std::int32_t place = taken; place < left_; ++place) {
+      ++steps_;
+      std::swap(
+          hops[place],
+          hops[place + static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(left_ - place)))]);
+      const std::int32_t to = hops[place];
+      if (matched_[at(record)] && to == row_of_[at(record)]) continue;
+      const bool unvisited = to == start || (to != row && visited_[at(to)] != walks_);
+      if (unvisited || chosen < 0) chosen = place;
+      if (unvisited) break;
+    }
+    std::swap(hops[taken], hops[chosen]);
+    return hops[taken++];
   }
 
   std::int32_t n_;
   std::size_t width_;
   std::int32_t left_;                  // edges that each record has left
-  std::vector<std::int32_t> hops_;     // per record: its rows, ascending; the first `left_` are not used up
-  std::vector<std::int64_t> gone_;     // per edge: the last walk that took it
-  std::vector<std::int32_t> child_;    // per row: the row that followed it
+  std::vector<std::int32_t> hops_;     // per record: its rows; the first `left_` are not used up
+  std::vector<std::int64_t> walk_of_;  // per record: the last walk that came to it
+  std::vector<std::int32_t> taken_;  // per record: how many of its hops that walk has taken; they stand first
+  std::vector<std::int32_t> child_;  // per row: the row that followed it
   std::vector<std::int64_t> visited_;  // per row: the last walk that left it
   std::vector<std::int32_t> record_of_, row_of_;
   std::vector<char> matched_;  // per record
-  std::vector<std::size_t> unvisited_, possible_;
   std::int64_t walks_ = 0, steps_ = 0, assigned_ = 0;
 };
 

@@ -51,8 +51,9 @@ def test_the_walk_is_that_of_the_transcription(graph: NDArray[np.int32], seed: i
 
 def test_the_figure_of_the_paper() -> None:
     """Figure 3: the walk 4, 5, 1, 3, 2 comes back to 1, and the detour over 3 and 2 is left out."""
-    hops = [set(), {3, 4}, {1, 3}, {2, 5}, {2, 5}, {1, 4}]
-    choices = [1, 0, 0, 0, 0, 0]  # 5 of (2, 5), 1 of (1, 4), 3 of (3, 4), 2, 1 of (1, 3), 4
+    hops = [[], [3, 4], [1, 3], [2, 5], [2, 5], [1, 4]]
+    # 5 of (2, 5), 1 of (1, 4), 3 of (3, 4), 2 of (2, 5); 1 and 3 were visited, 1 is first; 4 is left.
+    choices = [1, 0, 0, 0, 0, 0, 0]
     child = closed_walk(4, hops, list(range(6)), list(range(6)), [False] * 6, lambda _: choices.pop(0))
     assert child == {4: 5, 5: 1, 1: 4, 3: 2, 2: 1}
     assert not choices

@@ -25,6 +25,8 @@ from shoal.methods.dissimilarity_limits import Advice, advice_of, allowed_neighb
 from shoal.methods.xcolor import balanced_classes, equal_sizes
 
 EPSILONS = st.sampled_from([0.0, 1.0, 2.0])
+IN_PARTS = {False: {"CROWDED": separation.CROWDED}, True: {"PART": 1, "CROWDED": 0.0}}
+"""Constants for exchanges as usual, and within parts of one or two classes first."""
 DELTAS = st.sampled_from([0.0, 0.3, 0.5, 2 / 3, 0.8, 1.0])
 
 
@@ -71,7 +73,7 @@ def test_every_release_keeps_the_definition(
     schema, model = schema_of(frame, "pay"), Dissimilarity(k=k, epsilon=epsilon, delta=delta)
     start, *in_parts = start.split(maxsplit=1)
     try:
-        with mock.patch.object(separation, "PART", 1 + k % 2 if in_parts else separation.PART):
+        with mock.patch.multiple(separation, **IN_PARTS[bool(in_parts)]):
             release = anonymize(frame, schema, model, start=start, effort=effort)
     except InfeasibleError:
         event("refused")

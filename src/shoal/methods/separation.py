@@ -18,7 +18,9 @@ from shoal.table import Table
 FEW = 16
 """The number of classes that repairs try first."""
 PART = 2500
-"""The number of classes of a part; a table with twice as many classes has several parts."""
+"""The number of classes of a part; a table with twice as many classes may have several parts."""
+CROWDED = 0.25
+"""Neighbours in excess for each record, from which on exchanges within parts are worthwhile."""
 
 
 @dataclass(frozen=True)
@@ -60,25 +62,24 @@ class Separation:
         sweeps
             Exchanges that reduce the loss afterwards. None for none, and for no parts either.
         """
-        if sweeps is not None:
-            class_of = self._part_after_part(class_of, sweeps)
         coloring = self._coloring(class_of)
+        parts = (int(class_of.max()) + 1) // PART
+        if sweeps is not None and parts > 1 and coloring.excess >= CROWDED * len(class_of):
+            coloring = self._coloring(self._part_after_part(class_of, parts, sweeps))
         mend(coloring, self.circumstances)
         if sweeps is not None and not coloring.excess:
             refine(coloring, sweeps, self.circumstances)
         return coloring
 
-    def _part_after_part(self, class_of: NDArray[np.int32], sweeps: Sweeps) -> NDArray[np.int32]:
+    def _part_after_part(self, class_of: NDArray[np.int32], parts: int, sweeps: Sweeps) -> NDArray[np.int32]:
         """Return classes after exchanges within each part of a large table.
 
         The larger the table, the more classes are similar, and lack room for the same values. A record would
         have to search ever more of them. So classes are dealt to parts in turn: each part is a small table
         with the same variety, and the number of classes to search does not depend on the size of the table.
-        Exchanges across parts follow only where a part alone does not succeed.
+        Exchanges across parts follow only where a part alone does not succeed. Where few records have too
+        many neighbours, the nearest classes have room, and those of a part are farther away.
         """
-        parts = (int(class_of.max()) + 1) // PART
-        if parts < 2:
-            return class_of
         class_of = class_of.copy()
         part_of = class_of % parts
         for part in range(parts):
