@@ -16,7 +16,7 @@ SAMPLE = 200
 STEPS = 20_000
 """The maximum number of steps of a search; one that ends early can only lower the bound."""
 
-SHARES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.65)
+SHARES = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
 """By what the prices of a release are multiplied; a few records show which share gives the highest bound."""
 
 PILOTS = 24

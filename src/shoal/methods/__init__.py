@@ -22,7 +22,7 @@ from shoal.methods.method import (
     require_options,
     silent,
 )
-from shoal.methods.pace import paced
+from shoal.methods.moving import paced
 
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)

@@ -9,7 +9,7 @@ from shoal.kernels import listening
 from shoal.methods.method import Progress
 
 
-class Pace:
+class MovingProgress:
     """Passes progress on, and continues it while kernels say how far they are.
 
     What a kernel does lies between two reports of a method. The next report is expected as far ahead as the
@@ -57,6 +57,6 @@ class Pace:
 @contextmanager
 def paced(progress: Progress) -> Iterator[Progress]:
     """Yield a callback for progress that also moves while a kernel works."""
-    pace = Pace(progress)
+    pace = MovingProgress(progress)
     with listening(pace.hear):
         yield pace

@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 
 from shoal import Freeform, Schema, anonymize
-from shoal.methods.pace import Pace
+from shoal.methods.moving import MovingProgress
 
 Shown = list[tuple[str, float]]
 
 
-def paced() -> tuple[Pace, Shown]:
+def paced() -> tuple[MovingProgress, Shown]:
     shown: Shown = []
-    return Pace(lambda stage, share: shown.append((stage, share))), shown
+    return MovingProgress(lambda stage, share: shown.append((stage, share))), shown
 
 
 def test_kernels_fill_what_is_left_by_halves() -> None:
