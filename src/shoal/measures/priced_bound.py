@@ -17,10 +17,10 @@ STEPS = 20_000
 """The maximum number of steps of a search; one that ends early can only lower the bound."""
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
-"""By what the prices of a release are multiplied; a few records show which share gives the highest bound."""
+"""By what the prices of a release are multiplied, until a few records show that the bound falls."""
 
-PILOTS = 24
-PILOT_STEPS = 2_000
+PILOTS = 12
+PILOT_STEPS = 500
 """The number of records that show it, and the steps of each search."""
 
 AT_ONCE = 1 << 22
@@ -76,7 +76,12 @@ def priced_bound(
         return np.asarray(paid + tree.priced_crowds(asked, copies, share * full, k, steps=steps).least)
 
     pilots = np.searchsorted(np.cumsum(copies), (np.arange(PILOTS) + 0.5) / PILOTS * len(table), side="right")
-    share = max(SHARES, key=lambda each: float(values(pilots, each, PILOT_STEPS).mean()))
+    share, highest = 0.0, -np.inf
+    for each in SHARES:
+        found = float(values(pilots, each, min(PILOT_STEPS, steps)).mean())
+        if found <= highest:
+            break
+        share, highest = each, found
     if sample >= len(first):
         everyone = np.arange(len(first))
         return Bound(float(values(everyone, share, steps) @ copies) / len(table), 0.0)
