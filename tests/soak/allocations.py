@@ -20,8 +20,8 @@ HERE = Path(__file__).resolve().parent
 
 @functools.cache
 def allocator() -> Path | None:
-    """Return the library with the allocator that fails on request, compiled once; None without a compiler."""
-    if (compiler := shutil.which("c++")) is None:
+    """Return the library with the allocator that fails on request, compiled once; None if it cannot be."""
+    if (compiler := shutil.which("c++")) is None or sys.platform != "linux":
         return None
     made = Path(tempfile.mkdtemp(prefix="shoal-soak-allocator-")) / "failing_new.so"
     flags = ["-shared", "-fPIC", "-O1", "-std=c++20"]

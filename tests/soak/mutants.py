@@ -23,14 +23,13 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("auditing", "release", "kernels", "recoding")
 SECONDS = 600
 """A mutant that keeps the tests busy for longer counts as killed."""
+QUICK = ("unit/test_audit.py", "unit/test_adversarial_releases.py", "unit/test_release.py")
+"""Tests of everything that take a few seconds; they come first."""
 COMMON = (
-    "unit/test_audit.py",
-    "unit/test_release.py",
-    "unit/test_adversarial_releases.py",
     "soak/test_soak_slices.py::test_a_slice_of_a_campaign_has_no_findings[worlds]",
     "soak/test_soak_slices.py::test_a_slice_of_a_campaign_has_no_findings[forged]",
 )
-"""Tests of everything, which come after those of the changed module."""
+"""Tests of everything that come after those of the changed module."""
 
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -192,7 +191,8 @@ def _rename(function: ast.expr) -> None:
 
 def tests_of(module: str) -> list[str]:
     """Return the tests that must notice a change in a module."""
-    return [*(f"{each}.py" for each in OWN.get(module.removesuffix(".py"), ())), *COMMON]
+    own = [f"{each}.py" for each in OWN.get(module.removesuffix(".py"), ())]
+    return list(dict.fromkeys([*QUICK, *own, *COMMON]))
 
 
 EQUIVALENT: dict[str, str] = {}

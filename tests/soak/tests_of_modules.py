@@ -20,7 +20,7 @@ OWN: dict[str, list[str]] = {
     "auditing/classes": ["property/test_diversity", "property/test_principles", "property/test_risks"],
     "auditing/consistency": ["unit/test_matches", "property/test_match_laws", "property/test_risks"],
     "auditing/contribution": ["property/test_risks"],
-    "auditing/crowds": ["property/test_proximity", "property/test_diversity", "property/test_concealment"],
+    "auditing/crowds": ["property/test_diversity", "property/test_concealment", "property/test_proximity"],
     "auditing/knowledge": ["property/test_knows", "unit/test_km_command"],
     "auditing/likeness": ["golden/test_likeness_paper_tables", "property/test_principles"],
     "auditing/limits": ["unit/test_column_limits", "property/test_limits"],
@@ -66,7 +66,7 @@ OWN: dict[str, list[str]] = {
         "property/test_every_model",
         "unit/test_merged_audits",
     ],
-    "auditing/samples": ["property/test_population_models", "unit/test_attacks_carried_out"],
+    "auditing/samples": ["unit/test_population_risks", "property/test_population_models"],
     "auditing/suppression": ["unit/test_patterns", "property/test_pattern_laws"],
     "auditing/surviving": [
         "property/test_joint_audit",
