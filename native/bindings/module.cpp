@@ -17,6 +17,13 @@ void handle_signals() {
   if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
 }
 
+// Nanobind keeps a map of all objects of the module. If it has to grow and there is no memory, the process
+// ends; so it grows now, to more than are ever alive at once.
+void make_room_for_objects(nanobind::handle type) {
+  nanobind::object objects[256];
+  for (auto& each : objects) each = nanobind::inst_alloc(type);
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
@@ -31,4 +38,5 @@ NB_MODULE(_native, module) {
   shoal::bind_own_rows(module);
   shoal::bind_sets(module);
   shoal::bind_sparse(module);
+  make_room_for_objects(module.attr("Ring"));
 }

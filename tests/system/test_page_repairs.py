@@ -93,5 +93,5 @@ def test_focus_words_and_places(browser: Browser, server: Server) -> None:
         "return [...document.querySelectorAll('.shiny-html-output:not([aria-live=off])')].map(e => e.id)"
     )
     short = {"dangers_shown", "verdict_shown", "outdated_shown", "answer_shown", "tables_shown"}
-    assert set(loud) <= short | {"trying_words", "cost_shown", "together_shown"}
+    assert set(loud) <= short | {"columns_found", "trying_words", "cost_shown", "together_shown"}
     assert not browser.complaints()

@@ -16,7 +16,7 @@ import polars as pl
 from shoal.base.commands import option, words
 from shoal.cli import limit_options, options
 from shoal.cli.declared import Bundle
-from shoal.cli.output import warn
+from shoal.cli.output import show_remedies, warn
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, inferred_in
@@ -302,8 +302,7 @@ def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
     lines = warnings(frame, schema)
     for line in lines:
         warn(line)
-    if lines:
-        warn("use --drop for identifiers, and --quasi for quasi-identifiers")
+    show_remedies(lines)
 
 
 Loading = partial[tuple[pl.DataFrame, Schema]]

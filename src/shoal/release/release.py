@@ -111,7 +111,7 @@ class Release(Generic[FrameT]):
 
     def __repr__(self) -> str:
         return (
-            f"Release({len(self.order)} rows, {self.model!r}, method={self.circumstances['method']!r}, "
+            f"Release({len(self.order)} rows, {self.model.call}, method={self.circumstances['method']!r}, "
             f"gcp={self.loss.gcp:.4f})"
         )
 

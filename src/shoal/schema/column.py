@@ -141,6 +141,11 @@ class Column:
             raise self._error(
                 "a name must not begin with ^ and end with $, as patterns do; rename the column"
             )
+        if self.hierarchy is not None and not hasattr(self.hierarchy, "over"):
+            raise self._error(
+                f"hierarchy {self.hierarchy!r} is not a hierarchy; give Hierarchy.from_file(...), "
+                "Hierarchy.from_levels(...), Intervals(...) or Prefixes(...)"
+            )
         for attribute in ("domain", "missing_marks"):
             given = getattr(self, attribute)
             if given is not None and not isinstance(given, list | tuple):

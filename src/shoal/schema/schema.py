@@ -13,6 +13,7 @@ import tomli_w
 from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.base.markup import table_html
+from shoal.base.wording import plural
 from shoal.errors import InputError, Reason, listing, unknown_column
 from shoal.files.staging import staged_file
 from shoal.kinds.hierarchy import HierarchySource
@@ -57,9 +58,13 @@ class Schema:
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
 
+    def __repr__(self) -> str:
+        lines = (f"  {c.name}: {c.role.value}, {c.kind.value}" for c in self.columns)
+        return "\n".join((f"Schema of {plural(len(self), 'column')}", *lines))
+
     def _repr_html_(self) -> str:
         return table_html(
-            f"Schema of {len(self)} columns",
+            f"Schema of {plural(len(self), 'column')}",
             ("column", "role", "kind", "hierarchy", "weight", "missing values"),
             [
                 (c.name, c.role, c.kind, "yes" if c.hierarchy is not None else "", f"{c.weight:g}", c.missing)
@@ -308,6 +313,10 @@ def _roles(names: Sequence[str], named: Mapping[Role, Collection[str]]) -> dict[
     roles: dict[str, Role] = {}
     for role, chosen in named.items():
         for name in chosen:
+            if not isinstance(name, str):
+                raise InputError(
+                    f"{name!r} is not the name of a column; names are texts", reason=Reason.PARAMETER
+                )
             if name not in names:
                 raise unknown_column(name, names)
             if roles.setdefault(name, role) is not role:
