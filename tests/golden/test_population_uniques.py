@@ -47,7 +47,7 @@ def test_pitman_and_the_decision_rule(sizes: NDArray[np.int64], fraction: float,
 
 
 def test_above_a_tenth_the_rule_takes_the_lower_of_two(sizes: NDArray[np.int64]) -> None:
-    """ARX takes Zayatz here, because its equations for SNB have no solution."""
+    """ARX takes Zayatz here: its solver finds no estimate by SNB, or a higher one."""
     found = population_uniques(sizes, 0.2)
     assert found.chosen == "snb"
     assert found.snb is not None

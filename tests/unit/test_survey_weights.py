@@ -120,6 +120,16 @@ def test_what_is_refused(tmp_path: Path) -> None:
         anonymize_file(tmp_path / "survey.csv", schema, shoal.KAnonymity(k=5), tmp_path / "out")
 
 
+def test_kept_rows_of_an_earlier_release_would_have_other_groups() -> None:
+    frame = surveyed()[0].with_row_index("who")
+    roles = {"quasi": ["age", "sex"], "person": "who", "survey_weight": "w"}
+    schema, model = Schema.infer(frame, **roles), shoal.KAnonymity(k=5)  # type: ignore[arg-type]
+    first = shoal.anonymize(frame, schema, model, seed=1)
+    before = (frame, first.table, first.key)
+    with pytest.raises(InputError, match="groups of each release by itself"):
+        shoal.anonymize_again(frame, schema, model, after=[before])
+
+
 def test_scan_suggests_one_column_of_positive_numbers() -> None:
     roles = {each.name: each.role for each in suggest(surveyed()[0].rename({"w": "sample-weight"}))}
     assert roles["sample-weight"] is Role.WEIGHT

@@ -438,6 +438,8 @@ def _require_stable(schema: Schema, model: Model, after: Sequence[Earlier]) -> N
         problem = f"{model.name} with records that are left out cannot be checked across releases"
     elif any(column.kind.several for column in schema.quasi):
         problem = "sets of items are not supported"
+    elif schema.survey_weight is not None:
+        problem = "survey weights are put into groups of each release by itself; leave them out (identifier)"
     elif any(_whole(each)[2] is None for each in after):
         problem = "the key of each earlier release is needed, which says whose rows are kept"
     if problem is not None:
