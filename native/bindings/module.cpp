@@ -22,6 +22,13 @@ void ask_python(double done) {
   if (const nanobind::handle told = listener; told.is_valid()) told(done);
 }
 
+// Nanobind keeps a map of all objects of the module. If it has to grow and there is no memory, the process
+// ends; so it grows now, to more than are ever alive at once.
+void make_room_for_objects(nanobind::handle type) {
+  nanobind::object objects[256];
+  for (auto& each : objects) each = nanobind::inst_alloc(type);
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
@@ -43,4 +50,5 @@ NB_MODULE(_native, module) {
   shoal::bind_own_rows(module);
   shoal::bind_sets(module);
   shoal::bind_sparse(module);
+  make_room_for_objects(module.attr("Ring"));
 }
