@@ -19,7 +19,9 @@ NOT_BENCHMARKS = {
     "literal_sort_greedy",
     "reading_large",
     "reading_page",
+    "reading_powers",
     "reading_releases",
+    "reading_weights",
     "rival_tools",
     "textbook",
 }

@@ -6,70 +6,130 @@ the coverage of each data set and k. Releases are made once and kept; so is what
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from benchmarks import harness
 from benchmarks.harness import MEASURED
 from benchmarks.reading_releases import LARGE, TRAINING, loaded, release_of
 from shoal import InputError
 from shoal.base.randomness import Randomness
-from shoal.measures.queries import Query, conditions_of, draw_queries
-from shoal.reading import open_release
-from shoal.reading.answers import CONFIDENCE, evidence
+from shoal.measures.queries import Query, conditions_of, draw_queries, met_by
+from shoal.reading import Reader, assumptions, open_release
+from shoal.reading.answers import CONFIDENCE, Evidence, evidence
+from shoal.reading.assumptions import Family
+from shoal.reading.means import mean_evidence
+from shoal.reading.ordered_cells import OrderedCells
 from shoal.table import Table
 
 FAMILIES = {
     "joined": ("matching", "ring", "chain"),
     "merged": ("agglomerative", "forest"),
     "cut": ("mondrian",),
-    "own": ("concealment", "kk", "k1", "1k"),
+    "own": ("paper-concealment", "paper-kk"),
+    "nearest": ("k1",),
+    "covering": ("1k",),
     "suppressed": ("patterned",),
 }
+ALL = {"all": ("chain", "mondrian", "agglomerative", "matching", "paper-concealment", "k1")}
+"""Means have the same weights in all families."""
 KS = (2, 5, 10, 25, 50)
 LARGE_KS = {
     "ring": (10, 50),
     "chain": (10, 50),
     "agglomerative": (10, 50),
     "mondrian": (10, 50),
-    "concealment": (10,),
+    "paper-concealment": (10,),
 }
 """Of large tables, fewer releases are read."""
-FEWER_METHODS = {"made-up 4": ("ring", "chain", "agglomerative", "mondrian", "concealment", "kk")}
+FEWER_METHODS = {"made-up 4": ("ring", "chain", "agglomerative", "mondrian", "paper-concealment", "k1")}
 WORKLOADS = ((1, 0.1), (2, 0.1), (3, 0.1), (4, 0.1), (2, 0.01), (2, 0.3), (1, 0.03), (3, 0.25))
 QUESTIONS, SEED = 6, 31
 """The number of questions of each workload, and their seed; the benchmark has another."""
 PARTS = ("doubt", "shared", "unsure", "spread")
 START = np.log([0.5, 0.2, 0.02**2, 0.7**2])
+ROUNDING = {"counts": 1e-3, "means": 1e-6}
 FREEDOM = 4
 """Degrees of freedom: some errors are far larger than others."""
 
 Floats = NDArray[np.float64]
 
 
-def measured(data: str, method: str, k: int) -> Floats:
-    """Return for each question the truth, the estimate, what is certain, possible, unknown, and its parts."""
-    file = MEASURED / "reading_weights" / f"{data}-{method}-{k}.json"
+def measured(data: str, method: str, k: int, what: str) -> Floats:
+    """Return for each question the truth, the estimate, what is certain, possible, unknown, and its parts.
+
+    Parameters
+    ----------
+    data, method, k
+        The release.
+    what
+        ``counts`` or ``means``. Means are those of one column of numbers after the other, in units of its
+        standard deviation; of means, nothing is certain.
+    """
+    file = MEASURED / "reading_weights" / reader_digest() / f"{data}-{method}-{k}-{what}.json"
     if not file.exists():
         frame, schema = loaded(data)
         table = Table.encode(frame, schema)
         reader = open_release(release_of(data, method, k))
-        rows = []
-        for query in _questions(table):
-            found = evidence(reader._joint, reader._asked(conditions_of(table, query)))
-            parts = [float(getattr(found, name)) for name in PARTS]
-            answer = (query.answer, found.estimate, found.certain, found.possible, found.unknown)
-            rows.append([*map(float, answer), *parts])
+        rows = list((_counts if what == "counts" else _means)(reader, table, frame))
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(rows), encoding="utf-8")
-    return np.array(json.loads(file.read_text(encoding="utf-8")))
+    return np.array(json.loads(file.read_text(encoding="utf-8"))).reshape(-1, 9)
 
 
-def _questions(table: Table) -> Iterator[Query]:
+def reader_digest() -> str:
+    """Return a digest of the estimator, apart from the weights and from how answers are put."""
+    folder = harness.ROOT / "src" / "shoal" / "reading"
+    parts = ("mixture", "joint", "means", "set_cells", "ordered_cells", "columns")
+    text = b"".join((folder / f"{part}.py").read_bytes() for part in parts)
+    powers = [family_power(name) for name in FAMILIES]
+    return hashlib.sha256(text + repr(powers).encode()).hexdigest()[:12]
+
+
+def family_power(name: str) -> float:
+    """Return the power of a family."""
+    family: Family = getattr(assumptions, name.upper())
+    return family.assumption.power
+
+
+def _counts(reader: Reader, table: Table, _: pl.DataFrame) -> Iterator[list[float]]:
+    for query in drawn_questions(table):
+        found = evidence(reader._joint, reader._asked(conditions_of(table, query)))
+        answer = (query.answer, found.estimate, found.certain, found.possible, found.unknown)
+        yield [*map(float, answer), *_parts(found)]
+
+
+def _means(reader: Reader, table: Table, frame: pl.DataFrame) -> Iterator[list[float]]:
+    numbers = [each.name for each in table.schema if each.kind.numeric and each.name in reader.columns]
+    for place, query in enumerate(drawn_questions(table) if numbers else ()):
+        name = numbers[place % len(numbers)]
+        values = frame[name].cast(pl.Float64).to_numpy()
+        chosen = values[met_by(table, query) & ~np.isnan(values)]
+        if not len(chosen):
+            continue
+        unit = float(np.nanstd(values))
+        column = reader._columns[name]
+        assert isinstance(column, OrderedCells)
+        found = mean_evidence(reader._joint, column, reader._asked(conditions_of(table, query)))
+        doubt, shared, unsure, spread = _parts(found)
+        answer = (chosen.mean() / unit, found.estimate / unit, -1e9, 1e9, 0.0)
+        yield [*map(float, answer), doubt / unit**2, shared / unit**2, unsure / unit, spread / unit]
+
+
+def _parts(found: Evidence) -> list[float]:
+    return [float(getattr(found, name)) for name in PARTS]
+
+
+def drawn_questions(table: Table) -> Iterator[Query]:
+    """Return random questions about a table, of several workloads."""
     for columns, share in WORKLOADS:
         try:
             yield from draw_queries(
@@ -96,11 +156,18 @@ def coverage(rows: Floats, weights: Floats) -> float:
     return float(inside.mean())
 
 
-def fitted(releases: Sequence[Floats]) -> Floats:
+def fitted(releases: Sequence[Floats], rounding: float) -> Floats:
     """Return the weights of the parts for some releases, each of which counts the same.
 
     They maximize the likelihood of the errors, and are then scaled so that 95% of the intervals contain the
     truth, on average over the releases.
+
+    Parameters
+    ----------
+    releases
+        What was measured of each.
+    rounding
+        The variance of an answer that nothing makes uncertain.
     """
     unsure = [rows[rows[:, 5] > 0] for rows in releases]
     every = np.concatenate(unsure)
@@ -108,7 +175,7 @@ def fitted(releases: Sequence[Floats]) -> Floats:
     off = every[:, 0] - every[:, 1]
 
     def unlikely(logs: Floats) -> float:
-        spread = variance(every, np.exp(logs)) + 1e-3
+        spread = variance(every, np.exp(logs)) + rounding
         terms = (FREEDOM + 1) / 2 * np.log1p(off**2 / spread / (FREEDOM - 2)) + np.log(spread) / 2
         return float(np.average(terms, weights=counts) + 0.002 * np.square(logs - START).sum())
 
@@ -118,26 +185,44 @@ def fitted(releases: Sequence[Floats]) -> Floats:
     return np.asarray(weights * scales[int(np.argmax(np.array(covered) >= 0.95))] ** 2)
 
 
-def main() -> None:
+def main(options: Sequence[str]) -> None:
     """Print the weights of each family, and the coverage by data set and k."""
-    for family, methods in FAMILIES.items():
-        found = {}
-        for data in TRAINING:
-            large = data in LARGE
-            chosen = tuple(LARGE_KS) if large else FEWER_METHODS.get(data, methods)
-            for method in (each for each in methods if each in chosen):
-                for k in LARGE_KS[method] if large else KS:
-                    found[data, k, method] = measured(data, method, k)
-        weights = fitted(list(found.values()))
-        chance, shared, model, spread = weights
-        print(f"{family}: {chance:.2f}, {shared:.2f}, {np.sqrt(model):.3f}, {np.sqrt(spread):.2f}")
-        for data in TRAINING:
-            for k in KS:
-                cells = [coverage(rows, weights) for (*at, _), rows in found.items() if at == [data, k]]
-                if cells:
-                    print(f"    {data}, k = {k}: {np.mean(cells):.0%}")
-        sys.stdout.flush()
+    parser = argparse.ArgumentParser("reading_weights")
+    parser.add_argument("--what", default="counts,means")
+    parser.add_argument("--families", default=",".join(FAMILIES))
+    parser.add_argument("--only", default=",".join(TRAINING), help="data sets")
+    parser.add_argument("--k", default=",".join(map(str, KS)))
+    given = parser.parse_args(options)
+    for what in given.what.split(","):
+        families = {name: FAMILIES[name] for name in given.families.split(",")} if what == "counts" else ALL
+        for family, methods in families.items():
+            found = {}
+            for data, method, k in _releases(methods):
+                wanted = data in given.only.split(",") and str(k) in given.k.split(",")
+                if wanted and len(rows := measured(data, method, k, what)):
+                    found[data, k, method] = rows
+            weights = fitted(list(found.values()), ROUNDING[what])
+            chance, shared, model, spread = weights
+            print(
+                f"{family}, {what}: {chance:.2f}, {shared:.2f}, {np.sqrt(model):.3f}, {np.sqrt(spread):.2f}"
+            )
+            for data in TRAINING:
+                for k in KS:
+                    cells = [coverage(rows, weights) for (*at, _), rows in found.items() if at == [data, k]]
+                    if cells:
+                        print(f"    {data}, k = {k}: {np.mean(cells):.0%}")
+            sys.stdout.flush()
+
+
+def _releases(methods: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """Return the releases that the weights of a family are fitted to."""
+    for data in TRAINING:
+        large = data in LARGE
+        chosen = tuple(LARGE_KS) if large else FEWER_METHODS.get(data, methods)
+        for method in (each for each in methods if each in chosen):
+            for k in LARGE_KS[method] if large else KS:
+                yield data, method, k
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from visitor import Forger, Server, running
 
-from shoal.web.planning import CHOICES
+from shoal.web.planning import SETTINGS
 
 SESSIONS = int(os.environ.get("SHOAL_SESSIONS", "100"))
 AT_ONCE = 6
@@ -62,7 +62,7 @@ def act(guest: Guest, forger: Forger, chance: random.Random) -> None:
         forger.update(role_0="quasi", role_1="sensitive")
         forger.press("columns_done")
     elif step == "make":
-        forger.update(**{**dict.fromkeys(CHOICES, ""), "form": "csv", "keep_key": False})
+        forger.update(**{**dict.fromkeys(SETTINGS, ""), "form": "csv", "keep_key": False})
         forger.update(model="freeform", k="3", l="2", p="", entropy_l="")
         forger.press("go")
     if not step or chance.random() < 0.4:

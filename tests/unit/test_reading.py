@@ -91,6 +91,26 @@ def test_means_and_tables(folder: Path, patients: Any) -> None:
         reader.table("sex", sex="female")
 
 
+def test_a_mean_over_a_part_of_its_own_column_counts_only_that_part() -> None:
+    """Ends of intervals that lie outside the question are the values of other records."""
+    frame = pl.DataFrame({"x": ["0..100"] * 4 + ["40..60"] * 4, "y": ["a"] * 8})
+    schema = shoal.Schema.infer(pl.DataFrame({"x": [0, 100], "y": ["a", "a"]}), quasi=["x", "y"])
+    for model in (shoal.Freeform(k=2), shoal.Freeform(k=4)):
+        reader = shoal.open_release(frame, schema, model)
+        assert reader.mean("x", x=(30, 70)).estimate == pytest.approx(50, abs=0.5)
+        assert reader.mean("x", x=(60, 60)).estimate == pytest.approx(60)
+        assert 59 < reader.mean("x", x=(55, 100)).estimate <= 100
+        assert reader.mean("x", x=(100, 100)).error == pytest.approx(0, abs=1e-4)
+
+
+def test_a_mean_leaves_out_missing_values() -> None:
+    frame = pl.DataFrame({"x": ["1", "3", "", "*"], "y": ["a", "a", "b", "b"]})
+    schema = shoal.Schema.infer(pl.DataFrame({"x": [1, 3], "y": ["a", "b"]}), quasi=["x", "y"])
+    reader = shoal.open_release(frame, schema)
+    assert reader.mean("x", y="a").estimate == pytest.approx(2)
+    assert 1 <= reader.mean("x", y="b").estimate <= 3
+
+
 @pytest.mark.parametrize("flavour", ["polars", "pandas", "pyarrow"])
 def test_drawn_tables_are_ordinary_and_say_that_they_are_drawn(folder: Path, flavour: Any) -> None:
     first, second = shoal.open_release(folder).draw(2, seed=1, flavour=flavour)
@@ -271,6 +291,13 @@ def test_what_cannot_be_answered_is_said(folder: Path, tmp_path: Path) -> None:
         shoal.open_release(pl.DataFrame({"age": ["1"]}))
     with pytest.raises(shoal.InputError, match="there is no release"):
         shoal.open_release(tmp_path)
+
+
+@pytest.mark.parametrize("k", [0, -3, "many", None])
+def test_a_codebook_with_an_impossible_k_is_refused(k: Any) -> None:
+    book = {"codebook": 1, "columns": [], "model": {"name": "k1", "k": k}}
+    with pytest.raises(shoal.InputError, match="is not understood"):
+        Codebook.from_dict(book)
 
 
 def test_answers_depend_on_the_seed_alone(folder: Path) -> None:

@@ -1,7 +1,11 @@
-"""Estimates are not biased, whatever made the release: frequent values are not counted too often."""
+"""Estimates are not biased, whatever made the release, and their intervals contain the truth.
+
+Biased means that frequent values are counted too often.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.reading import Reader, open_release
+from shoal.reading import Answer, Reader, open_release
 from shoal.samples import hospital
 
 QUASI = ["age", "sex", "occupation", "marital"]
@@ -32,32 +36,57 @@ def hierarchies(patients: pl.DataFrame) -> dict[str, Any]:
     return {"occupation": shoal.Hierarchy.from_levels(levels), "age": shoal.Intervals((10, 20, 40))}
 
 
-def answers(patients: pl.DataFrame, reader: Reader) -> tuple[np.ndarray, np.ndarray]:
-    """Return the estimates and the true answers for all values of the columns, alone and by sex."""
-    estimates, truth = [], []
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a reader to questions about all values of the columns, alone and by sex."""
+
+    counts: list[Answer]
+    true_counts: list[float]
+    means: list[Answer]
+    true_means: list[float]
+
+
+def answers(patients: pl.DataFrame, reader: Reader) -> Answers:
+    """Return the answers and the truth; the means are those of the age."""
+    found = Answers([], [], [], [])
     for sex in (None, "female", "male"):
         also = {} if sex is None else {"sex": sex}
         chosen = patients if sex is None else patients.filter(pl.col("sex") == sex)
         for name in ("occupation", "marital"):
             for value in chosen[name].unique().to_list():
-                found = reader.count({name: value, **also})
-                true = chosen.filter(pl.col(name).eq_missing(pl.lit(value))).height
-                assert found.certain <= true <= found.possible
-                estimates.append(found.estimate)
-                truth.append(true)
+                there = chosen.filter(pl.col(name).eq_missing(pl.lit(value)))
+                found.counts.append(reader.count({name: value, **also}))
+                found.true_counts.append(there.height)
+                if there["age"].drop_nulls().len():
+                    found.means.append(reader.mean("age", {name: value, **also}))
+                    found.true_means.append(
+                        float(there["age"].cast(pl.Float64).drop_nulls().to_numpy().mean())
+                    )
         for low, high in AGES:
-            found = reader.count({"age": (low, high), **also})
-            true = chosen.filter(pl.col("age").is_between(low, high)).height
-            assert found.certain <= true <= found.possible
-            estimates.append(found.estimate)
-            truth.append(true)
-    return np.array(estimates), np.array(truth, dtype=np.float64)
+            found.counts.append(reader.count({"age": (low, high), **also}))
+            found.true_counts.append(chosen.filter(pl.col("age").is_between(low, high)).height)
+    return found
 
 
-def require_unbiased(estimates: np.ndarray, truth: np.ndarray, within: float = 0.12) -> None:
-    slope, level = np.polyfit(truth, estimates, 1)
+def require_unbiased(found: Answers, within: float = 0.12) -> None:
+    truth = np.array(found.true_counts)
+    for answer, true in zip(found.counts, truth, strict=True):
+        assert answer.certain <= true <= answer.possible
+    slope, level = np.polyfit(truth, [each.estimate for each in found.counts], 1)
     assert slope == pytest.approx(1, abs=within)
     assert abs(level) < within * truth.mean()
+    assert covered(found.counts, found.true_counts) >= 0.8
+    if found.means:
+        assert covered(found.means, found.true_means) >= 0.8
+
+
+def covered(answers: list[Answer], truth: list[float]) -> float:
+    """Return the share of intervals that contain the truth."""
+    inside = [
+        each.interval[0] - 1e-6 <= t <= each.interval[1] + 1e-6
+        for each, t in zip(answers, truth, strict=True)
+    ]
+    return float(np.mean(inside))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +117,7 @@ def require_unbiased(estimates: np.ndarray, truth: np.ndarray, within: float = 0
 def test_every_model_and_method(patients: pl.DataFrame, model: Any, method: str | None) -> None:
     schema = schema_of(patients)
     release = shoal.anonymize(patients, schema, model, method=method, seed=1)
-    require_unbiased(*answers(patients, release.reader()))
+    require_unbiased(answers(patients, release.reader()))
 
 
 @pytest.mark.slow
@@ -100,14 +129,14 @@ def test_classes_in_a_population(patients: pl.DataFrame, of_population: Any) -> 
     limits = {"k": 16} if of_population is shoal.KMap else {"delta_max": 0.6}
     model = of_population(population=population, **limits)
     release = shoal.anonymize(patients, schema_of(patients), model, seed=1)
-    require_unbiased(*answers(patients, release.reader()))
+    require_unbiased(answers(patients, release.reader()))
 
 
 @pytest.mark.slow
 def test_sensitive_values_that_differ(patients: pl.DataFrame) -> None:
     schema = shoal.Schema.infer(patients, quasi=QUASI, sensitive=["days"])
     release = shoal.anonymize(patients, schema, shoal.Dissimilarity(k=8, epsilon=0.1, delta=0.5), seed=1)
-    require_unbiased(*answers(patients, release.reader()))
+    require_unbiased(answers(patients, release.reader()))
 
 
 @pytest.mark.slow
@@ -117,7 +146,7 @@ def test_sensitive_values_that_occur_in_every_class(patients: pl.DataFrame) -> N
     )
     schema = shoal.Schema.infer(frame, quasi=QUASI, sensitive=["stay"])
     release = shoal.anonymize(frame, schema, shoal.DeltaDisclosure(k=8, disclosure_delta=3), seed=1)
-    require_unbiased(*answers(patients, release.reader()))
+    require_unbiased(answers(patients, release.reader()))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +158,7 @@ def test_missing_values(patients: pl.DataFrame, model: Any) -> None:
     gone = pl.Series(generator.random(len(patients)) < 0.1)
     frame = patients.with_columns(age=pl.when(gone).then(None).otherwise(pl.col("age")))
     release = shoal.anonymize(frame, schema_of(frame), model, seed=1)
-    require_unbiased(*answers(frame, release.reader()), within=0.2)
+    require_unbiased(answers(frame, release.reader()), within=0.2)
 
 
 def test_suppressed_cells_of_other_tools(patients: pl.DataFrame) -> None:
@@ -142,7 +171,7 @@ def test_suppressed_cells_of_other_tools(patients: pl.DataFrame) -> None:
         for name in QUASI
     }
     frame = patients.with_columns(**{name: pl.Series(each.tolist()) for name, each in cells.items()})
-    require_unbiased(*answers(patients, open_release(frame, schema_of(patients))))
+    require_unbiased(answers(patients, open_release(frame, schema_of(patients))))
 
 
 @pytest.mark.parametrize(
@@ -151,7 +180,7 @@ def test_suppressed_cells_of_other_tools(patients: pl.DataFrame) -> None:
 def test_hierarchies(patients: pl.DataFrame, model: Any) -> None:
     schema = schema_of(patients, hierarchies=hierarchies(patients))
     release = shoal.anonymize(patients, schema, model, seed=1)
-    require_unbiased(*answers(patients, release.reader()), within=0.2)
+    require_unbiased(answers(patients, release.reader()), within=0.2)
 
 
 def test_rows_that_hide_more_records_than_k(patients: pl.DataFrame) -> None:
@@ -162,7 +191,7 @@ def test_rows_that_hide_more_records_than_k(patients: pl.DataFrame) -> None:
         shoal.anonymize(part, schema, shoal.Freeform(k=k), seed=1).written("csv")
         for part, k in ((patients[:half], 6), (patients[half:], 12))
     ]
-    require_unbiased(*answers(patients, open_release(pl.concat(parts), schema, shoal.Freeform(k=6))))
+    require_unbiased(answers(patients, open_release(pl.concat(parts), schema, shoal.Freeform(k=6))))
 
 
 def test_blocks(patients: pl.DataFrame, tmp_path: Path) -> None:
@@ -170,7 +199,7 @@ def test_blocks(patients: pl.DataFrame, tmp_path: Path) -> None:
     shoal.anonymize_file(
         tmp_path / "patients.csv", schema_of(patients), shoal.Freeform(k=8), tmp_path / "out", block_rows=300
     )
-    require_unbiased(*answers(patients, open_release(tmp_path / "out")))
+    require_unbiased(answers(patients, open_release(tmp_path / "out")))
 
 
 def test_items() -> None:
@@ -182,6 +211,6 @@ def test_items() -> None:
     frame = pl.DataFrame({"basket": sets})
     schema = shoal.Schema.infer(frame, quasi=["basket"], kinds={"basket": "items"})
     reader = shoal.anonymize(frame, schema, shoal.SetAnonymity(k=5), seed=1).reader()
-    truth = np.array([sum(f"i{item}" in each for each in sets) for item in range(6)], dtype=np.float64)
-    estimates = np.array([reader.count(basket=f"i{item}").estimate for item in range(6)])
-    require_unbiased(estimates, truth, within=0.2)
+    truth = [float(sum(f"i{item}" in each for each in sets)) for item in range(6)]
+    found = [reader.count(basket=f"i{item}") for item in range(6)]
+    require_unbiased(Answers(list(found), truth, [], []), within=0.2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from shoal.base.choices import CHOICES
 from shoal.cli.declared import EARLIER, bundled, in_panel
 from shoal.cli.earlier import EarlierFiles, PublishingAgain
 
@@ -42,7 +43,7 @@ After = Annotated[
         "--after",
         metavar="RELEASE",
         help="Folder of an earlier release, the newest first: release only persons who are in none of them. "
-        "Needs --after-table and --person.",
+        "Needs --after-table and, if records were changed or deleted since then, --person.",
     ),
 ]
 AfterTables = Annotated[
@@ -65,7 +66,7 @@ Stable = Annotated[
     in_panel(
         EARLIER,
         "--stable",
-        help="With --after: release the whole table again, and keep the rows of unchanged records.",
+        help=f"With --after: {CHOICES['stable'].help[0].lower()}{CHOICES['stable'].help[1:]}",
     ),
 ]
 LedgerFile = Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.base.choices import CHOICES
 from shoal.cli.declared import COLUMNS, ENGINE, FILES, METHOD, MODEL, REPORT, baselines
 from shoal.cli.declared import in_panel as _in
 from shoal.errors import InputError, Reason
@@ -53,6 +54,14 @@ Person = Annotated[
         "--person",
         help="Column that says whose record each is, if persons have several. It is left out, and k counts "
         "persons.",
+    ),
+]
+SurveyWeight = Annotated[
+    str | None,
+    typer.Option(
+        "--survey-weight",
+        help="Column that says how many people of the population a record stands for. It is released in "
+        "groups if single values identify, and the individual risk is computed by it.",
     ),
 ]
 _ForColumns = list[str] | None
@@ -172,7 +181,7 @@ Methods = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    _in(METHOD, "--seed", help="Make the release repeatable: for experiments only, never for publication."),
+    _in(METHOD, "--seed", help=CHOICES["seed"].help),
 ]
 MostPerPerson = Annotated[
     int | None,
@@ -180,7 +189,7 @@ MostPerPerson = Annotated[
         METHOD,
         "--most-per-person",
         min=1,
-        help="Maximum number of records kept of each person, drawn at random; needs --person.",
+        help=f"{CHOICES['most_per_person'].help.rstrip('.')}; needs --person.",
     ),
 ]
 HoldOut = Annotated[
@@ -189,8 +198,7 @@ HoldOut = Annotated[
         REPORT,
         "--hold-out",
         metavar="SHARE",
-        help="Keep this share of the records, such as 5%, out of the release as a control group, and attack "
-        "the release.",
+        help=CHOICES["hold_out"].help,
     ),
 ]
 Predict = Annotated[
@@ -199,8 +207,7 @@ Predict = Annotated[
         REPORT,
         "--predict",
         metavar="COLUMN",
-        help="Train models that predict this column, on the release and on the original, and report how well "
-        "both do.",
+        help=CHOICES["predict"].help,
     ),
 ]
 RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
@@ -235,7 +242,7 @@ SafeForSpreadsheets = Annotated[
         "formulas.",
     ),
 ]
-KeepKey = Annotated[bool, _in(FILES, "--keep-key", help="Also write key.csv, which re-identifies every row.")]
+KeepKey = Annotated[bool, _in(FILES, "--keep-key", help=CHOICES["keep_key"].help)]
 ResultsPage = Annotated[Path, typer.Option("--output", "-o", help="File for the page with all results.")]
 Choose = Annotated[
     int | None,

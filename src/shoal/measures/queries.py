@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -147,11 +147,21 @@ def _query(
     carried = generator.choice(len(ranks), sensitive, replace=False) if sensitive else ()
     about = tuple(_stretch(generator, int(a), len(table.attributes[a].domain), share) for a in asked)
     values = tuple(_stretch(generator, int(s), len(table.sensitive[s]), share) for s in carried)
-    fits = _carrying(values, table.sensitive, ranks, len(table))
-    for place, first, last in about:
+    query = Query(about, values, 0)
+    return replace(query, answer=int(_met(table, ranks, query).sum()))
+
+
+def met_by(table: Table, query: Query) -> NDArray[np.bool_]:
+    """Return which records a query counts."""
+    return _met(table, [ranks_of(column) for column in table.sensitive], query)
+
+
+def _met(table: Table, ranks: Sequence[NDArray[np.int64]], query: Query) -> NDArray[np.bool_]:
+    meets = _carrying(query.sensitive, table.sensitive, ranks, len(table))
+    for place, first, last in query.quasi:
         codes = table.attributes[place].codes
-        fits = fits & (first <= codes) & (codes <= last)
-    return Query(about, values, int(fits.sum()))
+        meets = meets & (first <= codes) & (codes <= last)
+    return meets
 
 
 def query_error(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from shoal.reading.assumptions import Family
+from shoal.reading.assumptions import Weights
 from shoal.reading.joint import Asked, Joint
 
 SHIFT = 0.3
@@ -67,7 +67,10 @@ class Count(Answer):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an estimate of a count rests on.
+    """What an estimate of a count or of a mean rests on.
+
+    For a count, the parts are the following. For a mean, each row counts with the distance of its number from
+    the mean, and the sums are divided by the number of rows.
 
     Parameters
     ----------
@@ -85,7 +88,8 @@ class Evidence:
         How far apart the answers under different assumptions are.
     unknown
         The number of rows that may meet the conditions, but are estimated never to: no published value lies
-        in the question, and nothing is known about the values of suppressed cells.
+        in the question, and nothing is known about the values of suppressed cells. For a mean, by how much
+        such rows could move it.
     """
 
     estimate: float
@@ -95,7 +99,7 @@ class Evidence:
     shared: float
     unsure: float
     spread: float = 0.0
-    unknown: int = 0
+    unknown: float = 0
 
 
 def evidence(joint: Joint, asked: Asked) -> Evidence:
@@ -105,10 +109,8 @@ def evidence(joint: Joint, asked: Asked) -> Evidence:
     weights = joint.weights(asked, rows)
     spread = 0.0
     if joint.estimator in ("tight", "columns") and len(rows):
-        powers = np.clip(joint.assumption.power + np.array([-SHIFT, SHIFT]), 0.0, 1.0)
         low, high = (
-            float(joint.weights(asked, rows, replace(joint.assumption, power=power)).sum())
-            for power in powers
+            float(joint.weights(asked, rows, joint.assumption.shifted(by)).sum()) for by in (-SHIFT, SHIFT)
         )
         spread = high - low
     doubt = weights * (1 - weights)
@@ -124,17 +126,17 @@ def evidence(joint: Joint, asked: Asked) -> Evidence:
     )
 
 
-def standard_error(found: Evidence, family: Family) -> float:
+def standard_error(found: Evidence, weights: Weights) -> float:
     """Return the standard error of an estimate.
 
     Parameters
     ----------
     found
         What it rests on.
-    family
-        What is assumed about the release.
+    weights
+        How much each part of it counts.
     """
-    chance = family.chance * found.doubt + family.shared * found.shared
-    model, spread = family.model * found.unsure, family.spread * found.spread
+    chance = weights.chance * found.doubt + weights.shared * found.shared
+    model, spread = weights.model * found.unsure, weights.spread * found.spread
     unknown = found.unknown / CONFIDENCE  # the interval reaches what is possible
     return float(np.sqrt(chance + model**2 + spread**2 + unknown**2))

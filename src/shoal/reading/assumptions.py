@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,39 +12,60 @@ from shoal.reading.mixture import Assumption
 
 
 @dataclass(frozen=True)
-class Family:
-    """Methods whose rows are similar, and what readers assume about them.
-
-    The powers were chosen by hand, from errors of answers on CMC and Adult. The other figures were fitted by
-    `benchmarks/reading_weights.py` to releases of Nursery, of made-up patients and of random tables, with k
-    from 2 to 50. `docs/estimator.md` explains them.
+class Weights:
+    """How much each part of the evidence adds to the variance of an answer; see `standard_error`.
 
     Parameters
     ----------
-    assumption
-        How values are distributed over a cell.
     chance, shared, model, spread
-        How much each part of the evidence adds to the variance of an answer; see `standard_error`.
+        The weights of the parts; those of `model` and `spread` are squared.
     """
 
-    assumption: Assumption
     chance: float
     shared: float
     model: float
     spread: float
 
 
-JOINED = Family(Assumption(0.65), 0.34, 0.19, 0.017, 0.53)
+@dataclass(frozen=True)
+class Family:
+    """Methods whose rows are similar, and what readers assume about them.
+
+    Weights were fitted by `benchmarks/reading_weights.py` to releases of Nursery, of made-up patients and of
+    random tables. Powers were chosen on the same data (`OWN`, `NEAREST`, `COVERING`) or by hand on CMC and
+    Adult, and compared by `benchmarks/reading_powers.py`. `docs/estimator.md` explains them.
+
+    Parameters
+    ----------
+    assumption
+        How values are distributed over a cell.
+    weights
+        The weights for counts; those for means are `MEANS`.
+    """
+
+    assumption: Assumption
+    weights: Weights
+
+
+MEANS = Weights(0.69, 0.13, 0.019, 1.12)
+"""The weights for means, in all families."""
+
+JOINED = Family(Assumption(0.65), Weights(0.34, 0.19, 0.017, 0.53))
 """Records were brought together because they are similar."""
-MERGED = Family(Assumption(0.5), 0.33, 0.34, 0.02, 0.79)
+MERGED = Family(Assumption(0.5), Weights(0.33, 0.34, 0.02, 0.79))
 """Clusters were merged: those that stay small to the end are together with rare values."""
-CUT = Family(Assumption(0.9), 0.51, 0.26, 0.024, 1.4)
+CUT = Family(Assumption(0.9), Weights(0.51, 0.26, 0.024, 1.4))
 """The table was cut into classes: whatever lies between two cuts is together."""
-OWN = Family(Assumption(0.2), 1.21, 0.25, 0.018, 1.52)
-"""Rows were made for a record of their own: these have several values above all if it is rare."""
-SUPPRESSED = Family(Assumption(0.65), 0.63, 1.35, 0.02, 0.73)
+OWN = Family(Assumption(0.0), Weights(0.74, 0.17, 0.017, 1.16))
+"""Rows were made for a record of their own, and can be those of others; the power depends on k."""
+NEAREST = Family(Assumption(-0.5), Weights(0.99, 0.08, 0.017, 1.94))
+"""Rows were made for a record of their own and those nearest to it: its values are the rare ones."""
+COVERING = Family(Assumption(0.65), Weights(0.82, 0.08, 0.016, 1.17))
+"""Rows were made for a record of their own, and then grew so that they cover others."""
+SUPPRESSED = Family(Assumption(0.65), Weights(0.63, 1.35, 0.02, 0.73))
 """Cells are exact or suppressed, and which ones are suppressed depends on the values."""
 BY_METHOD = {"mondrian": CUT, "agglomerative": MERGED, "forest": MERGED}
+OWN_BY_MODEL = {"k1": NEAREST, "1k": COVERING}
 LARGE = 1.2
 """Classes that are on average this many times as large as the smallest were cut, not joined."""
 
@@ -60,7 +81,9 @@ def family_of(codebook: Codebook, sharing: NDArray[np.int64]) -> Family:
         For each row, the number of records that it was made for.
     """
     if codebook.tightness.own:
-        return OWN
+        power = own_power(max(codebook.k, codebook.tightness.records))
+        found = OWN_BY_MODEL.get(str(codebook.model.get("name")))
+        return found or replace(OWN, assumption=Assumption(power))
     if codebook.tightness.around == "rows":
         return JOINED
     if codebook.model.get("name") == "patterned":
@@ -70,3 +93,12 @@ def family_of(codebook: Codebook, sharing: NDArray[np.int64]) -> Family:
     sizes = np.sort(sharing)
     smallest, mean = int(sizes[len(sizes) // 50]), float(1 / np.mean(1 / sharing))
     return CUT if mean > LARGE * smallest else JOINED
+
+
+def own_power(k: int) -> float:
+    """Return the power of the family `OWN`.
+
+    Small rows show several values above all if their own record is rare: rare values are the likely ones.
+    Large rows show many values anyway, and their own record is as likely to be any of them.
+    """
+    return float(np.clip(0.35 * np.log(k / 12), -0.6, 0.65))

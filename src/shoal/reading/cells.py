@@ -66,6 +66,13 @@ class ReadCells(ABC, Generic[Q]):
     def vague(self) -> NDArray[np.bool_]:
         """Which cells may be values that no cell names, about which nothing is known."""
 
+    @property
+    def loose(self) -> NDArray[np.bool_]:
+        """Which cells are nodes of a hierarchy whose leaves need not occur."""
+        return (
+            ~self.tight & ~self.exact if self.notes.hierarchy is not None else np.zeros(len(self), np.bool_)
+        )
+
     @abstractmethod
     def question(self, condition: Any) -> Q:
         """Return a condition as this column understands it.

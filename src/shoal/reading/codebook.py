@@ -102,6 +102,11 @@ class Codebook:
     model: Mapping[str, Any] = field(default_factory=dict)
     method: str | None = None
 
+    @property
+    def k(self) -> int:
+        """The size of crowds, as far as the model says; otherwise 1."""
+        return int(self.model.get("k", 1))
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], where: str = FILE) -> Codebook:
         """Return what a codebook says.
@@ -121,9 +126,14 @@ class Codebook:
             tightness = Tightness(
                 tight.get("around", "nothing"), int(tight.get("records", 1)), bool(tight.get("own", False))
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            model = dict(data.get("model", {}))
+            int(model.get("k", 1))
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise _unreadable(where, f"is not understood: {type(error).__name__} {error}") from None
-        return cls(columns, tightness, dict(data.get("model", {})), data.get("method"))
+        book = cls(columns, tightness, model, data.get("method"))
+        if book.k < 1:
+            raise _unreadable(where, f"is not understood: k = {book.k}")
+        return book
 
     @classmethod
     def from_file(cls, path: Path) -> Codebook:
@@ -138,7 +148,7 @@ class Codebook:
             data = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise InputError(f"there is no file {path}", reason=Reason.MISSING_FILE) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise _unreadable(str(path), f"cannot be read: {error}") from None
         return cls.from_dict(data, str(path))
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.reading.joint import Joint
+from shoal.reading.mixture import raised
 
 
 def drawn_classes(joint: Joint, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -41,11 +42,13 @@ def drawn_values(
         for each, rows in enumerate(rows_of):
             if not len(rows):
                 continue
-            weights = joint.mixture.likely[place][:, [each]] ** joint.mixture.assumption.power
-            found = column.drawn(weights, rows, free[column.cell[rows]], generator)
-            if values is None:
-                values = np.empty(len(column.cell), dtype=found.dtype)
-            values[rows] = found
+            for power, where in joint.mixture.assumption.powers(column):
+                some = rows[where[column.cell[rows]]]
+                weights = raised(joint.mixture.likely[place][:, [each]], power)
+                found = column.drawn(weights, some, free[column.cell[some]], generator)
+                if values is None:
+                    values = np.empty(len(column.cell), dtype=found.dtype)
+                values[some] = found
         assert values is not None
         drawn[column.notes.name] = values
     return drawn

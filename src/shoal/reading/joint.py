@@ -106,9 +106,28 @@ class Joint:
         assumption
             Another assumption than that of the fit.
         """
-        if not len(rows):
-            return np.empty(0)
-        joint: Floats | None = None
+        apart, joined = self.parts(asked, rows, assumption)
+        if joined is None:
+            return apart
+        return np.asarray(apart * np.clip((joined * self.members[rows]).sum(axis=1), 0.0, 1.0))
+
+    def parts(
+        self, asked: Asked, rows: NDArray[np.int64], assumption: Assumption | None = None
+    ) -> tuple[Floats, Floats | None]:
+        """Return the probability that some rows meet a question, as two factors.
+
+        Parameters
+        ----------
+        asked, rows, assumption
+            See `weights`.
+
+        Returns
+        -------
+        tuple
+            The part of columns that are taken to be independent of all others, and for each class the part
+            of quasi-identifiers; None if the question is about none of these.
+        """
+        joined: Floats | None = None
         apart = np.ones(len(rows))
         for name, question in asked:
             if name in self.items:
@@ -121,10 +140,8 @@ class Joint:
                 apart *= column.certain(question)[cells]
                 continue
             part = self._class_weights(name, question, cells, assumption)
-            joint = part if joint is None else joint * part
-        if joint is None:
-            return apart
-        return np.asarray(apart * np.clip((joint * self.members[rows]).sum(axis=1), 0.0, 1.0))
+            joined = part if joined is None else joined * part
+        return apart, joined
 
     def _class_weights(
         self, name: str, question: Any, cells: NDArray[np.int32], assumption: Assumption | None

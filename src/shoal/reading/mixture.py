@@ -28,17 +28,34 @@ class Assumption:
     power
         The power of a probability that values of free records follow. Frequent values fill whole rows, which
         then show a single value. So where a cell has several values, frequent ones are rarer than in the
-        column as a whole, and the power is below 1.
+        column as a whole, and the power is below 1. It is below 0 where rare values are even more likely than
+        frequent ones.
     required
         The number of records that a required value is counted as. It is below 1 where the record of a row is
         seldom the one at the edge of its cells.
+    nodes
+        The power for nodes of hierarchies. They say nothing about which of their leaves occur, and the exact
+        cells of a column little: values that are published exactly are the frequent ones.
     """
 
     power: float = 0.65
     required: float = 1.0
+    nodes: float = 0.25
+
+    def shifted(self, by: float) -> Assumption:
+        """Return the assumption with other powers."""
+        power, nodes = (float(np.clip(each + by, -1.0, 1.0)) for each in (self.power, self.nodes))
+        return replace(self, power=power, nodes=nodes)
+
+    def powers(self, column: ReadCells[Any]) -> list[tuple[float, NDArray[np.bool_]]]:
+        """Return the powers for the cells of a column, and which cells each of them is for."""
+        loose = column.loose
+        if self.nodes == self.power or not loose.any():
+            return [(self.power, np.ones(len(column), dtype=np.bool_))]
+        return [(self.power, ~loose), (self.nodes, loose)]
 
 
-RANDOM = Assumption(1.0)
+RANDOM = Assumption(1.0, nodes=1.0)
 """Generalization that does not depend on values."""
 CLASSES = 30
 ROWS_PER_CLASS = 100
@@ -49,6 +66,10 @@ SAMPLE = 50_000
 PRIOR = 0.5
 """The number of imaginary rows in each class that are distributed as the column is."""
 CHUNK = 20_000
+RARE = 1e-3
+"""With a power below 0, rarer values are taken to be as likely as values with this probability."""
+NOWHERE = 1e-8
+"""Values with a smaller probability are taken hardly to occur, with any power."""
 _TINY = 1e-300
 
 
@@ -90,17 +111,20 @@ class Mixture:
             Another assumption than that of the fit, to see how much the answer depends on it.
         """
         assumption = assumption or self.assumption
-        column, weights = self.columns[place], self.likely[place] ** assumption.power
-        required, free = (each[index][:, None] for each in _records(column, assumption))
+        column, likely = self.columns[place], self.likely[place]
+        required, free = (each[index][:, None] for each in records_of(column, assumption))
         share = required / np.maximum(column.required(None, index)[:, None], 1)
         met = column.required(asked, index)[:, None] * share
-        whole = column.mass(weights, None, index)
-        part = column.mass(weights, asked, index)
-        return np.asarray((met + free * part / np.maximum(whole, _TINY)) / np.maximum(required + free, _TINY))
+        inside: Any = 0.0
+        for power, where in assumption.powers(column):
+            weights = raised(likely, power)
+            whole = np.maximum(column.mass(weights, None, index), _TINY)
+            inside = inside + where[index][:, None] * column.mass(weights, asked, index) / whole
+        return np.asarray((met + free * inside) / np.maximum(required + free, _TINY))
 
     def free_share(self, place: int) -> Floats:
         """Return for each cell of a column the probability that its value is none of the required ones."""
-        required, free = _records(self.columns[place], self.assumption)
+        required, free = records_of(self.columns[place], self.assumption)
         return np.asarray(free / np.maximum(required + free, _TINY))
 
     def memberships(self) -> NDArray[np.float32]:
@@ -176,9 +200,23 @@ def fitted(
     return replace(mixture, columns=tuple(columns))
 
 
+def raised(likely: Floats, power: float) -> Floats:
+    """Return a power of the probability of each atom, which weighs the values of free records."""
+    if power >= 0:
+        return np.asarray(likely**power)
+    return np.where(likely < NOWHERE, likely, np.maximum(likely, RARE) ** power)
+
+
 def even(columns: Sequence[ReadCells[Any]]) -> Mixture:
     """Return the distribution in which all values of a cell are equally likely."""
     return Mixture(tuple(columns), tuple(column.even()[:, None] for column in columns), np.ones(1), RANDOM)
+
+
+def records_of(column: ReadCells[Any], assumption: Assumption) -> tuple[Floats, Floats]:
+    """Return for each cell of a column how many of its records are required ones, and how many are free."""
+    required, free = column.required(), column.free().astype(np.float64)
+    counted = np.where(column.exact, required, assumption.required * required)
+    return counted, free + required - counted
 
 
 def _incidence(column: ReadCells[Any]) -> SparseMatrix:
@@ -186,13 +224,6 @@ def _incidence(column: ReadCells[Any]) -> SparseMatrix:
     rows = len(column.cell)
     ones = np.ones(rows, dtype=np.float32)
     return SparseMatrix.of_places(ones, column.cell, np.arange(rows), (len(column), rows))
-
-
-def _records(column: ReadCells[Any], assumption: Assumption) -> tuple[Floats, Floats]:
-    """Return for each cell of a column how many of its records are required ones, and how many are free."""
-    required, free = column.required(), column.free().astype(np.float64)
-    counted = np.where(column.exact, required, assumption.required * required)
-    return counted, free + required - counted
 
 
 def _column_alone(column: ReadCells[Any], incidence: SparseMatrix, assumption: Assumption) -> Floats:
@@ -207,19 +238,23 @@ def _column_alone(column: ReadCells[Any], incidence: SparseMatrix, assumption: A
 
 def _expected(column: ReadCells[Any], often: Floats, likely: Floats, assumption: Assumption) -> Floats:
     """Return the expected number of rows with each atom, if cells occur in each class so often."""
-    weights = likely**assumption.power
-    required, free = (each[:, None] for each in _records(column, assumption))
+    required, free = (each[:, None] for each in records_of(column, assumption))
     per_record = often / np.maximum(required + free, _TINY)
-    per_required = per_record * required / np.maximum(column.required()[:, None], 1)
-    scaled = per_record * free / np.maximum(column.mass(weights), _TINY)
-    return column.spread_required(per_required) + weights * column.spread(scaled)
+    total = column.spread_required(per_record * required / np.maximum(column.required()[:, None], 1))
+    for power, where in assumption.powers(column):
+        weights = raised(likely, power)
+        scaled = where[:, None] * per_record * free / np.maximum(column.mass(weights), _TINY)
+        total = total + weights * column.spread(scaled)
+    return total
 
 
 def _log_likelihood(column: ReadCells[Any], likely: Floats, assumption: Assumption) -> Floats:
     """Return the mean logarithm of the probability of a cell's records in each class."""
     logs = np.log(np.maximum(likely, 1e-30))
-    weights = likely**assumption.power
-    required, free = (each[:, None] for each in _records(column, assumption))
-    share = required / np.maximum(column.required()[:, None], 1)
-    by_weight = column.mass(weights * logs) / np.maximum(column.mass(weights), _TINY)
-    return (column.required_mass(logs) * share + free * by_weight) / np.maximum(required + free, _TINY)
+    required, free = (each[:, None] for each in records_of(column, assumption))
+    total = column.required_mass(logs) * required / np.maximum(column.required()[:, None], 1)
+    for power, where in assumption.powers(column):
+        weights = raised(likely, power)
+        by_weight = column.mass(weights * logs) / np.maximum(column.mass(weights), _TINY)
+        total = total + where[:, None] * free * by_weight
+    return np.asarray(total / np.maximum(required + free, _TINY))

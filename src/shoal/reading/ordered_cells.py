@@ -104,7 +104,7 @@ class OrderedCells(ReadCells[AskedRanges]):
                 continue
             low, high = each if isinstance(each, tuple) else (each, each)
             pairs.append((low, high))
-        texts = [(_text(low, self.notes), _text(high, self.notes)) for low, high in pairs]
+        texts = [(_text(low), _text(high)) for low, high in pairs]
         ends = [(_place(a, self.notes, False), _place(b, self.notes, True)) for a, b in texts]
         order = sorted(range(len(ends)), key=ends.__getitem__)
         apart: list[tuple[float, float]] = []
@@ -199,6 +199,14 @@ class OrderedCells(ReadCells[AskedRanges]):
             lower, upper = lower & self._within(self.low, asked), upper & self._within(self.high, asked)
             absent = absent & asked.missing
         return (lower.astype(np.float64) + upper + absent)[index]
+
+    def required_powers(self, power: int, asked: AskedRanges | None, index: Index) -> Floats:
+        """Return the sum of a power of the required numbers of some cells, of those inside a question."""
+        total = np.zeros(len(self))
+        for ends, there in zip((self.low, self.high), self._required_ends(), strict=True):
+            inside = there if asked is None else there & self._within(ends, asked)
+            total += np.where(inside, np.nan_to_num(ends) ** power, 0.0)
+        return np.asarray(total[index])
 
     def _within(self, places: Floats, asked: AskedRanges) -> NDArray[np.bool_]:
         found = np.zeros(len(places), dtype=np.bool_)
@@ -455,17 +463,14 @@ def _floats(series: pl.Series) -> Floats:
 def _declared(notes: ColumnNotes) -> Floats:
     if notes.domain is None or notes.hierarchy is not None:
         return np.empty(0)
-    places = _places([_text(each, notes) for each in notes.domain], notes)
+    places = _places([_text(each) for each in notes.domain], notes)
     return places[~np.isnan(places)]
 
 
-def _text(value: Any, notes: ColumnNotes) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    del notes
-    return str(value)
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)
 
 
 def _is_missing(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -13,13 +14,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason, did_you_mean, listing, unknown_column
-from shoal.reading.answers import Answer, Count, Evidence, evidence, standard_error
-from shoal.reading.assumptions import Family, family_of
-from shoal.reading.cells import Floats
+from shoal.reading.answers import Answer, Count, evidence, standard_error
+from shoal.reading.assumptions import MEANS, Family, family_of
 from shoal.reading.codebook import Codebook, Tightness
 from shoal.reading.columns import class_sizes, read_columns
 from shoal.reading.frames import Flavour, Form, drawn_frame, in_form, of_flavour
 from shoal.reading.joint import ESTIMATORS, Estimator, Joint
+from shoal.reading.means import mean_evidence
 from shoal.reading.mixture import RANDOM
 from shoal.reading.ordered_cells import AskedRanges, OrderedCells
 from shoal.reading.set_cells import AskedLabels
@@ -72,7 +73,13 @@ class Reader:
 
     @property
     def _tightness(self) -> Tightness:
-        return self.codebook.tightness if self.estimator in ("tight", "columns") else Tightness()
+        known = self.codebook.tightness
+        if self.estimator not in ("tight", "columns"):
+            return Tightness()
+        # If each record is covered by k rows, rows cover k records on average, even if some cover fewer.
+        return (
+            replace(known, records=max(known.records, self.codebook.k)) if known.around == "rows" else known
+        )
 
     @cached_property
     def _joint(self) -> Joint:
@@ -94,7 +101,7 @@ class Reader:
         """For each row, the number of records that it was made for."""
         known = self.codebook.tightness
         if known.around == "rows":
-            return np.full(len(self), max(known.records, int(self.codebook.model.get("k", 1))))
+            return np.full(len(self), max(known.records, self.codebook.k))
         return class_sizes(self._columns, self._items, len(self))
 
     def fit(self) -> Reader:
@@ -126,7 +133,7 @@ class Reader:
         """
         asked = self._asked({**(conditions or {}), **named})
         found = evidence(self._joint, asked)
-        error = standard_error(found, self._family)
+        error = standard_error(found, self._family.weights)
         return Count(found.estimate, error, found.certain, found.possible)
 
     def mean(self, column: str, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Answer:
@@ -154,23 +161,9 @@ class Reader:
                 column=column,
             )
         asked = self._asked({**(conditions or {}), **named})
-        joint = self._joint
-        certain, possible = joint.bounds(asked)
-        rows = np.flatnonzero(possible)
-        values, spread = self._expected_values(numbers, rows, asked)
-        weights = joint.weights(asked, rows)
-        weights = np.where(certain[rows], 1.0, weights) * ~np.isnan(values)
-        values, total = np.nan_to_num(values), float(weights.sum())
-        if total <= 0:
-            raise InputError("no row can meet the conditions", reason=Reason.NO_ROWS)
-        mean = float((weights * values).sum()) / total
-        # Rows that may not belong, and values that are not exact, both make the mean uncertain.
-        doubt = weights * (1 - weights) * (values - mean) ** 2 + (weights * spread) ** 2
-        shared = doubt * (joint.sharing[rows] - 1)
-        unsure = np.minimum(weights, 1 - weights) * np.abs(values - mean) + weights * spread
-        found = Evidence(total, 0, len(rows), float(doubt.sum()), float(shared.sum()), float(unsure.sum()))
-        error = standard_error(found, self._family) / total
-        return Answer(mean, error, int(certain.sum()), int(possible.sum()))
+        found = mean_evidence(self._joint, numbers, asked)
+        error = standard_error(found, MEANS)
+        return Answer(found.estimate, error, found.certain, found.possible)
 
     def table(
         self,
@@ -303,35 +296,6 @@ class Reader:
             else:
                 raise unknown_column(name, self.columns, "the release")
         return asked
-
-    def _expected_values(
-        self, column: Any, rows: NDArray[np.int64], asked: Sequence[tuple[str, Any]]
-    ) -> tuple[Floats, Floats]:
-        """Return the expected number in the cells of some rows, and its standard deviation."""
-        within = next((question for name, question in asked if name == column.notes.name), None)
-        low, high = column.low[column.cell[rows]], column.high[column.cell[rows]]
-        if within is not None and within.ends:
-            low = np.clip(low, within.ends[0][0], within.ends[-1][1])
-            high = np.clip(high, within.ends[0][0], within.ends[-1][1])
-        exact = column.exact[column.cell[rows]]
-        place = self._joint.places.get(column.notes.name)
-        if place is None or not column.notes.quasi or exact.all():
-            return low, np.zeros(len(rows))
-        edges = column.edges
-        middles = np.append((edges[:-1] + edges[1:]) / 2, 0.0)[:, None]
-        mixture = self._joint.mixture
-        weights = mixture.likely[place] ** mixture.assumption.power
-        cells, where = np.unique(column.cell[rows], return_inverse=True)
-        mass = np.maximum(column.mass(weights, within, cells), 1e-300)
-        first = column.mass(weights * middles, within, cells) / mass
-        second = column.mass(weights * middles**2, within, cells) / mass
-        members = self._joint.members[rows]
-        inner = (first[where.ravel()] * members).sum(axis=1)
-        square = (second[where.ravel()] * members).sum(axis=1)
-        free = mixture.free_share(place)[column.cell[rows]]
-        mean = np.where(exact, low, free * inner + (1 - free) * (low + high) / 2)
-        around = free * square + (1 - free) * (low**2 + high**2) / 2
-        return mean, np.where(exact, 0.0, np.sqrt(np.maximum(around - mean**2, 0.0)))
 
     def _groups(self, name: str, given: Sequence[Any] | None) -> list[tuple[Any, Any]]:
         if name in self._items:
