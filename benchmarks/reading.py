@@ -158,11 +158,13 @@ def _means(reader: Reader, table: Table, queries: Sequence[Query]) -> dict[str, 
         true = float(np.nanmean(chosen)) if not np.isnan(chosen).all() else None
         if true is None:
             continue
-        with suppress(InputError):  # another tool left out all records with such a value
+        with suppress(InputError):  # no row can have such a value, or all numbers are suppressed
             found = reader.mean(attribute.column.name, conditions_of(table, query))
             low, high = found.interval
             inside.append(low - 1e-9 <= true <= high + 1e-9)
             off.append(abs(found.estimate - true) / np.nanstd(values))
+    if not inside:
+        return {"coverage": 1.0, "mean": 0.0, "questions": 0}
     return {"coverage": float(np.mean(inside)), "mean": float(np.mean(off)), "questions": len(inside)}
 
 

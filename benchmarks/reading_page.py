@@ -186,7 +186,7 @@ def _coverage(measured: Measured) -> Iterator[str]:
             (
                 *cell,
                 *(f"{found[name]['coverage']:.1%}" if name in found else "" for name in TITLES),
-                f"{found['means']['coverage']:.1%}",
+                f"{found['means']['coverage']:.1%}" if found["means"]["questions"] else "",
             )
             for cell, found in tight.items()
         ],

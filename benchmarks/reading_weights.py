@@ -26,7 +26,7 @@ from shoal.measures.queries import Query, conditions_of, draw_queries, met_by
 from shoal.reading import Reader, assumptions, open_release
 from shoal.reading.answers import CONFIDENCE, Evidence, evidence
 from shoal.reading.assumptions import Family
-from shoal.reading.means import mean_evidence
+from shoal.reading.means import mean_evidence, nothing_known
 from shoal.reading.ordered_cells import OrderedCells
 from shoal.table import Table
 
@@ -108,19 +108,21 @@ def _counts(reader: Reader, table: Table, _: pl.DataFrame) -> Iterator[list[floa
 
 
 def _means(reader: Reader, table: Table, frame: pl.DataFrame) -> Iterator[list[float]]:
-    numbers = [each.name for each in table.schema if each.kind.numeric and each.name in reader.columns]
+    numbers = {
+        name: column
+        for name, column in reader._columns.items()
+        if isinstance(column, OrderedCells) and column.notes.kind.numeric and not nothing_known(column)
+    }
     for place, query in enumerate(drawn_questions(table) if numbers else ()):
-        name = numbers[place % len(numbers)]
+        name, column = list(numbers.items())[place % len(numbers)]
         values = frame[name].cast(pl.Float64).to_numpy()
         chosen = values[met_by(table, query) & ~np.isnan(values)]
         if not len(chosen):
             continue
         unit = float(np.nanstd(values))
-        column = reader._columns[name]
-        assert isinstance(column, OrderedCells)
         found = mean_evidence(reader._joint, column, reader._asked(conditions_of(table, query)))
         doubt, shared, unsure, spread = _parts(found)
-        answer = (chosen.mean() / unit, found.estimate / unit, -1e9, 1e9, 0.0)
+        answer = (chosen.mean() / unit, found.estimate / unit, -1e9, 1e9, found.unknown / unit)
         yield [*map(float, answer), doubt / unit**2, shared / unit**2, unsure / unit, spread / unit]
 
 

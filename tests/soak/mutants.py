@@ -21,7 +21,7 @@ from tests_of_modules import OWN
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("auditing", "release", "kernels", "recoding")
-SECONDS = 600
+SECONDS = 3600
 """A mutant that keeps the tests busy for longer counts as killed."""
 QUICK = ("unit/test_audit.py", "unit/test_adversarial_releases.py", "unit/test_release.py")
 """Tests of everything that take a few seconds; they come first."""

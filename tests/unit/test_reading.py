@@ -109,6 +109,9 @@ def test_a_mean_leaves_out_missing_values() -> None:
     reader = shoal.open_release(frame, schema)
     assert reader.mean("x", y="a").estimate == pytest.approx(2)
     assert 1 <= reader.mean("x", y="b").estimate <= 3
+    for cells in (["*", "*"], ["*", "3"]):
+        with pytest.raises(shoal.InputError, match="its numbers are suppressed"):
+            shoal.open_release(pl.DataFrame({"x": cells, "y": ["a", "b"]}), schema).mean("x")
 
 
 @pytest.mark.parametrize("flavour", ["polars", "pandas", "pyarrow"])

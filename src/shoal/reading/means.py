@@ -10,7 +10,7 @@ from shoal.reading.answers import NEVER, SHIFT, Evidence
 from shoal.reading.cells import Floats
 from shoal.reading.joint import Asked, Joint
 from shoal.reading.mixture import Assumption, raised, records_of
-from shoal.reading.ordered_cells import AskedRanges, OrderedCells
+from shoal.reading.ordered_cells import AskedRanges, OrderedCells, declared_ends
 
 _TINY = 1e-300
 
@@ -30,8 +30,14 @@ def mean_evidence(joint: Joint, numbers: OrderedCells, asked: Asked) -> Evidence
     Raises
     ------
     InputError
-        If no row can meet the conditions.
+        If no row can meet the conditions, or nothing is known about any number.
     """
+    if nothing_known(numbers):
+        raise InputError(
+            f"column {numbers.notes.name!r}: its numbers are suppressed, and no domain was declared",
+            reason=Reason.NO_ROWS,
+            column=numbers.notes.name,
+        )
     certain, possible = joint.bounds(asked)
     rows = np.flatnonzero(possible)
     values, spread, weights = _rows(joint, numbers, asked, rows, joint.assumption)
@@ -42,6 +48,11 @@ def mean_evidence(joint: Joint, numbers: OrderedCells, asked: Asked) -> Evidence
         return _unknown(numbers, rows, int(certain.sum()))
     mean = float((weights * values).sum()) / total
     blank = int(((weights <= NEVER) & joint.vague(asked, rows)).sum())
+    # Which numbers are suppressed depends on them, so nothing says where in their spread the mean lies.
+    suppressed = numbers.vague[numbers.cell[rows]]
+    unknown = (
+        blank / (blank + total) * float(np.std(values)) + float((weights * spread)[suppressed].sum()) / total
+    )
     # Rows that may not belong, and values that are not exact, both make the mean uncertain.
     doubt = weights * (1 - weights) * (values - mean) ** 2 + weights * spread**2
     unsure = np.minimum(weights, 1 - weights) * np.abs(values - mean) + weights * spread
@@ -53,8 +64,15 @@ def mean_evidence(joint: Joint, numbers: OrderedCells, asked: Asked) -> Evidence
         float((doubt * (joint.sharing[rows] - 1)).sum()) / total**2,
         float(unsure.sum()) / total,
         _difference(joint, numbers, asked, rows) if doubt.any() else 0.0,
-        blank / (blank + total) * float(np.std(values)) if blank else 0.0,
+        unknown,
     )
+
+
+def nothing_known(numbers: OrderedCells) -> bool:
+    """Return whether numbers are suppressed, at most one is published, and no domain was declared."""
+    published = ~(numbers.suppressed | numbers.absent)
+    ends = np.unique(np.concatenate([numbers.low[published], numbers.high[published]]))
+    return len(ends) < 2 and bool(numbers.suppressed.any()) and not len(declared_ends(numbers.notes))
 
 
 def _unknown(numbers: OrderedCells, rows: NDArray[np.int64], certain: int) -> Evidence:

@@ -201,7 +201,7 @@ class OrderedCells(ReadCells[AskedRanges]):
         return (lower.astype(np.float64) + upper + absent)[index]
 
     def required_powers(self, power: int, asked: AskedRanges | None, index: Index) -> Floats:
-        """Return the sum of a power of the required numbers of some cells, of those inside a question."""
+        """Return the sum of a power of the required numbers of some cells, inside a question."""
         total = np.zeros(len(self))
         for ends, there in zip((self.low, self.high), self._required_ends(), strict=True):
             inside = there if asked is None else there & self._within(ends, asked)
@@ -393,7 +393,7 @@ def ordered_cells(
             reason=Reason.RELEASE_UNREADABLE,
             column=notes.name,
         )
-    ends = np.concatenate([low[there], high[there], _declared(notes)])
+    ends = np.concatenate([low[there], high[there], declared_ends(notes)])
     ends = ends if len(ends) else np.zeros(1)
     integral = bool((ends == np.round(ends)).all()) and float(np.abs(ends).max()) < 2**52
     half_open = np.array([pair is not None and pair[2] for pair in pairs], dtype=np.bool_)
@@ -460,7 +460,8 @@ def _floats(series: pl.Series) -> Floats:
     return series.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().astype(np.float64)
 
 
-def _declared(notes: ColumnNotes) -> Floats:
+def declared_ends(notes: ColumnNotes) -> Floats:
+    """Return the declared domain on the scale; empty if none was declared."""
     if notes.domain is None or notes.hierarchy is not None:
         return np.empty(0)
     places = _places([_text(each) for each in notes.domain], notes)

@@ -279,7 +279,7 @@ def _editor(name: str) -> Tag:
                     class_="actions",
                 ),
             ),
-            class_="fields",
+            class_="fields halves",
         ),
         tags.details(
             tags.summary("Preview: what each value becomes"),

@@ -22,7 +22,7 @@ from shoal.web.state import Desk, Problems, needed
 from shoal.web.summary import dangers
 
 USUAL_KS = (2, 5, 10, 20, 50)
-METHODS_TRIED = {"first": "the default method of each model", "all": "all methods of each model"}
+METHODS_TRIED = {"first": "each model's default", "all": "all of each model"}
 MOST_KS = 10
 """Maximum number of crowd sizes that are tried at once."""
 
