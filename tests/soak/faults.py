@@ -154,8 +154,8 @@ def disturbed(
     known
         Environment variables that tell which calls fail.
     quiet
-        Whether a traceback, or a run that does not end, is a finding. It is none where a library in Rust lacks
-        memory or threads: it may end the process, or wait for ever.
+        Whether a traceback, or a run that does not end, is a finding. It is none where a library in Rust
+        lacks memory or threads: it may end the process, or wait for ever.
 
     Raises
     ------
