@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,6 +35,7 @@ def priced_bound(
     *,
     sample: int = SAMPLE,
     steps: int = STEPS,
+    shares: Sequence[float] = SHARES,
 ) -> Bound:
     """Return a lower bound of the GCP of every release that hides each record among k by a regular graph.
 
@@ -62,6 +65,9 @@ def priced_bound(
         if there are no more different ones.
     steps
         The maximum number of steps of each search. One that ends early can only lower the bound.
+    shares
+        By what the prices of the release are multiplied, ascending, until the bound falls. Larger shares need
+        more steps.
     """
     k = graph.shape[1]
     groups, first = kernels.group_rows(table.codes)
@@ -76,8 +82,8 @@ def priced_bound(
         return np.asarray(paid + tree.priced_crowds(asked, copies, share * full, k, steps=steps).least)
 
     pilots = np.searchsorted(np.cumsum(copies), (np.arange(PILOTS) + 0.5) / PILOTS * len(table), side="right")
-    share, highest = 0.0, -np.inf
-    for each in SHARES:
+    share, highest = shares[0], -np.inf
+    for each in shares if len(shares) > 1 else ():
         found = float(values(pilots, each, min(PILOT_STEPS, steps)).mean())
         if found <= highest:
             break
