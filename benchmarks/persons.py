@@ -54,8 +54,9 @@ EXPLAINED = (
     "similar. In Retail, a person has 1 to 10 consecutive baskets. Times are processor seconds from "
     "the table to the audited release, persons divided by records; short times vary by a quarter from "
     "run to run. Freeform is measured with the effort `fast`, and for one table with the default, "
-    "which takes much longer. *Concealment* for persons has the rows of freeform. *Infeasible*: a "
-    "person has more than one in k records. Combinations that are not listed were not measured."
+    "which takes much longer. *Concealment* has the rows of freeform: always for persons, and with its "
+    "default (`chance` at most 2/k) also for records here. With one record each nothing differs, so only "
+    "k = 10 was measured."
 )
 
 RECOUNTED = (
@@ -67,7 +68,7 @@ RECOUNTED = (
     "to as many as can be hidden. `exact` got the first 10 or 14 records; where it had no release, the "
     "recount confirmed that a person had more than 1 in k records, or that there were fewer than k persons. "
     "No point that a model promises was broken, and every release passed its audit "
-    "(`tests/property/test_persons.py` with `SHOAL_TABLES=10000`, commit `2fcffce`)."
+    "(`tests/property/test_persons.py` with `SHOAL_TABLES=10000`)."
 )
 
 

@@ -119,12 +119,13 @@ def growth() -> str:
             f"Bootstraps of the survey, {limits}, locality start; processor seconds of the method. The "
             "exponent is that of the growth from the row before.",
             markdown_table(("records", "GCP", "processor seconds", "exponent", "peak MiB"), rows),
-            "Most of the time is spent on exchanges that separate close values, and this part grows as n^1.5 "
-            "from 50,000 to 200,000 records; all others are about linear. In a larger table, more of the "
-            "nearest classes already have too many close values, so more searches have to look further: "
-            "beyond the nearest 576 classes in 0.5% of the searches at 50,000 records, and in 3% at 200,000. "
-            "Exchanges there lose more, and with 400,000 records GCP rises. "
-            "[025](../decisions/025-colours.md) has the figures, and the remedies that were tried.",
+            "From 5,000 classes on (here 100,000 records), if at least a quarter as many neighbours are in "
+            "excess as there are records, these change places within parts of 2,500 classes first. Before, "
+            "time grew as n^1.54 to 200,000 and as n^1.67 to 400,000 records (28 and 89 s; GCP 0.0514 and "
+            "0.0695), because ever more similar classes had too many close values and "
+            "had to be searched. GCP still rises at 400,000 records: with few quasi-identifiers, more "
+            "classes look identical and have to be told apart. [025](../decisions/025-colours.md) has the "
+            "figures, and other remedies that were tried.",
         )
     )
 

@@ -27,8 +27,8 @@ TEXT = (
     "guesses the row and the value of each person in 150, 60 or 40 further releases. *Certain* is the share "
     "of persons whose value the attacker is sure of, although the release allows other values; - means that "
     "no release occurred often enough in the first runs. *Rows grow* is what freeform does in tables of more "
-    "than 32 records. The worst person is the one with the highest share of right guesses, which includes "
-    "chance: with 40 releases, it is up to 0.2 above the mean."
+    "than 128 records where no assignment is diverse. The worst person is the one with the highest share of "
+    "right guesses, which includes chance: with 40 releases, it is up to 0.2 above the mean."
 )
 
 SMALL, LARGE = (1200, 150), (200, 40)
@@ -131,6 +131,9 @@ def cases() -> Iterator[Case]:
     yield Case(
         "100 records in groups, skewed", clusters(100, "aaaaabbbcd"), KAnonymity(k=10, l=1.8), 1 / 1.8, LARGE
     )
+    yield Case("100 records, rows grow", equal, Freeform(k=10, l=3), 1 / 3, LARGE, growing=True)
+    yield Case("100 records", equal, Freeform(k=10, l=3.5), 1 / 3.5, LARGE)
+    yield Case("100 records, rows grow", equal, Freeform(k=10, l=3.5), 1 / 3.5, LARGE, growing=True)
     yield Case("100 sets of items", baskets(100), SetDiversity(l=3), 1 / 3, LARGE)
     yield Case("200 records of Adult", sample_of_adult(200), Freeform(k=10, l=3), 1 / 3, LARGE)
 
@@ -142,7 +145,7 @@ def work(number: int) -> dict[str, Any]:
     quasi = items or [column for column in case.frame.columns if column != "diagnosis"]
     schema = Schema.infer(case.frame, quasi=quasi, sensitive=["diagnosis"])
     if case.growing:
-        unseen.SMALL = 0
+        unseen.SMALL = unseen.DRAWN = 0
     training, tests = case.runs
     found = repeated_attack(case.frame, schema, case.model, training=training, tests=tests, seed=1)
     return found.as_dict()

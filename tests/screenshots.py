@@ -38,8 +38,15 @@ def tour(browser: Browser, server: Server, table: Path, folder: Path) -> None:
     visitor.wait("document.getElementById('columns_done')")
     take(browser, "#step-data", folder / "web-data.png")
     take(browser, "#step-columns", folder / "web-columns.png")
+    edit(visitor)
+    take(browser, "#editor", folder / "web-editor.png")
+    visitor.press("edit_close")
+    visitor.wait("!document.getElementById('editor')")
     visitor.use_columns()
     take(browser, "#step-promise", folder / "web-promise.png")
+    explore(visitor)
+    take(browser, "#trying", folder / "web-trying.png")
+    browser.run("document.querySelector('#trying details').open = false")
     browser.show(dark=True)
     take(browser, "#step-promise", folder / "web-dark.png")
     browser.show(width=390)
@@ -74,6 +81,26 @@ def tour(browser: Browser, server: Server, table: Path, folder: Path) -> None:
     take(browser, "#step-result", folder / "web-result-narrow.png")
     take(browser, "#step-download", folder / "web-download-narrow.png")
     browser.driver.get("about:blank")
+
+
+def edit(visitor: Visitor) -> None:
+    """Open the editor of hierarchies, and group some occupations."""
+    names = visitor.browser.run("return [...document.querySelectorAll('.column h3')].map(e => e.textContent)")
+    visitor.browser.run(f"document.querySelector('[data-edits=\"{names.index('occupation')}\"]').click()")
+    visitor.wait("document.querySelectorAll('.tree li').length > 3")
+    visitor.browser.run("[...document.querySelectorAll('.tree input')].slice(0, 3).forEach(e => e.click())")
+    visitor.enter("edit_name", "first group")
+    visitor.press("edit_group")
+    visitor.wait("document.querySelector('.tree li li')")
+
+
+def explore(visitor: Visitor) -> None:
+    """Make quick runs."""
+    visitor.wait("document.getElementById('try_go')")
+    visitor.browser.run("document.querySelector('#trying details').open = true")
+    visitor.enter("try_k", "2, 5, 10, 20")
+    visitor.press("try_go")
+    visitor.wait("document.querySelectorAll('[data-tries]').length === 8")
 
 
 def ask(visitor: Visitor) -> None:

@@ -189,7 +189,8 @@ class Forger:
     """
 
     OUTPUTS = (
-        *("table_shown", "columns_shown", "identifying", "models_shown", "parameters_shown", "run_shown"),
+        *("table_shown", "columns_shown", "columns_use", "identifying", "models_shown", "parameters_shown"),
+        *("run_shown",),
         *("comparison_shown", "result_shown", "verdict_shown", "downloads_shown", "delta_shown"),
     )
 

@@ -123,7 +123,9 @@ void share(std::size_t count, std::size_t grain, const MakeWorker& make_worker) 
   const auto work = [&] {
     try {
       auto worker = make_worker();
+      const Turns turns(count);
       for (std::size_t begin; (begin = taken.fetch_add(grain)) < count;) {
+        turns.done(begin);
         pause();
         for (std::size_t i = begin; i < std::min(begin + grain, count); ++i) worker(i);
       }
@@ -165,7 +167,9 @@ void in_batches(std::size_t n, std::size_t together, const MakeFinder& make_find
   Scattered scattered(n);
   std::vector<std::int32_t> batch;
   std::vector<Found> found;
+  const Turns turns(n);
   for (std::size_t seen = 0; seen < n;) {
+    turns.done(seen);
     batch.clear();
     for (; batch.size() < together && seen < n; ++seen)
       batch.push_back(static_cast<std::int32_t>(scattered.next()));

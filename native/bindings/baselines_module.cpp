@@ -6,6 +6,7 @@
 #include "baselines/agglomeration.hpp"
 #include "baselines/backtracking.hpp"
 #include "baselines/cahd.hpp"
+#include "baselines/closed_walk.hpp"
 #include "baselines/forest.hpp"
 #include "baselines/greedy_extraction.hpp"
 #include "baselines/unification.hpp"
@@ -92,6 +93,14 @@ auto backtracking_walk_py(const Matrix& members, std::int32_t which, const Array
   }));
 }
 
+auto closed_walk_py(const Matrix& members, std::int32_t which, const Array<std::uint64_t>& key) {
+  return give(without_lock([&] {
+    RandomWords random(view(key));
+    const auto degree = static_cast<std::int32_t>(members.shape(1));
+    return closed_walk_assignment(view(members), degree, which, random);
+  }));
+}
+
 }  // namespace
 
 void bind_baselines(nb::module_& module) {
@@ -108,6 +117,7 @@ void bind_baselines(nb::module_& module) {
              "most"_a);
   module.def("cahd", &cahd_py, "sets"_a, "order"_a, "labels"_a, "different"_a, "size"_a, "reach"_a);
   module.def("backtracking_walk", &backtracking_walk_py, "members"_a, "which"_a, "key"_a, "seconds"_a);
+  module.def("closed_walk", &closed_walk_py, "members"_a, "which"_a, "key"_a);
 }
 
 }  // namespace shoal

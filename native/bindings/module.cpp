@@ -2,6 +2,8 @@
 // releases the GIL.
 #include <nanobind/nanobind.h>
 
+#include <utility>
+
 #include "base/interruption.hpp"
 #include "base/numbers.hpp"
 #include "bindings/bindings.hpp"
@@ -10,11 +12,21 @@ namespace {
 
 unsigned long main_thread = 0;  // Python's, which alone handles signals
 
-// Throws what a signal handler of Python raises, such as KeyboardInterrupt after Ctrl-C.
-void handle_signals() {
-  if (PyThread_get_thread_ident() != main_thread) return;
+PyObject* listener = nullptr;  // a function of Python that is told how far a kernel is
+
+// Throws what a signal handler of Python raises, such as KeyboardInterrupt after Ctrl-C, or the listener.
+void ask_python(double done) {
+  const bool handles_signals = PyThread_get_thread_ident() == main_thread;
   nanobind::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+  if (handles_signals && PyErr_CheckSignals() != 0) throw nanobind::python_error();
+  if (const nanobind::handle told = listener; told.is_valid()) told(done);
+}
+
+// Nanobind keeps a map of all objects of the module. If it has to grow and there is no memory, the process
+// ends; so it grows now, to more than are ever alive at once.
+void make_room_for_objects(nanobind::handle type) {
+  nanobind::object objects[256];
+  for (auto& each : objects) each = nanobind::inst_alloc(type);
 }
 
 }  // namespace
@@ -22,7 +34,14 @@ void handle_signals() {
 NB_MODULE(_native, module) {
   const auto main = nanobind::module_::import_("threading").attr("main_thread")();
   main_thread = nanobind::cast<unsigned long>(main.attr("ident"));
-  shoal::question = handle_signals;
+  shoal::question = ask_python;
+  module.def(
+      "listen",
+      [](nanobind::object function) {
+        PyObject* before = std::exchange(listener, function.release().ptr());
+        Py_XDECREF(before);
+      },
+      nanobind::arg("function"));
   module.attr("ROUNDING") = shoal::kRounding;
   shoal::bind_baselines(module);
   shoal::bind_classes(module);
@@ -31,4 +50,5 @@ NB_MODULE(_native, module) {
   shoal::bind_own_rows(module);
   shoal::bind_sets(module);
   shoal::bind_sparse(module);
+  make_room_for_objects(module.attr("Ring"));
 }

@@ -3,7 +3,6 @@
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <limits>
@@ -18,6 +17,7 @@
 #include "base/variety.hpp"
 #include "base/workers.hpp"
 #include "bindings/arrays.hpp"
+#include "bindings/lists.hpp"
 #include "matching/assignment.hpp"
 
 namespace shoal {

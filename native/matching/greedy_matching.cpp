@@ -18,7 +18,9 @@ Matching match_in_order(BoxTree& tree, std::span<const std::int32_t> records,
   Pairing pairing(tree, std::move(boxes));
   BoxTree::Search search;
   std::int64_t queries = 0;
+  const Turns turns(records.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
+    turns.done(i);
     pause_sometimes();
     const std::int32_t record = records[i];
     std::int32_t box = costless[i];

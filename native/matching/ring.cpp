@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/interruption.hpp"
 #include "base/numbers.hpp"
 #include "base/workers.hpp"
 
@@ -207,7 +208,9 @@ std::int64_t Ring::sweep() {
   std::int64_t made = 0;
   std::vector<std::int32_t> records;
   std::vector<Move> moves;
+  const Turns turns(n);
   for (std::size_t seen = 0; seen < n;) {
+    turns.done(seen);
     records.clear();
     for (; records.size() < together && seen < n; ++seen) {
       const std::size_t record = scattered.next();

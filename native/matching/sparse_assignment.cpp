@@ -37,9 +37,11 @@ const std::vector<std::int32_t>& SparseAssignment::solve(std::span<const std::in
   free_.resize(rows);
   std::iota(free_.begin(), free_.end(), 0);
   bid();
-  for (const std::int32_t row : free_) {
+  const Turns turns(free_.size());
+  for (std::size_t i = 0; i < free_.size(); ++i) {
+    turns.done(i);
     pause();
-    augment(row);
+    augment(free_[i]);
   }
   return column_of_;
 }

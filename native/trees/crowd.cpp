@@ -12,14 +12,7 @@ namespace shoal {
 
 CrowdSearch::CrowdSearch(const BoxTree& tree, const std::vector<Attribute>& attributes,
                          std::span<const std::int32_t> copies, std::int64_t k, CrowdEffort effort)
-    : tree_(tree), attributes_(attributes), copies_(copies), k_(k), effort_(effort) {
-  std::size_t categories = 0;
-  for (const Attribute& attribute : attributes) {
-    first_category_.push_back(categories);
-    if (attribute.kind == Kind::set) categories += at(attribute.size);
-  }
-  category_ladders_.assign(categories, -1);
-}
+    : tree_(tree), copies_(copies), k_(k), effort_(effort), ladders_(attributes) {}
 
 double CrowdSearch::least_cost(std::int32_t record) {
   if (copies_[at(record)] >= k_) return 0.0;
@@ -56,50 +49,20 @@ double CrowdSearch::least_cost(std::int32_t record) {
 
 // Finds the candidates and what each of them needs.
 void CrowdSearch::collect(std::int32_t record) {
-  for (const std::size_t category : categories_) category_ladders_[category] = -1;
-  categories_.clear();
+  ladders_.begin(tree_.codes(record));
   needs_.clear();
   candidates_.assign(1, record);
   ends_.assign(1, 0);
   const auto near = tree_.nearest_records(record, effort_.horizon, search_);
   beyond_ = near.size() < effort_.horizon ? kUnlimited : near.back().cost;
-  for (const NearRecord& other : near)
-    if (other.cost < beyond_) add_candidate(tree_.codes(record), other.record);
-  const std::size_t ladders = 2 * attributes_.size() + categories_.size();
-  heights_.resize(ladders);
-  limits_.resize(ladders);
-}
-
-void CrowdSearch::add_candidate(const std::int32_t* own, std::int32_t other) {
-  const std::int32_t* codes = tree_.codes(other);
-  for (std::size_t a = 0; a < attributes_.size(); ++a) {
-    const Attribute& attribute = attributes_[a];
-    const std::int32_t code = codes[a];
-    if (code == own[a]) continue;
-    const auto down = static_cast<std::int32_t>(2 * a), up = down + 1;
-    if (attribute.kind == Kind::set) {
-      needs_.push_back({ladder_of_category(a, code), attribute.weight * attribute.set_cost(2)});
-    } else if (attribute.is_missing(code)) {  // together with a number that is everything
-      const double to_lowest = attribute.weight * attribute.interval_cost(0, own[a]);
-      needs_.push_back({down, to_lowest});
-      needs_.push_back({up, attribute.weight - to_lowest});
-    } else {
-      const double cost =
-          attribute.weight * attribute.interval_cost(std::min(code, own[a]), std::max(code, own[a]));
-      needs_.push_back({attribute.kind == Kind::tree || code < own[a] ? down : up, cost});
-    }
+  for (const NearRecord& other : near) {
+    if (other.cost >= beyond_) break;
+    ladders_.add_needs(tree_.codes(other.record), needs_);
+    ends_.push_back(needs_.size());
+    candidates_.push_back(other.record);
   }
-  ends_.push_back(needs_.size());
-  candidates_.push_back(other);
-}
-
-std::int32_t CrowdSearch::ladder_of_category(std::size_t attribute, std::int32_t code) {
-  const std::size_t category = first_category_[attribute] + at(code);
-  if (category_ladders_[category] < 0) {
-    category_ladders_[category] = static_cast<std::int32_t>(2 * attributes_.size() + categories_.size());
-    categories_.push_back(category);
-  }
-  return category_ladders_[category];
+  heights_.resize(ladders_.count());
+  limits_.resize(ladders_.count());
 }
 
 // Sets heights and limits to what a choice and those it comes from decided.

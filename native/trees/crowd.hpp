@@ -1,8 +1,6 @@
 // The cheapest crowd of a record: a lower bound of the cost of any box that covers it and k - 1 others.
 //
-// Seen from one record, a box is a height on each of several ladders: how far an interval reaches down and
-// up, how high in the tree a node is, and whether a category is in a set. A height costs what it measures,
-// and another record is covered if the box is high enough on each of its ladders. The cheapest crowd is
+// Seen from one record, a box is a height on each of several ladders (ladders.hpp). The cheapest crowd is
 // found by best-first search: every step decides whether the box goes up to some height on one ladder or
 // stays below it, and the k-th nearest record that is still possible gives a lower bound for the rest.
 //
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "trees/box_tree.hpp"
+#include "trees/ladders.hpp"
 
 namespace shoal {
 
@@ -38,10 +37,6 @@ class CrowdSearch {  // every thread has its own
   double least_cost(std::int32_t record);
 
  private:
-  struct Need {  // of a candidate
-    std::int32_t ladder;
-    double height;
-  };
   struct Choice {  // a box that has decided some steps, and all that can become of it
     double bound, cost;
     std::int32_t parent;
@@ -51,26 +46,21 @@ class CrowdSearch {  // every thread has its own
   };
 
   void collect(std::int32_t record);
-  void add_candidate(const std::int32_t* own, std::int32_t other);
-  std::int32_t ladder_of_category(std::size_t attribute, std::int32_t code);
   void recall(std::int32_t choice);
   void assess(Choice& choice);
 
   const BoxTree& tree_;
-  const std::vector<Attribute>& attributes_;
   std::span<const std::int32_t> copies_;
   std::int64_t k_;
   CrowdEffort effort_;
+  Ladders ladders_;
   BoxTree::Search search_;
 
-  double beyond_ = 0.0;                         // every record that is not a candidate costs as much
-  std::vector<Need> needs_;                     // of all candidates, one after the other
-  std::vector<std::size_t> ends_;               // of the needs of each candidate
-  std::vector<std::int32_t> candidates_;        // the record itself first
-  std::vector<double> heights_, limits_;        // of a choice, on each ladder; it stays below the limit
-  std::vector<std::size_t> first_category_;     // of each attribute in the next
-  std::vector<std::int32_t> category_ladders_;  // -1 for categories that no candidate has
-  std::vector<std::size_t> categories_;         // those that candidates have
+  double beyond_ = 0.0;                   // every record that is not a candidate costs as much
+  std::vector<Need> needs_;               // of all candidates, one after the other
+  std::vector<std::size_t> ends_;         // of the needs of each candidate
+  std::vector<std::int32_t> candidates_;  // the record itself first
+  std::vector<double> heights_, limits_;  // of a choice, on each ladder; it stays below the limit
   std::vector<Choice> choices_;
   std::vector<std::pair<double, std::int32_t>> open_;   // bound and number of a choice, a heap
   std::vector<std::pair<double, std::size_t>> within_;  // extra cost and number of a candidate

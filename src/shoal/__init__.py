@@ -132,6 +132,8 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("shoal.base.distribution").version()
     for module, names in _LATE.items():
         if name in names:
             globals()[name] = found = getattr(import_module(f"shoal.{module}"), name)

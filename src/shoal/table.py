@@ -45,6 +45,8 @@ class Table:
         Number of records left out because their person has more than are kept.
     stranded
         Number of records left out because they cannot be hidden within the limits of the columns.
+    survey_weights
+        How many people of the population each record stands for; None if no column says that.
     """
 
     schema: Schema
@@ -56,6 +58,7 @@ class Table:
     owners: NDArray[np.int32] | None = None
     over_limit: int = 0
     stranded: int = 0
+    survey_weights: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return f"Table({len(self)} records, {len(self.schema)} columns)"
@@ -79,7 +82,7 @@ class Table:
     def without_identifiers(self) -> Table:
         """Return the same table without the columns that are never released, to be kept after the audit."""
         kept = [c.name for c in self.schema if c.role.released and c.name in self.frame.columns]
-        return replace(self, frame=self.frame[kept], owners=None)
+        return replace(self, frame=self.frame[kept], owners=None, survey_weights=None)
 
     def only(self, records: NDArray[np.int64]) -> Table:
         """Return the table with some of its records, in this order; domains stay those of the whole."""
@@ -94,6 +97,7 @@ class Table:
             sensitive=tuple(replace(column, codes=column.codes[records]) for column in self.sensitive),
             rows=self.rows[records],
             owners=owners,
+            survey_weights=None if self.survey_weights is None else self.survey_weights[records],
         )
 
     @property
@@ -209,8 +213,48 @@ class Table:
         )
         kept_frame = data if kept is None else data[rows]
         sensitive = tuple(encoding.sensitive(kept_frame[column.name], column) for column in schema.sensitive)
-        owners = _owners(kept_frame, schema)
-        return cls(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows), owners)
+        weights = None
+        if (column := schema.survey_weight) is not None:
+            weights = survey_weights(kept_frame, column.name, places)
+        return cls(
+            *(schema, kept_frame, attributes, sensitive, places, len(data) - len(rows)),
+            owners=_owners(kept_frame, schema),
+            survey_weights=weights,
+        )
+
+
+def survey_weights(frame: nw.DataFrame[Any], name: str, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the survey weights of some records.
+
+    Parameters
+    ----------
+    frame
+        The records.
+    name
+        The column of weights.
+    rows
+        Their positions in the input.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or some value is no positive number.
+    """
+    if name not in frame.columns:
+        raise InputError(
+            f"the original has no column {name!r} of survey weights", reason=Reason.PARAMETER, column=name
+        )
+    cells = pl.Series(frame[name].to_list(), strict=False)
+    numbers = cells.cast(pl.Float64, strict=False).fill_null(0.0).to_numpy()
+    wrong = ~(np.isfinite(numbers) & (numbers > 0))
+    if wrong.any():
+        raise InputError(
+            f"column {name!r} has {int(wrong.sum()):,} survey weights that are not positive numbers, the "
+            f"first in row {int(rows[wrong.argmax()]) + 1}",
+            reason=Reason.BAD_VALUE,
+            column=name,
+        )
+    return np.asarray(numbers, dtype=np.float64)
 
 
 def require_most_per_person(most: int, schema: Schema) -> None:

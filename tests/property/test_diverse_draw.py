@@ -20,8 +20,9 @@ from shoal import Freeform, Schema
 from shoal.base.randomness import Randomness
 from shoal.kernels import Crowds, DiverseDraw, DrawnColumn, Shares
 from shoal.methods import Circumstances
-from shoal.methods.diversity import recoded
+from shoal.methods.diversity import GROWN, recoded
 from shoal.methods.unseen import settle
+from shoal.recoding import Recoding
 from shoal.table import Table
 
 
@@ -148,3 +149,20 @@ def test_small_tables_keep_every_guarantee(asked: dict[str, Any], records: int) 
     assert release.audit.chance is not None
     assert release.audit.chance.least is not None
     assert release.audit.chance.least <= Fraction(1, 3)
+
+
+def test_rows_of_larger_tables_grow_only_where_no_assignment_is_diverse() -> None:
+    n = 150
+    frame = pl.DataFrame({"age": np.arange(n), "d": [f"d{i % 5}" for i in range(n)]})
+    schema = Schema.infer(frame, quasi=["age"], sensitive=["d"])
+    alike = frame.with_columns(d=pl.Series([f"d{i * 5 // n}" for i in range(n)]))
+    model = Freeform(k=6, l=2)
+    for dealt, grows in ((frame, False), (alike, True)):
+        table, circumstances = Table.encode(dealt, schema), Circumstances(Randomness(1))
+        recoding = recoded(table, model, ring(n, 6), circumstances)
+        alone = Recoding.of_graph(table, ring(n, 6))
+        shown = [sorted(zip(*each.values[0].keys(), strict=True)) for each in (recoding, alone)]
+        assert (shown[0] != shown[1]) == grows
+        assert circumstances.notes == ([GROWN] if grows else [])
+        assert sorted(recoding.assignment) == list(range(n))
+    assert shoal.anonymize(alike, schema, model, seed=1).audit.holds

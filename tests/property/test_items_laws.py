@@ -18,9 +18,10 @@ from shoal.base.randomness import Randomness
 from shoal.kinds.items import Worlds
 from shoal.measures import measure
 from shoal.measures.items import error_rate, items_loss, query_error
-from shoal.methods import METHODS, Circumstances, setgraphs, unseen
+from shoal.methods import METHODS, Circumstances, setgraphs
 from shoal.methods.items import as_items
 from shoal.methods.setdiversity import varied_groups
+from shoal.methods.sets import SMALL as SMALL_SETS
 from shoal.recoding import Recoding
 from shoal.table import Table
 
@@ -211,7 +212,7 @@ def test_several_sensitive_columns(
         assert most * size > n
         return
     assert release.audit.holds
-    if n > unseen.SMALL:
+    if n > SMALL_SETS:
         assert "several sensitive columns" in release.circumstances["notes"][0]
 
 

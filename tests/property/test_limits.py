@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ from hypothesis import strategies as st
 import shoal
 from shoal import Column, Hierarchy, Role, Schema
 from shoal.methods import METHODS
+from shoal.methods.limit_regions import LimitedTable, _cut
 from shoal.models import make_model
+from shoal.table import Table
 
 PLACES = Hierarchy.from_levels(
     [(f"{region}{number}", region, "all") for region in "abc" for number in range(3)], name="place"
@@ -27,6 +31,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "k1": {"k": 3},
     "kk": {"k": 3},
     "dissimilarity": {"k": 3, "epsilon": 0, "delta": 0.1},
+    "km-anonymity": {"k": 3, "knows": 2},
+    "patterned": {"k": 3},
 }
 WAYS = [
     (model, method)
@@ -93,7 +99,11 @@ def test_no_cell_exceeds_a_limit(way: Any, drawn: tuple[pl.DataFrame, Schema], l
     kind, method = way
     model = make_model(kind.name, PARAMETERS[kind.name])
     limits = Limits(schema, frame)
-    leave_out = leave_out if limits.any else 0.0
+    leave_out = leave_out if limits.any and kind.name != "km-anonymity" else 0.0
+    if kind.name == "patterned":  # cells are exact or suppressed, so there are no bands
+        schema = Schema(tuple(replace(column, bands=None) for column in schema))
+        limits = Limits(schema, frame)
+        leave_out = leave_out if limits.any else 0.0
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -108,6 +118,69 @@ def test_no_cell_exceeds_a_limit(way: Any, drawn: tuple[pl.DataFrame, Schema], l
     assert left <= leave_out * len(frame)
     found = shoal.audit(frame, release.table, schema, model, leave_out=leave_out)
     assert found.holds, found.verdict
+
+
+ITEMS = ["a", "b", "c", "d", "e", "f"]
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from(["freeform", "ring"]), st.booleans())
+def test_no_row_has_more_uncertain_items(seed: int, widest: int, method: str, mixed: bool) -> None:
+    random = np.random.default_rng(seed)
+    rows = int(random.integers(6, 30))
+    near = random.random(len(ITEMS)) < 0.5
+    sets = [
+        [item for item, has in zip(ITEMS, near ^ (random.random(6) < 0.2), strict=True) if has]
+        for _ in range(rows)
+    ]
+    frame = pl.DataFrame(
+        {"basket": sets, "age": random.integers(20, 60, rows)},
+        schema_overrides={"basket": pl.List(pl.String)},
+    )
+    basket = Column("basket", Role.QUASI, "items", widest=widest)
+    age = Column("age", Role.QUASI if mixed else Role.OTHER, "numeric", widest=25 if mixed else None)
+    schema = Schema((basket, age))
+    model = shoal.SetAnonymity(k=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            release = shoal.anonymize(frame, schema, model, method=method, seed=1, leave_out=0.9)
+        except shoal.InfeasibleError:
+            return
+    written = release.written("parquet")
+    assert written["basket_uncertain"].list.len().max() <= widest
+    assert len(written) == rows - release.certified.stranded
+    assert shoal.audit(frame, written, schema, model, leave_out=0.9).holds
+    narrow = schema.changed("basket", widest=None, exact=True)
+    if written["basket_uncertain"].list.len().max():
+        assert not shoal.audit(frame, written, narrow, model, leave_out=0.9).holds
+
+
+@given(st.lists(st.integers(0, 12), min_size=2, max_size=8), st.integers(2, 3), st.integers(0, 3))
+def test_stretches_of_an_order_leave_out_as_few_as_possible(values: list[int], k: int, reach: int) -> None:
+    """Against all ways to choose stretches of a short order."""
+    table = Table.encode(
+        pl.DataFrame({"x": values}), Schema((Column("x", Role.QUASI, "numeric", widest=reach),))
+    )
+    (attribute,) = LimitedTable.of(table).bounded
+    found = list(_cut([attribute], attribute.codes[:, None], k, np.arange(len(values))))
+    taken = np.concatenate([np.empty(0, dtype=np.int64), *found])
+    assert len(set(taken.tolist())) == len(taken)
+    for each in found:
+        assert len(each) >= k
+        assert np.ptp(np.array(values)[each]) <= reach
+    spans = [
+        set(range(begin, end))
+        for begin, end in combinations(range(len(values) + 1), 2)
+        if end - begin >= k and np.ptp(values[begin:end]) <= reach
+    ]
+    most = 0
+    for some in range(1, len(values) // k + 1):
+        for chosen in combinations(spans, some):
+            both = set().union(*chosen)
+            if len(both) == sum(map(len, chosen)):
+                most = max(most, len(both))
+    assert len(taken) == most
 
 
 class Limits:

@@ -12,29 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from printed_walk import Words, closed_walk, closed_walk_assignments
 
 from shoal import Schema, SetAnonymity, anonymize
 from shoal.base.randomness import Randomness
-from shoal.methods.baselines.walks import closed_walk, closed_walk_assignment, closed_walk_assignments
+from shoal.kernels.baselines import closed_walk as closed_walk_kernel
+from shoal.methods.baselines.walks import closed_walk_assignment
 from shoal.methods.items import as_items
 from shoal.methods.ring import ring_graph
 from shoal.methods.setgraphs import pure_ring
 from shoal.methods.setorder import short_order
 from shoal.table import Table
-
-
-class Scripted(Randomness):
-    """Random choices that are known beforehand."""
-
-    def __init__(self, choices: list[int]) -> None:
-        super().__init__(1)
-        self.left = choices
-
-    def below(self, bound: int) -> int:
-        """Return the next choice that is prescribed."""
-        choice = self.left.pop(0)
-        assert choice < bound
-        return choice
 
 
 @st.composite
@@ -48,22 +36,27 @@ def regular_graphs(draw: st.DrawFn) -> NDArray[np.int32]:
 
 
 @given(regular_graphs(), st.integers(0, 2**32))
-def test_the_assignments_are_the_graph(graph: NDArray[np.int32], seed: int) -> None:
+def test_the_walk_is_that_of_the_transcription(graph: NDArray[np.int32], seed: int) -> None:
+    """The assignments are the same, choice by choice, and together they are the graph."""
     n, k = graph.shape
-    found = closed_walk_assignments(graph, Randomness(seed))
-    assert len(found) == k
-    assert all(sorted(each.tolist()) == list(range(n)) for each in found)
-    edges = Counter((row, record) for each in found for row, record in enumerate(each.tolist()))
+    key = Randomness(seed).words(4)
+    words = Words(key.tolist())
+    expected = closed_walk_assignments(graph, words.below)
+    found = [closed_walk_kernel(graph, which, key) for which in range(k)]
+    assert [each.assignment.tolist() for each in found] == expected
+    assert found[-1].assigned == n * k
+    edges = Counter((row, record) for each in expected for row, record in enumerate(each))
     assert edges == Counter((row, record) for row, records in enumerate(graph.tolist()) for record in records)
 
 
 def test_the_figure_of_the_paper() -> None:
     """Figure 3: the walk 4, 5, 1, 3, 2 comes back to 1, and the detour over 3 and 2 is left out."""
-    hops = [set(), {3, 4}, {1, 3}, {2, 5}, {2, 5}, {1, 4}]
-    choices = Scripted([1, 0, 0, 0, 0, 0])  # 5 of (2, 5), 1 of (1, 4), 3 of (3, 4), 2, 1 of (1, 3), 4
-    child = closed_walk(4, hops, list(range(6)), list(range(6)), [False] * 6, choices)
+    hops = [[], [3, 4], [1, 3], [2, 5], [2, 5], [1, 4]]
+    # 5 of (2, 5), 1 of (1, 4), 3 of (3, 4), 2 of (2, 5); 1 and 3 were visited, 1 is first; 4 is left.
+    choices = [1, 0, 0, 0, 0, 0, 0]
+    child = closed_walk(4, hops, list(range(6)), list(range(6)), [False] * 6, lambda _: choices.pop(0))
     assert child == {4: 5, 5: 1, 1: 4, 3: 2, 2: 1}
-    assert not choices.left
+    assert not choices
 
 
 def test_every_edge_is_drawn_equally_often() -> None:

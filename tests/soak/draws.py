@@ -57,6 +57,7 @@ def assignments(draw: Draw) -> None:
     graph = regular_graph(draw, n, k)
     randomness = Randomness()
     used = np.array([random_assignment(graph, randomness) for _ in range(DRAWS)])
+    CAMPAIGN.counts["drawn assignments"] += DRAWS
     if any(len(set(each)) < n for each in used[:100].tolist()):
         raise Finding(f"an assignment gives a record twice: {graph.tolist()}")
     for row in range(n):

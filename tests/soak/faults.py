@@ -1,16 +1,20 @@
-"""The campaign "faults": signals at random moments, files that cannot grow; nothing partial is left."""
+"""The campaign "faults": signals, full disks, refused calls, no memory; nothing partial is left."""
 
 from __future__ import annotations
 
+import errno
+import functools
 import hashlib
 import json
+import os
 import resource
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from drawing import Draw
@@ -33,17 +37,7 @@ def case(draw: Draw, folder: Path) -> str:
         finished(folder, command("memory", "7"))
     before = released(folder)
     engine = draw.choice(["memory", "blocks"])
-    if draw.random() < 0.3:
-        most = draw.choice([0, 1, 100, 4096, draw.randint(1, 60_000)])
-        what, code = "no space", disturbed(folder, engine, limit=most)
-        if code not in (0, 1, 2):
-            raise Finding(f"files of at most {most} bytes: exit code {code}")
-    else:
-        name = draw.choice(SIGNALS)
-        sent = signal.Signals[name]
-        what, code = name, disturbed(folder, engine, sent=sent, after=draw.uniform(0.0, LONGEST))
-        if code not in (0, -sent, 128 + sent):
-            raise Finding(f"{name}: exit code {code}")
+    what, code = draw.choice(DISTURBANCES)(draw, folder, engine)
     found = released(folder)
     if code and found != before:
         raise Finding(f"{what}: exit code {code}, but the output is another: {found}")
@@ -51,7 +45,79 @@ def case(draw: Draw, folder: Path) -> str:
     left = sorted(each.name for each in folder.iterdir())
     if left != ["out", "people.csv"]:
         raise Finding(f"{what}, {engine}: {left} are left")
-    return f"{what}, {engine}{', over an earlier release' if earlier else ''}"
+    return f"{what.split(',')[0]}, {engine}{', over an earlier release' if earlier else ''}"
+
+
+def signalled(draw: Draw, folder: Path, engine: str) -> tuple[str, int]:
+    """Send a signal at a random moment."""
+    name = draw.choice(SIGNALS)
+    sent = signal.Signals[name]
+    fitting = (0, -sent, 128 + sent)
+    return name, disturbed(folder, engine, fitting, sent=sent, after=draw.uniform(0.0, LONGEST))
+
+
+def full_disk(draw: Draw, folder: Path, engine: str) -> tuple[str, int]:
+    """Let files be no longer than a limit."""
+    most = draw.choice([0, 1, 100, 4096, draw.randint(1, 60_000)])
+    return f"no space, {most} bytes", disturbed(folder, engine, limits={resource.RLIMIT_FSIZE: most})
+
+
+def little_memory(draw: Draw, folder: Path, engine: str) -> tuple[str, int]:
+    """Let the process have little address space: libraries in Rust end the process then, C++ must not."""
+    most = draw.randint(200, 2_000) * 2**20
+    code = disturbed(folder, engine, None, limits={resource.RLIMIT_AS: most}, quiet=False)
+    return f"no memory, {most // 2**20} MiB", code
+
+
+def refused_call(draw: Draw, folder: Path, engine: str) -> tuple[str, int]:
+    """Let one call of the operating system, or all from then on, fail."""
+    call, reason = draw.choice(REFUSED)
+    known = {
+        "SHOAL_FAILS": call,
+        "SHOAL_FAILS_AFTER": str(draw.choice([0, 0, 1, 2, draw.randint(0, 40)])),
+        "SHOAL_FAILS_FOR": draw.choice(["1", "1000000"]),
+        "SHOAL_FAILS_WITH": str(reason),
+    }
+    return f"{call} refused, {errno.errorcode[reason]}, {known}", disturbed(folder, engine, known=known)
+
+
+def refused_threads(draw: Draw, folder: Path, engine: str) -> tuple[str, int]:
+    """Let no thread be started, from some moment on: libraries in Rust fail then, C++ must not."""
+    known = {
+        "SHOAL_FAILS": "thread",
+        "SHOAL_FAILS_AFTER": str(draw.randint(0, 12)),
+        "SHOAL_FAILS_FOR": draw.choice(["1", "1000000"]),
+        "SHOAL_FAILS_WITH": str(errno.EAGAIN),
+    }
+    return f"threads refused, {known}", disturbed(folder, engine, None, known=known, quiet=False)
+
+
+def wrong_clock(draw: Draw, folder: Path, engine: str) -> tuple[str, int]:
+    """Let the clock of the day jump by seconds or years, forwards and backwards."""
+    known = {"SHOAL_CLOCK_JUMPS": draw.choice(["5", "4000", "100000", "1000000000"])}
+    return "clock jumps", disturbed(folder, engine, (0,), known=known)
+
+
+DISTURBANCES = [signalled] * 5 + [full_disk] * 2
+if sys.platform == "linux" and shutil.which("cc"):  # others load no library before that of C
+    DISTURBANCES += [refused_call] * 4 + [little_memory, refused_threads, wrong_clock]
+REFUSED = [
+    *((call, reason) for call in ("write", "fsync") for reason in (errno.ENOSPC, errno.EIO, errno.EDQUOT)),
+    ("rename", errno.EXDEV),
+    ("rename", errno.EIO),
+    *((call, reason) for call in ("mkdir", "open") for reason in (errno.EROFS, errno.EACCES, errno.ENOSPC)),
+    ("unlink", errno.EBUSY),
+]
+"""Calls that fail, and why: a full or broken disk, a read-only folder, a folder on another device."""
+
+
+@functools.cache
+def refusing() -> str:
+    """Return the library whose calls fail, compiled once."""
+    made = Path(tempfile.mkdtemp(prefix="shoal-soak-calls-")) / "failing_calls.so"
+    source = Path(__file__).resolve().with_name("failing_calls.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", source, "-o", made, "-ldl"], check=True, timeout=60)
+    return str(made)
 
 
 def command(engine: str, k: str) -> list[str]:
@@ -65,29 +131,50 @@ def command(engine: str, k: str) -> list[str]:
 def disturbed(
     folder: Path,
     engine: str,
+    fitting: Sequence[int] | None = (0, 1, 2),
     *,
     sent: signal.Signals | None = None,
     after: float = 0.0,
-    limit: int | None = None,
+    limits: Mapping[int, int] | None = None,
+    known: Mapping[str, str] | None = None,
+    quiet: bool = True,
 ) -> int:
-    """Return the exit code of a run that gets a signal, or whose files cannot be longer than a limit.
+    """Return the exit code of a run that gets a signal, or is limited by the operating system.
+
+    Parameters
+    ----------
+    folder, engine
+        Where the run works, and how.
+    fitting
+        The exit codes that fit; None if all do.
+    sent, after
+        A signal, and after how many seconds it is sent.
+    limits
+        Limits of resources.
+    known
+        Environment variables that tell which calls fail.
+    quiet
+        Whether a traceback, or a run that does not end, is a finding. It is none where a library in Rust lacks
+        memory or threads: it may end the process, or wait for ever.
 
     Raises
     ------
     Finding
-        If it does not end, or shows a traceback.
+        If it does not end, has another exit code, is aborted by C++, or shows a traceback.
     """
     limited: Callable[[], None] | None = None
-    if limit is not None:
-        most = limit
+    if limits is not None:
+        chosen = dict(limits)
 
         def limited() -> None:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            for which, most in chosen.items():
+                resource.setrlimit(which, (most, most))
 
     run = subprocess.Popen(
         command(engine, "3"),
         cwd=folder,
+        env=os.environ | ({} if known is None else {"LD_PRELOAD": refusing(), **known}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -97,14 +184,20 @@ def disturbed(
         time.sleep(after)
         run.send_signal(sent)
     try:
-        _, told = run.communicate(timeout=60)
+        _, told = run.communicate(timeout=600 if quiet else 120)
     except subprocess.TimeoutExpired:
         run.kill()
-        raise Finding(f"{engine}: the run does not end after {sent}") from None
-    # Before Shoal begins, Python itself answers Ctrl-C.
-    starting = sent == signal.SIGINT and "/shoal/" not in told
-    if ("Traceback" in told and not starting) or "terminate called" in told:
-        raise Finding(f"{engine}, {sent}, {limit}: {told}")
+        run.communicate()
+        if not quiet:
+            return -signal.SIGKILL
+        raise Finding(f"{engine}: the run does not end after {sent}, {limits}, {known}") from None
+    # While modules are imported, Python itself answers Ctrl-C, and libraries may turn it into their errors.
+    starting = sent == signal.SIGINT and "in main" not in told and "Traceback" in told
+    if ("Traceback" in told and quiet and not starting) or "terminate called" in told:
+        raise Finding(f"{engine}, {sent}, {limits}, {known}: {told}")
+    fits = fitting is None or run.returncode in fitting or (starting and run.returncode == 1)
+    if run.returncode == -signal.SIGSEGV or not fits:
+        raise Finding(f"{engine}, {sent}, {limits}, {known}: exit code {run.returncode}: {told}")
     return run.returncode
 
 

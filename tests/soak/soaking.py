@@ -35,11 +35,17 @@ class Campaign:
         What is done in each case.
     slice
         The number of cases in the ordinary tests.
+    by_name
+        Whether it runs only if it is named.
+    counts
+        What its cases count, such as inputs of which a case has many.
     """
 
     name: str
     case: Case
     slice: int
+    by_name: bool = False
+    counts: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
@@ -127,6 +133,8 @@ def summary(campaign: Campaign, outcome: Outcome) -> Iterator[str]:
     )
     for how, often in sorted(outcome.ended.items()):
         yield f"  {often:>10,} {how}"
+    for what, often in sorted(campaign.counts.items()):
+        yield f"  {often:>10,} {what} in all"
     for number, _ in outcome.findings:
         yield f"  repeat a finding: make soak NAME={campaign.name} CASE={number}"
     yield f"  continue: make soak NAME={campaign.name} SEED={outcome.after}"

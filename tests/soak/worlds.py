@@ -35,7 +35,7 @@ from shoal.engines import blocks
 from shoal.files.writing import write_csv
 from shoal.methods.method import COUNTING_PERSONS, METHODS, options_of
 from shoal.models import Model, declarations
-from shoal.report.chart import Chart
+from shoal.report.document import Report
 
 EVERY = [(m, method) for m, methods in METHODS.items() for method in methods if not m.needs_population]
 """Models with a population need a second table; `test_population_models.py` has them."""
@@ -215,9 +215,13 @@ def release_of(world: World, folder: Path) -> tuple[Path, list[int] | None]:
     call = {"method": world.method, "seed": world.seed, **world.options}
     if world.engine == "blocks":
         write_sheet(world.sheet, folder / "original.csv")
-        # Charts take most of the time.
-        charts = nullcontext() if world.seed % 16 == 0 else mock.patch.object(Chart, "html", return_value="")
-        with workers_in_this_process(), mock.patch.object(blocks, "SAFE", 1), charts:
+        # Pages and their charts take most of the time.
+        pages = mock.patch.multiple(Report, html=lambda _: "", evidence=lambda _: "")
+        with (
+            workers_in_this_process(),
+            mock.patch.object(blocks, "SAFE", 1),
+            nullcontext() if world.seed % 16 == 0 else pages,
+        ):
             anonymize_file(
                 folder / "original.csv",
                 world.schema,

@@ -45,6 +45,10 @@ def test_quick_runs_lead_to_a_full_one_and_to_a_limit(
     visitor.settle()
     assert not browser.run("return document.getElementById('outdated')")
     first = visitor.download("get_csv")
+    visitor.press("attack_go")
+    visitor.wait("document.querySelector('#attack table')")
+    assert "inference of diagnosis" in visitor.text("#attack table")
+    assert visitor.text("#attack-command") == "shoal attack explored.csv release"
 
     visitor.enter("cost_width", "10")
     visitor.press("cost_go")
@@ -55,12 +59,15 @@ def test_quick_runs_lead_to_a_full_one_and_to_a_limit(
     visitor.settle()
     visitor.use_columns()
     visitor.wait("document.getElementById('leave_out')")
-    visitor.make(run=2, leave_out="20%", hold_out="10%", about_purpose="research")
+    visitor.make(run=2, leave_out="20%", hold_out="10%", about_purpose="research", form="xlsx")
+    assert visitor.download("get_xlsx")[:2] == b"PK"
+    assert visitor.download("get_csv")
     command = visitor.text("#command")
     assert "--hold-out 0.1 --leave-out 0.2" in command
     assert "--purpose research" in command
     assert "limits: at most 10 wide" in visitor.text("#used")
-    assert "control group" in visitor.text("#step-result")
+    assert "has a control group" in visitor.text("#attack")
+    assert "on the control group" in visitor.text("#attacks")
 
     (tmp_path / "earlier.csv").write_bytes(first)
     visitor.wait("document.getElementById('earlier_release')")
@@ -73,4 +80,39 @@ def test_quick_runs_lead_to_a_full_one_and_to_a_limit(
     visitor.press("together_go")
     visitor.wait("document.getElementById('together')")
     assert "--with earlier.csv" in visitor.text("#together-command")
+    assert not browser.complaints()
+
+
+def test_a_table_is_published_again(
+    browser: Browser, server: Server, page_folder: Path, tmp_path: Path
+) -> None:
+    """The second release has only the persons who are not in the first one."""
+    patients = hospital(60).select("patient", "age", "sex")
+    for name, number in (("first.csv", 40), ("second.csv", 60)):
+        patients[:number].write_csv(page_folder / name)
+    visitor = Visitor(browser, server)
+    visitor.take("first.csv")
+    visitor.wait("document.getElementById('role_2')")
+    visitor.enter("role_0", "person")
+    visitor.use_columns()
+    visitor.press("keep_key")
+    visitor.make(k=3)
+    for link in ("get_csv", "get_key"):
+        (tmp_path / link).with_suffix(".csv").write_bytes(visitor.download(link))
+    visitor.take("second.csv")
+    visitor.wait("!document.getElementById('k')")
+    visitor.use_columns()
+    visitor.press("keep_key")
+    visitor.wait("document.getElementById('after_release')")
+    visitor.upload(tmp_path / "get_csv.csv", "after_release")
+    visitor.wait("document.getElementById('attached')?.textContent.includes('get_csv.csv')")
+    visitor.go()
+    assert "Choose the original table" in visitor.problem("after_table")
+    visitor.upload(page_folder / "first.csv", "after_table")
+    visitor.upload(tmp_path / "get_key.csv", "after_key")
+    visitor.wait("document.getElementById('attached').textContent.includes('first.csv, get_key.csv')")
+    visitor.make(run=2)
+    assert visitor.text(".tiles b") == "20"
+    assert "--after get_csv.csv --after-table first.csv --key get_key.csv" in visitor.text("#command")
+    assert not browser.run("return document.getElementById('outdated')")
     assert not browser.complaints()

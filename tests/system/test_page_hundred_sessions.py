@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from visitor import Forger, Server, running
 
-from shoal.web.planning import CHOICES
+from shoal.web.planning import SETTINGS
 
 SESSIONS = int(os.environ.get("SHOAL_SESSIONS", "100"))
 AT_ONCE = 6
@@ -62,7 +62,7 @@ def act(guest: Guest, forger: Forger, chance: random.Random) -> None:
         forger.update(role_0="quasi", role_1="sensitive")
         forger.press("columns_done")
     elif step == "make":
-        forger.update(**{**dict.fromkeys(CHOICES, ""), "form": "csv", "keep_key": False})
+        forger.update(**{**dict.fromkeys(SETTINGS, ""), "form": "csv", "keep_key": False})
         forger.update(model="freeform", k="3", l="2", p="", entropy_l="")
         forger.press("go")
     if not step or chance.random() < 0.4:
@@ -89,6 +89,21 @@ def visit(guest: Guest, server: Server, chance: random.Random) -> None:
         guest.heard += forger.heard
 
 
+def end(guest: Guest, server: Server) -> None:
+    """End a session by its button; again if the connection is lost before the server has said so."""
+    for _ in range(3):
+        with Forger(server, guest.key) as forger:
+            forger.press("end_session")
+            told = forger.listen('"ended"')
+            guest.heard += forger.heard
+        if '"ended"' in told:
+            break
+    else:
+        raise AssertionError("the button that ends a session does nothing")
+    with Forger(server, guest.key) as forger:
+        assert forger.key != guest.key
+
+
 def live(guest: Guest, server: Server, seed: int) -> int:
     """Open, drop and reload the page of a guest until it is left for good; return how often it was opened."""
     chance = random.Random(f"{seed}-{guest.number}")
@@ -98,12 +113,7 @@ def live(guest: Guest, server: Server, seed: int) -> int:
             visit(guest, server, chance)
             return visits + 1
         if chance.random() < 0.1:  # ended by its button
-            with Forger(server, guest.key) as forger:
-                forger.press("end_session")
-                forger.listen('"ended"')
-                guest.heard += forger.heard
-            with Forger(server, guest.key) as forger:
-                assert forger.key != guest.key
+            end(guest, server)
             return visits
         if chance.random() < 0.1:
             return visits  # closed without a word

@@ -87,11 +87,14 @@ def test_focus_words_and_places(browser: Browser, server: Server) -> None:
     return link.left >= 0 && link.right <= innerWidth;
     """
     assert browser.run(inside)
+    browser.run("document.querySelector('nav ol').scrollLeft = 0")
+    browser.show(width=391)  # turned or resized
+    visitor.wait(f"(() => {{ {inside} }})()")
     assert visitor.text("nav [data-step=columns]") == "Columns (done)"
     # Screen readers are told what is short, not whole reports.
     loud = browser.run(
         "return [...document.querySelectorAll('.shiny-html-output:not([aria-live=off])')].map(e => e.id)"
     )
     short = {"dangers_shown", "verdict_shown", "outdated_shown", "answer_shown", "tables_shown"}
-    assert set(loud) <= short | {"trying_words", "cost_shown", "together_shown"}
+    assert set(loud) <= short | {"columns_found", "trying_words", "cost_shown", "together_shown"}
     assert not browser.complaints()

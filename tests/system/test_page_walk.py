@@ -52,7 +52,10 @@ class Walker(Visitor):
 
     def write(self, field: str, text: str) -> None:
         self.tab_to(f"at.id === '{field}'")
-        self.keys(Keys.CONTROL, "a", Keys.NULL, text)
+        chain = ActionChains(self.browser.driver)
+        chain.key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(
+            text or Keys.DELETE
+        ).perform()
 
     def seen(self, step: str) -> None:
         """See that the checker finds nothing in any look, and take pictures."""
@@ -106,7 +109,7 @@ def walk(visitor: Walker, table: str, more: Callable[[Walker], None] = lambda _:
     visitor.wait("document.querySelector('#method option[value=mondrian]')")
     visitor.write("k", "5")
     visitor.seen("promise")
-    visitor.tab_to("at.parentElement.id === 'trying'")
+    visitor.tab_to("at.matches('#trying summary')")
     visitor.keys(Keys.ENTER)
     visitor.write("try_k", "5, 20")
     visitor.tab_to("at.id === 'try_models' || at.name === 'try_models'")

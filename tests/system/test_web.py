@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from browser import Browser
-from visitor import PATIENCE, Server, Visitor, running, until
+from visitor import PATIENCE, Forger, Server, Visitor, running, until
 
 from shoal.samples import hospital
 
@@ -133,3 +135,40 @@ def test_too_large_an_upload_is_cut_off(browser: Browser, server: Server, tmp_pa
     visitor.wait("document.querySelector('#table-read h3')?.textContent.includes('x.csv')")
     assert not any(path.stat().st_mode & 0o077 for path in server.temporary.iterdir())
     assert not (server.temporary / "x.csv").exists()
+
+
+def test_an_odd_cookie_of_another_server_locks_nobody_out(server: Server) -> None:
+    for odd in ('odd={"a": [1]}', "a b=c", "=;,", "x=\xe4"):
+        connection = http.client.HTTPConnection(server.place, timeout=PATIENCE)
+        connection.request("GET", "/", headers={"Cookie": f"{odd}; {server.cookie}; last=1"})
+        assert connection.getresponse().status == 200, odd
+        connection.close()
+
+
+def test_wide_tables_and_files_that_are_no_workbooks_are_refused_in_plain_words(server: Server) -> None:
+    wide = "\n".join(",".join(f"{kind}{number}" for number in range(5_000)) for kind in "ab")
+    with Forger(server) as forger:
+        forger.upload(wide.encode(), "wide.csv")
+        assert "wide.csv: the table has 5,000 columns" in forger.listen("5,000 columns")
+        forger.upload(b"age,sex\n1,f\n", "text.xlsx")
+        told = forger.listen("text.xlsx")
+        assert "problems" in told
+        forger.upload(b"day,sex\n" + b"30.02.2020,f\n" * 9 + b"31.12.2019,m\n", "dates.csv")
+        told += forger.listen("columns_done")
+        for word in ("--", "date_format", "missing_marks", "pass "):
+            assert word not in told, word
+
+
+def test_all_uploads_together_have_a_limit(server: Server) -> None:
+    table = b"a,b\n" + b"1,2\n" * (LIMIT * 240_000)
+    with ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(Forger(server)).upload(table)
+        last = stack.enter_context(Forger(server))
+        with pytest.raises(AssertionError):  # the upload is answered with an error
+            last.upload(table)
+        stored = sum(file.stat().st_size for file in server.temporary.rglob("*") if file.is_file())
+        assert stored <= 4 * LIMIT * 1_000_000
+    with Forger(server) as again:
+        until(lambda: not list(server.temporary.rglob("table.csv")))
+        again.upload(table)  # there is room again

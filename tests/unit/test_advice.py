@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -37,6 +38,45 @@ def test_a_larger_crowd_costs_more(model: str) -> None:
     assert all(each.left_out[5] == pytest.approx(1 / 160) for each in ages)
 
 
+OTHERS: dict[str, dict[str, Any]] = {
+    "patterned": {},
+    "concealment": {},
+    "kk": {},
+    "km-anonymity": {"knows": 2},
+    "t-closeness": {"t": 0.4},
+    "k-map": {"population": FRAME},
+    "dissimilarity": {"epsilon": 0, "delta": 0.1},
+}
+
+
+@pytest.mark.parametrize("model", OTHERS)
+def test_every_model_with_a_crowd(model: str) -> None:
+    schema = SCHEMA.changed("city", role="sensitive") if model in ("t-closeness", "dissimilarity") else SCHEMA
+    (cost,) = advise_crowds(FRAME, schema, [4], model, OTHERS[model]).costs
+    assert cost.gcp is not None
+    assert set(cost.by_attribute) == {column.name for column in schema.quasi}
+
+
+def test_sets_of_items_have_their_size() -> None:
+    frame = pl.DataFrame({"bought": ["a b", "a", "b c", "a c", "b", "a b c"], "ill": list("uvwxyz")})
+    schema = Schema.infer(frame, quasi=["bought"], sensitive=["ill"], kinds={"bought": "items"})
+    for model in ("set-anonymity", "set-diversity"):
+        assert [each.gcp is not None for each in advise_crowds(frame, schema, [2, 3], model).costs] == [
+            True
+        ] * 2
+
+
+def test_widths_and_suggestions_in_words() -> None:
+    advice = advise_crowds(FRAME, SCHEMA, [2, 20])
+    assert list(advice.costs[0].widths) == ["age"]
+    assert 0 < advice.costs[0].widths["age"] < advice.costs[1].widths["age"] < 79
+    assert advice.suggestions() == [
+        "age to 5 costs 0.62% of the records at k = 2",
+        "age to 10 costs 0.62% of the records at k = 20",
+    ]
+    assert advice.as_dict()["suggestions"] == advice.suggestions()
+
+
 def test_the_share_is_what_a_release_leaves_out() -> None:
     limited = SCHEMA.changed("age", widest=10).changed("sex", exact=True)
     (cost,) = advise_crowds(FRAME, limited, [5]).costs
@@ -63,8 +103,10 @@ def test_no_release_is_an_answer() -> None:
 
 
 def test_impossible_questions_are_refused() -> None:
-    with pytest.raises(InputError, match="no quick runs"):
-        advise_crowds(FRAME, SCHEMA, [2], "patterned")
+    with pytest.raises(InputError, match="has no crowd size to advise on"):
+        advise_crowds(FRAME, SCHEMA, [2], "delta-presence", {"delta_max": 0.5, "population": FRAME})
+    with pytest.raises(InputError, match="'t'"):
+        advise_crowds(FRAME, SCHEMA, [2], "t-closeness")
     with pytest.raises(InputError, match="below 2"):
         advise_crowds(FRAME, SCHEMA, [1])
 
@@ -78,3 +120,7 @@ def test_advice_on_the_command_line(tmp_path: Path) -> None:
     said = json.loads(call(tmp_path, *arguments, "--json", "--model", "k-anonymity").stdout)
     assert [each["k"] for each in said["costs"]] == [2, 5]
     assert said["widths"] == []
+    free = call(tmp_path, *arguments[:4], "--k", "5", "--model", "km-anonymity", "--knows", "2")
+    assert free.returncode == 0, free.stderr
+    assert "Mean width of cells" in " ".join(free.stdout.split())
+    assert "of the records at k = 5." in " ".join(free.stdout.split())

@@ -42,7 +42,7 @@ def quasi(name: str, kind: str = "numeric", **limits: Any) -> Column:
         ("date", {"bands": "every blue moon"}, "every month"),
         ("categorical", {"widest": 0}, "number of values"),
         ("categorical", {"bands": "every 5"}, "numbers and dates"),
-        ("items", {"widest": 2}, "items"),
+        ("items", {"widest": 0}, "number of uncertain items"),
     ],
 )
 def test_impossible_limits_are_refused(kind: str, limits: dict[str, Any], says: str) -> None:
@@ -182,14 +182,24 @@ def test_what_keeps_no_limits_is_refused(tmp_path: Path) -> None:
     AGES.write_csv(tmp_path / "ages.csv")
     persons = Schema((*LIMITED.columns, Column("person", Role.PERSON)))
     frame = AGES.with_columns(person=pl.Series([0, 0, 1, 2, 3, 4, 5, 6]))
-    with pytest.raises(InputError, match="does not keep limits"):
-        shoal.anonymize(AGES, LIMITED, shoal.Patterned(k=2))
+    banded = Schema((quasi("age", bands="every 5"),))
+    with pytest.raises(InputError, match="no interval could end at a cut; leave out bands"):
+        shoal.anonymize(AGES, banded, shoal.Patterned(k=2))
+    with pytest.raises(InputError, match="compared with the whole table"):
+        shoal.anonymize(
+            AGES.with_columns(ill=pl.lit("x")),
+            Schema((*LIMITED.columns, Column("ill", Role.SENSITIVE))),
+            shoal.TCloseness(k=2, t=0.5),
+        )
+    with pytest.raises(InputError, match="compared with a population"):
+        shoal.anonymize(AGES, LIMITED, shoal.KMap(k=2, population=AGES))
+    with pytest.raises(InputError, match="leave_out is not for km-anonymity"):
+        shoal.anonymize(AGES, LIMITED, shoal.KmAnonymity(k=2, knows=1), leave_out=0.1)
     with pytest.raises(InputError, match="withhold"):
         shoal.anonymize(AGES, LIMITED, shoal.KK(k=2, withhold=0.2))
     with pytest.raises(InputError, match="does not keep limits"):
-        anonymize_file(tmp_path / "ages.csv", LIMITED, shoal.Patterned(k=2), tmp_path / "out")
+        anonymize_file(tmp_path / "ages.csv", banded, shoal.Patterned(k=2), tmp_path / "out")
     pl.DataFrame({"age": [20.5, 21.0, 40.0, 41.0]}).write_csv(tmp_path / "half.csv")
-    banded = Schema((quasi("age", bands="every 5"),))
     with pytest.raises(InputError, match="bands of numbers with a fraction"):
         anonymize_file(tmp_path / "half.csv", banded, shoal.KAnonymity(k=2), tmp_path / "out")
     for share in (-0.1, 1.0, True):
@@ -243,6 +253,34 @@ def test_bands_of_a_domain_that_lies_far_from_zero() -> None:
     schema = Schema((quasi("year", bands="every 5", domain=(1950, 1959)),))
     release = shoal.anonymize(frame, schema, shoal.KAnonymity(k=3))
     assert sorted(set(release.table["year"])) == ["1950..1954", "1955..1959"]
+
+
+def test_patterns_never_suppress_a_column_with_a_limit() -> None:
+    frame = pl.DataFrame({"age": [20, 20, 20, 30, 30, 41], "sex": ["f", "m", "m", "f", "f", "m"]})
+    schema = Schema((quasi("age", suppressible=False), quasi("sex", "categorical")))
+    with pytest.raises(InfeasibleError, match="1 of 6 records cannot be hidden"):
+        shoal.anonymize(frame, schema, shoal.Patterned(k=2), seed=1)
+    release = shoal.anonymize(frame, schema, shoal.Patterned(k=2), seed=1, leave_out=0.2)
+    assert sorted(release.table["age"]) == ["20", "20", "20", "30", "30"]
+    assert release.certificate["model"]["name"] == "patterned"
+    listed = shoal.Patterned(k=2, patterns=[{"suppress": ["age"]}])
+    with pytest.raises(InputError, match="which must never be suppressed"):
+        shoal.anonymize(frame, schema, listed, seed=1, leave_out=0.2)
+
+
+def test_few_columns_within_limits() -> None:
+    """km-anonymity narrows classes that keep the limits already, also in strata and bands."""
+    frame = hospital(150, seed=4).select("age", "sex", "zip").filter(pl.col("sex") != "other")
+    schema = Schema.infer(frame, quasi=["age", "sex", "zip"])
+    schema = schema.changed("age", widest=30, bands="every 5").changed("sex", exact=True)
+    release = shoal.anonymize(frame, schema, shoal.KmAnonymity(k=4, knows=2), seed=1)
+    ends = [list(map(int, cell.split(".."))) for cell in release.table["age"]]
+    assert all(low % 5 == 0 and high % 5 == 4 and high - low <= 30 for low, high in ends)
+    assert set(release.table["sex"]) == {"female", "male"}
+    assert shoal.audit(frame, release.table, schema, shoal.KmAnonymity(k=4, knows=2)).holds
+    with pytest.raises(InfeasibleError, match="What would do: a limit of") as error:
+        shoal.anonymize(frame, schema.changed("age", widest=4, bands=None), shoal.KmAnonymity(k=9, knows=2))
+    assert "leave_out" not in str(error.value)
 
 
 def test_cuts_stay_within_a_limit_where_they_can() -> None:

@@ -40,6 +40,18 @@ def test_values_are_grouped_moved_renamed_and_split_up() -> None:
     assert emptied.groups == []  # no group is left without values
 
 
+def test_groups_are_merged_into_one() -> None:
+    two = JOBS.grouped(["nurse", "doctor"], "health").grouped(["teacher"], "school")
+    assert levels(two.merged(["health", "school"], "")) == [
+        ["nurse", "health", "*"],
+        ["doctor", "health", "*"],
+        ["teacher", "health", "*"],
+        ["clerk", "clerk", "*"],
+    ]
+    assert two.merged(["health", "school"], "school").groups == ["school"]
+    assert two.merged(["health", "school", "nurse"], "public").path("teacher") == ["teacher", "public", "*"]
+
+
 def test_what_is_ticked_with_its_group_moves_with_it() -> None:
     health = JOBS.grouped(["nurse", "doctor"], "health").grouped(["teacher"], "school")
     moved = health.moved(["health", "nurse"], "school")
@@ -55,6 +67,12 @@ def test_what_is_ticked_with_its_group_moves_with_it() -> None:
         (lambda each: each.grouped(["clerk"], "*"), "already", "edit_name"),
         (lambda each: each.renamed(["clerk"], "new"), "values keep their names", "edit_chosen"),
         (lambda each: each.dissolved(["clerk"]), "Tick a group", "edit_chosen"),
+        (lambda each: each.merged(["health", "clerk"], ""), "at least two groups", "edit_chosen"),
+        (
+            lambda each: each.grouped(["clerk"], "office").merged(["health", "office"], "nurse"),
+            "already",
+            "edit_name",
+        ),
         (lambda each: each.moved(["health"], "health"), "into itself", "edit_target"),
         (lambda each: each.moved(["clerk"], "nurse"), "Choose a group", "edit_target"),
     ],

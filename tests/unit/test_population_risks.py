@@ -165,3 +165,9 @@ def test_impossible_samples_are_refused() -> None:
         shoal.audit(patients, released, schema, survey_weight="w")
     with pytest.raises(InputError, match="not positive numbers, the first in row 1"):
         shoal.audit(patients, released, schema, survey_weight="name")
+    weighted = patients.with_columns(w=pl.Series([1.0, 0.5, 0.0, -1.0, None] + [2.0] * 25))
+    schema = Schema.infer(weighted, quasi=["age"], drop=["name"])
+    with pytest.raises(
+        InputError, match="has 3 survey weights that are not positive numbers, the first in row 3"
+    ):
+        shoal.audit(weighted, weighted.select("age", "w"), schema, survey_weight="w")

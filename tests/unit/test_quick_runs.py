@@ -9,7 +9,7 @@ import pytest
 import shoal
 from shoal.methods import silent
 from shoal.samples import hospital
-from shoal.web.quick import comparable, limit_of, narrower, try_several
+from shoal.web.quick import comparable, limit_of, narrower, nearest_k, try_several
 from shoal.web.tasks import Source
 from shoal.web.trying import read_asked
 
@@ -47,9 +47,15 @@ def test_runs_are_compared_and_the_best_for_the_wanted_k_is_recommended(source: 
     best = next(run for run in found["runs"] if run["recommended"])
     assert (best["model"], best["k"]) == ("freeform", 5)
     assert found["words"].startswith(f"freeform with the method {best['method']} and k = 5 loses")
-    assert "With the same k, k-anonymity with mondrian" in found["words"]
-    assert "k = 2 loses" in found["words"]
+    assert "With the same k, k-anonymity with mondrian loses" in found["words"]
+    assert "The same model and method would lose" in found["words"]
     assert "k-anonymity, mondrian, k = 5: risk" in found["chart"]
+
+
+def test_no_smaller_k_is_recommended_than_suits_the_table() -> None:
+    assert nearest_k([2, 5, 10, 20], 10) == 10
+    assert nearest_k([5, 20, 50], 10) == 20
+    assert nearest_k([2, 5], 10) == 5
 
 
 def test_runs_that_are_not_possible_are_among_the_others(source: Source) -> None:

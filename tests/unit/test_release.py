@@ -19,6 +19,7 @@ from shoal.base.randomness import Randomness
 from shoal.recoding import Recoding
 from shoal.release import publish
 from shoal.release import release as publishing
+from shoal.release.saving import read_key, write_key
 from shoal.samples import hospital
 from shoal.table import Table
 
@@ -207,3 +208,15 @@ def test_a_frame_that_its_owner_changes_is_not_what_is_saved(tmp_path: Path) -> 
     release.table["diagnosis"] = release.key.astype(str)
     release.save(tmp_path / "out")
     assert set(read_table(tmp_path / "out" / "release.csv")["diagnosis"]) <= set(frame["diagnosis"])
+
+
+def test_a_key_is_read_as_it_was_written(tmp_path: Path) -> None:
+    write_key(tmp_path / "key.csv", np.array([2, 0, 1]))
+    assert read_key(tmp_path / "key.csv").tolist() == [2, 0, 1]
+    head, *rows = (tmp_path / "key.csv").read_text().splitlines()
+    (tmp_path / "key.csv").write_text("\n".join([head, *reversed(rows)]))  # the order of lines says nothing
+    assert read_key(tmp_path / "key.csv").tolist() == [2, 0, 1]
+    for text in (f"{head}\n1,one\n", f"{head}\n1,\n", f"{head}\n1,1.5\n", "row,record\n1,1\n"):
+        (tmp_path / "key.csv").write_text(text)
+        with pytest.raises(InputError, match="is not a key: it must have whole numbers in the columns"):
+            read_key(tmp_path / "key.csv")

@@ -13,6 +13,8 @@ from shoal.base.wording import percent
 
 HEAD = ("attack", "on records in the release", "on the control group", "without the release", "risk")
 """The columns of a table of attacks."""
+WITHOUT_CONTROL = "There is no control group: risks are what attacks gain over guesses without the release."
+"""What to know about attacks without a control group."""
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,8 @@ def audit(
     sampling_fraction
         Estimate who is unique in the population of which the original is this share, drawn at random.
     survey_weight
-        Compute the individual risk by the survey weights in this column of the original.
+        Compute the individual risk by the survey weights in this column of the original; by default by the
+        column of the role `weight`, if there is one.
     suppressed_marks
         Texts for suppressed cells of quasi-identifiers in the release, besides ``*``.
 
@@ -127,8 +128,10 @@ def audit(
         thorough=True,
         posterior_seconds=posterior,
     )
-    sample = sample_risks(release, sampling_fraction, survey_weight, found.risks.threshold)
-    found = replace(found, **near, sample=sample)
+    if sampling_fraction is not None or survey_weight is not None:
+        sample = sample_risks(release, sampling_fraction, survey_weight, found.risks.threshold)
+        found = replace(found, sample=sample)
+    found = replace(found, **near)
     return found if population is None else _with_population(found, release, population)
 
 
@@ -192,13 +195,14 @@ def _audited(
     near = release.proximity(model) if isinstance(model, Dissimilarity) else None
     # With classes alone, the values around each record are of interest only if values are guaranteed.
     around = thorough or model is None or model.crowd_kind == "rows" or model.needs_sensitive
+    risks = risks_of(release.classes, release.consistency, persons=release.persons)
     found = Audit(
         len(whole.table),
         len(release),
         release.classes,
         release.consistency,
         release.matches,
-        risks_of(release.classes, release.consistency, persons=release.persons),
+        risks,
         release.diversity,
         model,
         findings=findings,
@@ -212,6 +216,7 @@ def _audited(
         warnings=tuple(each.warning for each in carried),
         persons=release.persons,
         partial=partial,
+        sample=sample_risks(release, None, None, risks.threshold),
     )
     if thorough or (model is not None and model.crowd_kind == "rows"):
         found = replace(found, chance=_chance(release, model, thorough=thorough))

@@ -127,15 +127,24 @@ def recognized(
     Parameters
     ----------
     frames
-        The originals; all have the person column.
+        The originals.
     schema
-        Their schema. Records are equal if all columns that are released are.
+        Their schema. Records are equal if all columns that are released are. Without a person column, equal
+        records are of the same person.
     """
-    person = schema.person
-    assert person is not None
-    persons = _codes(frames, (person.name,))
     released = tuple(column.name for column in schema if column.role.released)
-    return persons, _united(_codes(frames, released), persons)
+    records = _codes(frames, released)
+    if schema.person is None:
+        return records, records
+    persons = _codes(frames, (schema.person.name,))
+    return persons, _united(records, persons)
+
+
+def numbered_copies(codes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
+    """Return numbers that differ for the first, second, third ... occurrence of a number in a list."""
+    parts = [pl.DataFrame({"code": each, "part": part}) for part, each in enumerate(codes)]
+    copies = pl.concat(parts).select("code", pl.int_range(pl.len()).over("code", "part").alias("copy"))
+    return _parted(copies.to_numpy().astype(np.int32), [len(each) for each in codes])
 
 
 def texts_of(frame: Any, names: Sequence[str]) -> list[tuple[str | None, ...]]:

@@ -297,6 +297,9 @@ class Audit:
             for each in self.principles
         ]
 
+    def __repr__(self) -> str:
+        return "\n".join((self.verdict, *(f"  {name}: {value}" for name, value in self.facts())))
+
     def _repr_html_(self) -> str:
         return facts_html(self.verdict, self.facts())
 

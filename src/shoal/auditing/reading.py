@@ -83,7 +83,11 @@ def _read_column(frame: nw.DataFrame[Any], attribute: Attribute) -> ReleasedColu
         raise unknown_column(name, frame.columns, "the release")
     if (several := attribute.column.kind.read_released(frame, attribute)) is not None:
         values, shown = several
-        return ReleasedColumn(name, values, shown, _strangers(values.texts(), values))
+        bases = values.texts()
+        exceeding = None
+        if is_limited(attribute.column):
+            exceeding = attribute.domain.exceeding(bases, values, attribute.column)
+        return ReleasedColumn(name, values, shown, _strangers(bases, values), exceeding=exceeding)
     series = to_polars(frame[name])
     texts, codes = factorize(_as_text(series, attribute).fill_null(MISSING))
     marks = set(attribute.column.missing_marks)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from shoal.auditing.crowds import stretches
 from shoal.auditing.population import IndividualRisks, SampleRisks, individual_risks, population_uniques
 from shoal.auditing.released import ReleasedTable
-from shoal.errors import InputError, Reason
 from shoal.recoding.coverage import Graph
+from shoal.table import survey_weights
 
 
 def sample_risks(
@@ -27,7 +26,8 @@ def sample_risks(
     sampling_fraction
         The share of the population that the original is.
     survey_weight
-        The column of the original that says how many people each record stands for.
+        The column of the original that says how many people each record stands for; by default the one of
+        the role `weight`, if there is any.
     threshold
         Above this a risk is too high.
 
@@ -36,7 +36,10 @@ def sample_risks(
     InputError
         If the fraction is not possible, or the column has no weights.
     """
-    if sampling_fraction is None and survey_weight is None:
+    weights = release.table.survey_weights
+    if survey_weight is not None:
+        weights = survey_weights(release.table.frame, survey_weight, release.table.rows)
+    if sampling_fraction is None and weights is None:
         return None
     of_record = np.unique(release.table.codes, axis=0, return_inverse=True)[1].reshape(-1)
     sizes = np.bincount(of_record)
@@ -48,9 +51,8 @@ def sample_risks(
         found = SampleRisks(
             population_uniques(sizes, sampling_fraction), population_uniques(released, sampling_fraction)
         )
-    if survey_weight is None:
+    if weights is None:
         return found
-    weights = _weights(release, survey_weight)
     people = np.bincount(of_record, weights).astype(np.float64)
     covered, people_of_row = release.consistency.records_of_row, _people_of_rows(release.graph, weights)
     return replace(
@@ -60,32 +62,6 @@ def sample_risks(
             individual_risks(covered[covered > 0], people_of_row[covered > 0]), threshold
         ),
     )
-
-
-def _weights(release: ReleasedTable, name: str) -> NDArray[np.float64]:
-    """Return the survey weight of each record.
-
-    Raises
-    ------
-    InputError
-        If there is no such column, or some value is no positive number.
-    """
-    frame = release.table.frame
-    if name not in frame.columns:
-        raise InputError(
-            f"the original has no column {name!r} of survey weights", reason=Reason.PARAMETER, column=name
-        )
-    cells = pl.Series(frame[name].to_list(), strict=False)
-    numbers = cells.cast(pl.Float64, strict=False).fill_null(0.0).to_numpy()
-    wrong = ~(np.isfinite(numbers) & (numbers > 0))
-    if wrong.any():
-        raise InputError(
-            f"column {name!r} has {int(wrong.sum()):,} survey weights that are not positive numbers, the "
-            f"first in row {int(release.table.rows[wrong.argmax()]) + 1}",
-            reason=Reason.BAD_VALUE,
-            column=name,
-        )
-    return np.asarray(numbers, dtype=np.float64)
 
 
 def _people_of_rows(graph: Graph, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -102,9 +102,12 @@ def declared_order(column: nw.Series[Any]) -> list[Any] | None:
     if not _is_ordered(column):
         return None
     native = column.to_native()
+    by_arrow = column.implementation.is_pyarrow()
+    if not by_arrow and hasattr(native.dtype, "pyarrow_dtype"):  # a column of pandas that Arrow holds
+        native, by_arrow = native.array.__arrow_array__(), True
     if column.implementation.is_polars():
         order = native.dtype.categories.to_list()
-    elif column.implementation.is_pyarrow():
+    elif by_arrow:
         chunks = native.unify_dictionaries().chunks if hasattr(native, "chunks") else [native]
         order = chunks[0].dictionary.to_pylist() if chunks else []
     else:
@@ -152,7 +155,7 @@ def _is_ordered(column: nw.Series[Any]) -> bool:
     if column.implementation.is_polars():
         return isinstance(native.dtype, pl.Enum)
     kind = native.type if column.implementation.is_pyarrow() else native.dtype
-    return bool(getattr(kind, "ordered", False))
+    return bool(getattr(getattr(kind, "pyarrow_dtype", kind), "ordered", False))
 
 
 def _of_polars(column: pl.Series) -> pl.Series:

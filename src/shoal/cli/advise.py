@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from shoal.cli import loading, options
-from shoal.cli.declared import takes
+from shoal.cli.declared import Bundle, model_parameters, takes
 from shoal.cli.output import out, show_facts, show_json, show_table
 from shoal.engines.advice import advise_crowds
 from shoal.methods.dissimilarity_limits import DEFAULT_K, Advice, Point
@@ -20,9 +20,15 @@ CROWDS = "2,5,10,20,50"
 """The crowd sizes that are tried if none is named."""
 
 
-@takes(load=loading.TABLE)
+_OWN = ("k", "epsilon", "distance")
+_PARAMETERS = Bundle(tuple(each for each in model_parameters().parameters if each.name not in _OWN), dict)
+"""The parameters of models, but for those that are lists or about dissimilarity here."""
+
+
+@takes(load=loading.TABLE, parameters=_PARAMETERS)
 def advise(
     load: loading.Loading,
+    parameters: dict[str, Any],
     epsilon: Annotated[
         float | None,
         typer.Option(
@@ -38,13 +44,13 @@ def advise(
         typer.Option("--k", help="Minimum crowd sizes to report on, comma-separated."),
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", help="Without --epsilon: freeform or k-anonymity.")
+        str, typer.Option("--model", help="Without --epsilon: the model of the quick runs.")
     ] = "freeform",
     as_json: options.AsJson = False,
 ) -> None:
     """Show what each k loses; with --epsilon, which delta of dissimilarity is guaranteed and achievable."""
     if epsilon is None:
-        _advise_crowds(load, options.crowd_sizes(k or CROWDS), model, as_json=as_json)
+        _advise_crowds(load, options.crowd_sizes(k or CROWDS), model, parameters, as_json=as_json)
         return
     ks = options.crowd_sizes(k or ",".join(map(str, DEFAULT_K)))
     frame, described = load()
@@ -70,10 +76,12 @@ def advise(
         out.print(plot(advice), markup=False, highlight=False)
 
 
-def _advise_crowds(load: loading.Loading, ks: list[int], model: str, *, as_json: bool) -> None:
+def _advise_crowds(
+    load: loading.Loading, ks: list[int], model: str, parameters: dict[str, Any], *, as_json: bool
+) -> None:
     """Show what each k costs, from quick runs."""
     frame, described = load()
-    advice = advise_crowds(frame, described, ks, model)
+    advice = advise_crowds(frame, described, ks, model, parameters)
     if as_json:
         show_json(advice.as_dict())
         return
@@ -94,6 +102,17 @@ def _advise_crowds(load: loading.Loading, ks: list[int], model: str, *, as_json:
     for each in advice.costs:
         if each.gcp is not None:
             out.print(f"k = {each.k:<4} {'#' * round(each.gcp * 100)} {percent(each.gcp)}", highlight=False)
+    wide = list(dict.fromkeys(name for each in advice.costs for name in each.widths))
+    if wide:
+        show_table(
+            "Mean width of cells, in the unit of the column",
+            ("k", *wide),
+            [
+                (each.k, *(f"{each.widths[name]:.4g}" for name in wide))
+                for each in advice.costs
+                if each.gcp is not None
+            ],
+        )
     if advice.widths:
         show_table(
             "Share of the records that would be left out, if cells are no wider",
@@ -103,6 +122,8 @@ def _advise_crowds(load: loading.Loading, ks: list[int], model: str, *, as_json:
                 for each in advice.widths
             ],
         )
+    for said in advice.suggestions():
+        out.print(f"{said[:1].upper()}{said[1:]}.", highlight=False)
 
 
 def plot(advice: Advice) -> str:

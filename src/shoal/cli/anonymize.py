@@ -16,7 +16,7 @@ from shoal.cli.declared import method_options, model_parameters, statements, tak
 from shoal.cli.earlier import PublishingAgain
 from shoal.cli.earlier_options import BEFORE
 from shoal.cli.engine_options import PIECES, Pieces
-from shoal.cli.output import progress, show_facts, show_json, verdict, warn
+from shoal.cli.output import progress, show_facts, show_json, show_remedies, verdict, warn
 from shoal.engines.on_disk import anonymize_file
 from shoal.engines.spark import anonymize_spark
 from shoal.engines.spark_sessions import spark_session
@@ -166,8 +166,7 @@ def _warn(made: Certificate, output: Path, keep_key: bool) -> None:
         )
     for text in (*made.warnings, *made.circumstances.get("notes", ())):
         warn(text)
-    if any(text.startswith("Column ") for text in made.warnings):
-        warn("Use --drop for identifiers, and --quasi for quasi-identifiers.")
+    show_remedies(made.warnings)
     if keep_key:
         warn(f"{output / 'key.csv'} re-identifies every row; keep it apart from the release, or delete it")
 

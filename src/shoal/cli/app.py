@@ -6,7 +6,8 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
@@ -20,12 +21,20 @@ from shoal.cli.audit import audit
 from shoal.cli.compare import compare
 from shoal.cli.demo import demo
 from shoal.cli.doctor import doctor
-from shoal.cli.output import fail, warn
+from shoal.cli.output import fail, hint, warn
 from shoal.cli.query import query
 from shoal.cli.read import read
 from shoal.cli.scan import scan
 from shoal.cli.ui import ui
-from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError, ShoalWarning
+from shoal.errors import (
+    InfeasibleError,
+    InputError,
+    InternalError,
+    PromiseError,
+    Reason,
+    ShoalError,
+    ShoalWarning,
+)
 
 DONE, BROKEN, WRONG, BUG = 0, 1, 2, 3
 """Exit codes: done; the guarantee does not hold or is infeasible; call or input is wrong; a bug of ours."""
@@ -69,17 +78,40 @@ def main() -> NoReturn:
     except SystemExit as error:
         for note in getattr(error, "__notes__", ()):  # what an interrupted run leaves, and why
             warn(note.replace("(fresh)", "(--fresh)"))
+        if error.code == WRONG:
+            for text in _hints(sys.argv[1:]):
+                hint(text)
         raise
     except (InfeasibleError, PromiseError) as error:
         sys.exit(fail(error, BROKEN, as_json, _options_of_call()))
     except InputError as error:
         sys.exit(fail(error, WRONG, as_json, _options_of_call()))
+    except MemoryError:
+        short = InputError(
+            "there is not enough memory for this table; use a machine with more, or let anonymize work in "
+            "blocks (--block-rows)",
+            reason=Reason.TOO_LARGE,
+        )
+        sys.exit(fail(short, WRONG, as_json, _options_of_call()))
     except Exception as error:
         # An unexpected exception is a bug: show where it happened.
         traceback.print_exc()
         bug = error if isinstance(error, ShoalError) else InternalError(f"{type(error).__name__}: {error}")
         sys.exit(fail(bug, BUG, as_json))
     sys.exit(DONE)
+
+
+def _hints(words: Sequence[str]) -> list[str]:
+    """Return what was probably meant by a call that cannot be parsed: one dash for two, spaces for commas."""
+    known = _options_of_call()
+    found = [f"The option is -{word}." for word in words if f"-{word}" in known]
+    for place, word in enumerate(words):
+        names = list(takewhile(lambda each: not each.startswith("-"), words[place + 1 :]))
+        is_list = word in ("--quasi", "--sensitive", "--drop")
+        if is_list and len(names) > 1 and not any("." in each or "/" in each for each in names):
+            joined = ",".join(name.strip(",") for name in names)
+            found.append(f"Separate names by commas, without spaces: {word} {joined}")
+    return found
 
 
 def _options_of_call() -> set[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal import attack as attacker
-from shoal.attacking.results import HEAD
+from shoal.attacking.results import HEAD, WITHOUT_CONTROL
 from shoal.cli import audit_options, options
 from shoal.cli.audit_options import BESIDE, Beside
 from shoal.cli.declared import takes
@@ -46,7 +46,7 @@ def attack(
             progress=report,
         )
     if others is None:
-        warn("There is no control group: risks are what attacks gain over guesses without the release.")
+        warn(WITHOUT_CONTROL)
     for text in found.notes:
         warn(text)
     if as_json:

@@ -102,7 +102,8 @@ SurveyWeight = Annotated[
     in_panel(
         COLUMNS,
         "--survey-weight",
-        help="Column of survey weights of the original, for the individual risk in the population.",
+        help="Column of survey weights of the original, for the individual risk in the population; by "
+        "default the column with the role weight.",
     ),
 ]
 
@@ -147,6 +148,10 @@ def _beside(released: Released, suppressed_mark: SuppressedMarks = None, **table
 
 _OWN = bundled(_beside)
 BESIDE = Bundle(
-    (*loading.TABLE.parameters, *(each for each in _OWN.parameters if each.name != "table")), _OWN.made
+    (
+        *(each for each in loading.TABLE.parameters if each.name != "survey_weight"),
+        *(each for each in _OWN.parameters if each.name != "table"),
+    ),
+    _OWN.made,
 )
 """The options that name a release and its original, and describe the columns of the original."""

@@ -16,16 +16,18 @@ from shoal.base.statements import ABOUT
 from shoal.methods import METHODS, is_baseline, options_of
 from shoal.models import declarations, in_order
 
-MAIN, MODEL, METHOD, COLUMNS, FILES, ENGINE = (
+MAIN, MODEL, METHOD, COLUMNS, FILES, REPORT, EARLIER, ENGINE = (
     None,
     "Privacy model",
     "Method",
     "Columns",
     "Files",
+    "Report and evidence",
+    "Earlier releases",
     "Large tables",
 )
 """The groups in which ``--help`` shows options; the first is what a newcomer needs."""
-_ORDER = (MAIN, MODEL, METHOD, COLUMNS, FILES, ENGINE)
+_ORDER = (MAIN, MODEL, METHOD, COLUMNS, FILES, REPORT, EARLIER, ENGINE)
 _MAIN_PARAMETERS = ("k", "l")
 _FEW = 4
 
@@ -134,7 +136,9 @@ def method_options() -> Bundle:
 
 def statements() -> Bundle:
     """Return an option for each statement about a release; those not given are left out."""
-    found = [_option(name, str, None, f"For the report: {words}.", FILES) for name, words in ABOUT.items()]
+    found = [
+        _option(name, str, None, f"{words[0].upper()}{words[1:]}.", REPORT) for name, words in ABOUT.items()
+    ]
     return Bundle(
         tuple(found), lambda given: {name: value for name, value in given.items() if value is not None}
     )

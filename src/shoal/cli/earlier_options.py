@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from shoal.cli.declared import FILES, bundled, in_panel
+from shoal.base.choices import CHOICES
+from shoal.cli.declared import EARLIER, bundled, in_panel
 from shoal.cli.earlier import EarlierFiles, PublishingAgain
 
 With = Annotated[
     list[Path] | None,
     in_panel(
-        FILES,
+        EARLIER,
         "--with",
         metavar="RELEASE",
         help="An earlier release of the same people, or its folder: also audit all of them together.",
@@ -20,7 +21,7 @@ With = Annotated[
 WithTables = Annotated[
     list[Path] | None,
     in_panel(
-        FILES,
+        EARLIER,
         "--with-table",
         metavar="TABLE",
         help="The original of each --with, in the same order; TABLE if omitted.",
@@ -29,7 +30,7 @@ WithTables = Annotated[
 WithKeys = Annotated[
     list[Path] | None,
     in_panel(
-        FILES,
+        EARLIER,
         "--with-key",
         metavar="FILE",
         help="key.csv of each --with, in the same order: only records that were released count.",
@@ -38,23 +39,23 @@ WithKeys = Annotated[
 After = Annotated[
     list[Path] | None,
     in_panel(
-        FILES,
+        EARLIER,
         "--after",
         metavar="RELEASE",
         help="Folder of an earlier release, the newest first: release only persons who are in none of them. "
-        "Needs --after-table and --person.",
+        "Needs --after-table and, if records were changed or deleted since then, --person.",
     ),
 ]
 AfterTables = Annotated[
     list[Path] | None,
     in_panel(
-        FILES, "--after-table", metavar="TABLE", help="The original of each --after, in the same order."
+        EARLIER, "--after-table", metavar="TABLE", help="The original of each --after, in the same order."
     ),
 ]
 AfterKeys = Annotated[
     list[Path] | None,
     in_panel(
-        FILES,
+        EARLIER,
         "--key",
         metavar="FILE",
         help="key.csv of each --after, in the same order; the one in its folder if omitted.",
@@ -63,15 +64,15 @@ AfterKeys = Annotated[
 Stable = Annotated[
     bool,
     in_panel(
-        FILES,
+        EARLIER,
         "--stable",
-        help="With --after: release the whole table again, and keep the rows of unchanged records.",
+        help=f"With --after: {CHOICES['stable'].help[0].lower()}{CHOICES['stable'].help[1:]}",
     ),
 ]
 LedgerFile = Annotated[
     Path | None,
     in_panel(
-        FILES,
+        EARLIER,
         "--ledger",
         metavar="FILE",
         help="Private file of what was published before, by keyed hash: created, checked and extended. Needs "

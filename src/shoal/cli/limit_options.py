@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from shoal.base.choices import CHOICES
 from shoal.cli.declared import COLUMNS, METHOD, MODEL
 
 Limits = Annotated[
@@ -14,8 +15,7 @@ Limits = Annotated[
         "--limit",
         rich_help_panel=COLUMNS,
         metavar="COLUMN=LIMIT",
-        help="Widest released cell of a column: a number, a duration such as '6 months', a level of a "
-        "hierarchy such as 'level 1', exact, or shown (never suppressed).",
+        help=f"{CHOICES['widest'].help}, exact, or shown (never suppressed).",
     ),
 ]
 ForBands = Annotated[
@@ -24,7 +24,7 @@ ForBands = Annotated[
         "--bands",
         rich_help_panel=COLUMNS,
         metavar="COLUMN=BANDS",
-        help="Where intervals of a column may end: 'every 5', 'every month', or cuts such as 0,18,65,120.",
+        help=CHOICES["bands"].help,
     ),
 ]
 Strata = Annotated[
@@ -41,8 +41,7 @@ LeaveOut = Annotated[
         "--leave-out",
         rich_help_panel=METHOD,
         metavar="SHARE",
-        help="Largest share of the records that may be left out because they cannot be hidden within the "
-        "limits of columns.",
+        help=CHOICES["leave_out"].help,
     ),
 ]
 AuditLeaveOut = Annotated[

@@ -16,7 +16,7 @@ import polars as pl
 from shoal.base.commands import option, words
 from shoal.cli import limit_options, options
 from shoal.cli.declared import Bundle
-from shoal.cli.output import warn
+from shoal.cli.output import show_remedies, warn
 from shoal.engines.on_disk import exceeds_memory
 from shoal.engines.spark_files import read_files
 from shoal.engines.spark_frames import headings, inferred_in
@@ -49,6 +49,7 @@ def load(
     sensitive: options.Sensitive = None,
     drop: options.Drop = None,
     person: options.Person = None,
+    survey_weight: options.SurveyWeight = None,
     hierarchy: options.Hierarchies = None,
     kind: options.Kinds = None,
     separator: options.Separators = None,
@@ -99,6 +100,7 @@ def load(
         limit=limit,
         bands=bands,
         strata=strata,
+        survey_weight=survey_weight,
     )
 
 
@@ -188,6 +190,7 @@ def _described(
     limit: list[str] | None = None,
     bands: list[str] | None = None,
     strata: list[str] | None = None,
+    survey_weight: str | None = None,
     inferred: Mapping[str, Inferred] | None = None,
 ) -> Schema:
     """Return the schema that file and options describe; kinds are those of the frame unless given."""
@@ -199,6 +202,7 @@ def _described(
         Role.SENSITIVE: _names(sensitive, frame.columns),
         Role.IDENTIFIER: _names(drop, frame.columns),
         Role.PERSON: [] if person is None else [person],
+        Role.WEIGHT: [] if survey_weight is None else [survey_weight],
     }
     by_word = {"kind": kind, "weight": weight, "missing": missing}
     changes = _changes(by_word, separator, hierarchy, frame.columns)
@@ -212,6 +216,7 @@ def _described(
         sensitive=named[Role.SENSITIVE],
         drop=named[Role.IDENTIFIER],
         person=person,
+        survey_weight=survey_weight,
         missing_marks=marks,
         inferred=inferred,
     )
@@ -297,8 +302,7 @@ def show_warnings(frame: pl.DataFrame, schema: Schema) -> None:
     lines = warnings(frame, schema)
     for line in lines:
         warn(line)
-    if lines:
-        warn("use --drop for identifiers, and --quasi for quasi-identifiers")
+    show_remedies(lines)
 
 
 Loading = partial[tuple[pl.DataFrame, Schema]]

@@ -8,13 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.declared import COLUMNS, ENGINE, FILES, METHOD, MODEL, baselines
+from shoal.base.choices import CHOICES
+from shoal.cli.declared import COLUMNS, ENGINE, FILES, METHOD, MODEL, REPORT, baselines
 from shoal.cli.declared import in_panel as _in
 from shoal.errors import InputError, Reason
 from shoal.files.formats import FORMATS
 from shoal.files.reading import place_of
 from shoal.models import in_order
 from shoal.release import Format
+from shoal.schema import Kind, Missing
 
 
 def _ask(asked: bool) -> bool:
@@ -54,6 +56,14 @@ Person = Annotated[
         "persons.",
     ),
 ]
+SurveyWeight = Annotated[
+    str | None,
+    typer.Option(
+        "--survey-weight",
+        help="Column that says how many people of the population a record stands for. It is released in "
+        "groups if single values identify, and the individual risk is computed by it.",
+    ),
+]
 _ForColumns = list[str] | None
 Hierarchies = Annotated[
     _ForColumns,
@@ -70,7 +80,7 @@ Kinds = Annotated[
         COLUMNS,
         "--kind",
         metavar="COLUMN=KIND",
-        help="Kind of a column, if it is inferred wrongly: numeric, date, time, ordinal, categorical, items.",
+        help=f"Kind of a column, if it is inferred wrongly: {', '.join(kind.value for kind in Kind)}.",
     ),
 ]
 Separators = Annotated[
@@ -101,7 +111,7 @@ Missings = Annotated[
         COLUMNS,
         "--missing",
         metavar="COLUMN=POLICY",
-        help="What to do with missing values: category, suppress or error.",
+        help=f"What to do with missing values: {', '.join(Missing)}.",
     ),
 ]
 MissingMarks = Annotated[
@@ -171,7 +181,7 @@ Methods = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    _in(METHOD, "--seed", help="Make the release repeatable: for experiments only, never for publication."),
+    _in(METHOD, "--seed", help=CHOICES["seed"].help),
 ]
 MostPerPerson = Annotated[
     int | None,
@@ -179,27 +189,25 @@ MostPerPerson = Annotated[
         METHOD,
         "--most-per-person",
         min=1,
-        help="Maximum number of records kept of each person, drawn at random; needs --person.",
+        help=f"{CHOICES['most_per_person'].help.rstrip('.')}; needs --person.",
     ),
 ]
 HoldOut = Annotated[
     str | None,
     _in(
-        METHOD,
+        REPORT,
         "--hold-out",
         metavar="SHARE",
-        help="Keep this share of the records, such as 5%, out of the release as a control group, and attack "
-        "the release.",
+        help=CHOICES["hold_out"].help,
     ),
 ]
 Predict = Annotated[
     str | None,
     _in(
-        METHOD,
+        REPORT,
         "--predict",
         metavar="COLUMN",
-        help="Train models that predict this column, on the release and on the original, and report how well "
-        "both do.",
+        help=CHOICES["predict"].help,
     ),
 ]
 RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
@@ -234,7 +242,7 @@ SafeForSpreadsheets = Annotated[
         "formulas.",
     ),
 ]
-KeepKey = Annotated[bool, _in(FILES, "--keep-key", help="Also write key.csv, which re-identifies every row.")]
+KeepKey = Annotated[bool, _in(FILES, "--keep-key", help=CHOICES["keep_key"].help)]
 ResultsPage = Annotated[Path, typer.Option("--output", "-o", help="File for the page with all results.")]
 Choose = Annotated[
     int | None,

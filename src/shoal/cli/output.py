@@ -38,13 +38,29 @@ def fail(error: ShoalError, code: int, as_json: bool, options: Collection[str] =
     err.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
     about = option(error.parameter or "")
     if about in options and about not in str(error):
-        err.print(f"The option is {about}.", highlight=False)
+        hint(f"The option is {about}.")
     return code
+
+
+def hint(message: str) -> None:
+    """Show on stderr what to write instead."""
+    err.print(escape(message), highlight=False, soft_wrap=True)
 
 
 def warn(message: str) -> None:
     """Show a warning on stderr."""
     err.print(f"[yellow]Warning:[/] {escape(message)}", highlight=False, soft_wrap=True)
+
+
+def show_remedies(warnings: Sequence[str]) -> None:
+    """Show the options that answer warnings about columns."""
+    if any("read the file with decimal" in text for text in warnings):
+        hint("Use --decimal and --thousands for the notation of numbers.")
+    about_persons = [text for text in warnings if "person column" in text]
+    if about_persons:
+        hint("Use --person for the column that says whose record each is.")
+    if any(text.lower().startswith("column ") for text in warnings if text not in about_persons):
+        hint("Use --drop for identifiers, and --quasi for quasi-identifiers.")
 
 
 def show_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

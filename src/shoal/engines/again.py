@@ -16,7 +16,7 @@ from narwhals.stable.v2.typing import IntoDataFrameT
 from numpy.typing import NDArray
 
 from shoal.auditing import audit_table
-from shoal.auditing.linking import recognized
+from shoal.auditing.linking import numbered_copies, recognized
 from shoal.auditing.released import ReleasedTable
 from shoal.auditing.together import Earlier, JointAudit, joint_audit, require_joint
 from shoal.base import fresh_columns
@@ -53,7 +53,8 @@ def anonymize_new(
     Parameters
     ----------
     frame, schema, model
-        As for `anonymize`; the schema needs a person column.
+        As for `anonymize`. Without a person column, all records that were published must be in the table
+        again, as they were.
     after
         The earlier originals, each with its release and, if known, its key. With a key, only records that
         were released count as published.
@@ -63,7 +64,8 @@ def anonymize_new(
     Raises
     ------
     InputError
-        If the schema has no person column, or persons who were published before have other records now.
+        If persons who were published before have other records now or, without a person column, if records
+        that were published are not in the table.
     InfeasibleError
         If there are too few new persons for the guarantee.
 
@@ -81,7 +83,7 @@ def anonymize_new(
     schema = Schema.of(schema)
     require_model(model)
     now = as_frame(frame)
-    persons, records = _recognized(now, after, schema)
+    persons, records = _recognized(now, after, schema, kept=False)
     before = np.isin(persons[0], np.concatenate(persons[1:]))
     changed = before & ~np.isin(records[0], np.concatenate(records[1:]))
     if changed.any():
@@ -102,7 +104,7 @@ def released_alone(
     Parameters
     ----------
     frame, schema, model, options
-        As for `anonymize`; the schema has a person column.
+        As for `anonymize`.
     new
         The positions of the new records.
 
@@ -113,9 +115,8 @@ def released_alone(
     """
     now = as_frame(frame)
     person = schema.person
-    assert person is not None
     some = now[new]
-    _require_enough(some[person.name].n_unique() if len(new) else 0, model)
+    _require_enough(len(new) if person is None or not len(new) else some[person.name].n_unique(), model)
     release = anonymize(some.to_native(), schema, model, **options)
     table = release.recoding.table
     recoding = replace(release.recoding, table=replace(table, rows=new[table.rows]))
@@ -145,8 +146,9 @@ def anonymize_again(
     Parameters
     ----------
     frame, schema, model
-        As for `anonymize`. Model and schema must be those of the earlier releases; the schema needs a person
-        column, and each person has one record.
+        As for `anonymize`. Model and schema must be those of the earlier releases, and each person has one
+        record. Without a person column, all records that were published must be in the table again, as they
+        were.
     after
         All earlier releases, the newest first: the original, the release and its key. Rows of the newest are
         kept.
@@ -156,8 +158,8 @@ def anonymize_again(
     Raises
     ------
     InputError
-        If the schema has no person column, a person has several records, a key is missing, the model does not
-        support it, or records changed or are gone although the model allows new persons only.
+        If a person has several records, a key is missing, the model does not support it, or records changed
+        or are gone although the model allows new persons only or there is no person column.
     InfeasibleError
         If no row could be released.
     PromiseError
@@ -212,7 +214,7 @@ class _KeptRows:
     @classmethod
     def of(cls, table: Table, model: Model, after: Sequence[Earlier]) -> _KeptRows:
         """Compare a table with all earlier releases."""
-        persons, records = _recognized(table.frame, after, table.schema)
+        persons, records = _recognized(table.frame, after, table.schema, kept=True)
         before = np.isin(persons[0], np.concatenate(persons[1:]))
         original, released, key = _whole(after[0])
         earlier = Table.encode(as_frame(original)[np.asarray(key)].to_native(), table.schema)
@@ -366,16 +368,17 @@ def _notes(plan: _KeptRows) -> list[str]:
 
 
 def _recognized(
-    now: nw.DataFrame[Any], after: Sequence[Earlier], schema: Schema
+    now: nw.DataFrame[Any], after: Sequence[Earlier], schema: Schema, *, kept: bool
 ) -> tuple[tuple[Integers, ...], tuple[Integers, ...]]:
-    """Return the persons and the records of a table and of the earlier originals."""
-    if schema.person is None:
-        raise InputError(
-            "publishing again needs a column that says whose record each is; name it (person), also if each "
-            "person has one record",
-            reason=Reason.PARAMETER,
-            parameter="person",
-        )
+    """Return the persons and the records of a table and of the earlier originals.
+
+    Parameters
+    ----------
+    now, after, schema
+        The table, the earlier releases with their originals, and the schema.
+    kept
+        Whether each release has the rows of the one before; otherwise, no person is in two of them.
+    """
     if not after:
         raise InputError(
             "there is no earlier release to publish after", reason=Reason.PARAMETER, parameter="after"
@@ -385,7 +388,41 @@ def _recognized(
         original, _, key = (*each, None)[:3]
         frame = as_frame(original)
         frames.append(frame if key is None else frame[np.asarray(key)])
-    return recognized([now, *frames], schema.completed(now.columns))
+    found = recognized([now, *frames], schema.completed(now.columns))
+    return found if schema.person is not None else _by_records(found[1], kept=kept)
+
+
+def _by_records(
+    records: Sequence[Integers], *, kept: bool
+) -> tuple[tuple[Integers, ...], tuple[Integers, ...]]:
+    """Return the persons and the records of a table without a person column: equal records are the same.
+
+    A person whose record changed cannot be recognized. So every record that was published must still be in
+    the table: then nobody's record changed, and all other records are of new persons.
+
+    Raises
+    ------
+    InputError
+        If records that were published are not in the table.
+    """
+    now, *earlier = records
+    if kept:  # what is in an older release is in the newer one
+        parts = numbered_copies(records)
+        within = zip(parts[1:], parts, strict=False)
+    else:
+        lengths = np.cumsum([len(each) for each in earlier])[:-1]
+        table, published = numbered_copies([now, np.concatenate(earlier)])
+        parts = (table, *np.split(published, lengths))
+        within = zip([published], [table], strict=True)
+    absent = sum(int((~np.isin(older, newer)).sum()) for older, newer in within)
+    if absent:
+        raise InputError(
+            f"{plural(absent, 'record')} of earlier releases are not in the table; without a column that "
+            "says whose record each is, it is unknown whether they are gone or changed: name it (person)",
+            reason=Reason.PUBLISHED_BEFORE,
+            parameter="person",
+        )
+    return parts, parts
 
 
 def _whole(earlier: Earlier) -> tuple[Any, Any, Any]:
@@ -401,6 +438,8 @@ def _require_stable(schema: Schema, model: Model, after: Sequence[Earlier]) -> N
         problem = f"{model.name} with records that are left out cannot be checked across releases"
     elif any(column.kind.several for column in schema.quasi):
         problem = "sets of items are not supported"
+    elif schema.survey_weight is not None:
+        problem = "survey weights are put into groups of each release by itself; leave them out (identifier)"
     elif any(_whole(each)[2] is None for each in after):
         problem = "the key of each earlier release is needed, which says whose rows are kept"
     if problem is not None:

@@ -144,6 +144,14 @@ def call_for(
     require_model(model)
     require_options(*method_for(model, method), options)
     completed = schema.completed(columns)
+    if (weight := completed.survey_weight) is not None:
+        raise InputError(
+            f"survey weights in column {weight.name!r} are put into groups of the whole table, which blocks "
+            "do not know; anonymize the whole table in memory, or give the column the role identifier, which "
+            "leaves it out",
+            reason=Reason.ROLE_CONFLICT,
+            column=weight.name,
+        )
     if any(is_limited(column) for column in completed.quasi):
         require_support(completed, model)
     model.blocks_must_not_overlap(completed)  # raises an error if the table must not be cut

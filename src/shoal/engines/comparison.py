@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from narwhals.stable.v2.typing import IntoDataFrame
 
+from shoal.base.wording import plural
 from shoal.engines.runs import Outcome, PlannedRun, compare_runs, options_for
 from shoal.errors import InputError, Reason, ShoalError, did_you_mean, listing
 from shoal.measures import headlines
@@ -108,6 +110,13 @@ class ComparedRun:
         model = model_named(self.model)
         return (model.attacker() != Model.attacker()) + bool(model.not_to_publish)
 
+    @property
+    def outcome(self) -> str:
+        """What it lost and the risk that is left, or why there is no release, in words."""
+        if self.gcp is None or self.risk is None:
+            return str(self.message)
+        return f"GCP {self.gcp:.4f}, highest risk {self.risk:.1%}, {self.seconds:.1f} s"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the run as plain data."""
         return {
@@ -149,6 +158,10 @@ class Comparison:
     """
 
     runs: tuple[ComparedRun, ...]
+
+    def __repr__(self) -> str:
+        lines = (f"  {run.model}, {run.method}, k = {run.k}: {run.outcome}" for run in self.runs)
+        return "\n".join((f"Comparison of {plural(len(self.runs), 'run')}", *lines))
 
     def best(self, k: int | None = None) -> ComparedRun | None:
         """Return the run that loses least for a k, among those that protect against the strongest attacker.
@@ -231,7 +244,7 @@ def compare(
             raise InputError(f"{name} = {value:g} is not above 0", reason=Reason.PARAMETER, parameter=name)
     names = _named(model) or _usual_models(usual_model(schema).name)
     parameters, choices = _split(options)
-    ways = _ways(names, _named(method), [k] if isinstance(k, int) else k)
+    ways = _ways(names, _named(method), _sizes(k))
     plans = [_planned(*way, parameters, choices) for way in ways]
     runs = [plan for plan in plans if isinstance(plan, PlannedRun)]
     made = iter(compare_runs(frame, schema, runs, seed=seed, limit=limit, jobs=jobs, progress=progress))
@@ -242,6 +255,18 @@ def compare(
 
 def _named(given: str | Sequence[str] | None) -> list[str]:
     return [given] if isinstance(given, str) else list(given or ())
+
+
+def _sizes(k: int | Sequence[int]) -> list[int]:
+    """Return the k to try, of which there must be one at least."""
+    given: list[Any] = list(k) if isinstance(k, Iterable) else [k]
+    if not given or not all(isinstance(each, Integral) and not isinstance(each, bool) for each in given):
+        raise InputError(
+            f"k = {k!r} is not allowed; it must be a whole number, or a list of them, such as [5, 10]",
+            reason=Reason.PARAMETER,
+            parameter="k",
+        )
+    return [int(each) for each in given]
 
 
 def _usual_models(usual: str) -> list[str]:

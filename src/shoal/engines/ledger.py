@@ -78,7 +78,7 @@ class Ledger:
             known = data["version"] == VERSION
             found = cls(bytes.fromhex(data["secret"]), tuple(data["releases"]))
             whole = all({"persons", "records", "model"} <= set(each) for each in found.releases)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{file} is not a ledger: {error}", reason=Reason.FILE_FORMAT) from None
         if not known or not whole:
             raise InputError(f"{file} is not a ledger of this version", reason=Reason.FILE_FORMAT)

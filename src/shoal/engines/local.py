@@ -22,6 +22,7 @@ from shoal.methods import (
     Circumstances,
     Progress,
     method_for,
+    paced,
     require_counting_persons,
     require_options,
     silent,
@@ -193,15 +194,16 @@ def anonymize_table(
     if table.owners is not None:
         require_counting_persons(model, name, function)
     randomness = Randomness(seed)
-    circumstances = Circumstances(randomness, progress)
-    if table.limited:
-        recoding = within_limits(function, table, model, circumstances, leave_out, options)
-    else:
-        recoding = function(table, model, circumstances, **options)
-    progress("auditing", 0.0)
-    notes = {"notes": circumstances.notes} if circumstances.notes else {}
-    made = {"method": name, "options": options, "seeded": seed is not None, **notes}
-    made |= {"leave_out": leave_out} if leave_out else {}
-    release = publish(recoding, model, randomness, made, typed=typed, whole=table, leave_out=leave_out)
-    progress("auditing", 1.0)
+    with paced(progress) as moving:
+        circumstances = Circumstances(randomness, moving)
+        if table.limited:
+            recoding = within_limits(function, table, model, circumstances, leave_out, options)
+        else:
+            recoding = function(table, model, circumstances, **options)
+        moving("auditing", 0.0)
+        notes = {"notes": circumstances.notes} if circumstances.notes else {}
+        made = {"method": name, "options": options, "seeded": seed is not None, **notes}
+        made |= {"leave_out": leave_out} if leave_out else {}
+        release = publish(recoding, model, randomness, made, typed=typed, whole=table, leave_out=leave_out)
+        moving("auditing", 1.0)
     return release

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.auditing.uniqueness import Combination, uniqueness
+from shoal.base.wording import plural
 from shoal.files.databases import Keys
 from shoal.schema import Column, Role, Schema, as_frame
 from shoal.schema.suggesting import Suggestion, suggest, unique_together
@@ -48,6 +49,10 @@ class Scan:
     combinations: tuple[Combination, ...]
     others: tuple[str, ...] = ()
     others_unique: float = 0.0
+
+    def __repr__(self) -> str:
+        lines = (f"  {s.name}: {s.role.value}, {s.kind.value}: {s.reason}" for s in self.suggestions)
+        return "\n".join((f"Scan of {plural(self.records, 'record')}", *lines))
 
 
 def scan(frame: IntoDataFrame, *, up_to: int = 3, keys: Keys | None = None) -> Scan:

@@ -197,7 +197,7 @@ def _require_same(folder: Path, fingerprint: str) -> None:
         return
     try:
         same = json.loads(manifest.read_text())["fingerprint"] == fingerprint
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         same = False
     if not same:
         raise _exists(

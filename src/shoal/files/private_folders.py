@@ -172,7 +172,7 @@ def _told(file: int) -> dict[str, object] | None:
     """Return the content of a mark; None if Shoal did not write it."""
     try:
         told = json.loads(os.read(file, 1 << 12))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) and told.get("shoal") == _MARK else None
 

@@ -168,5 +168,5 @@ def read_toml(
         raise InputError(f"there is no {what} {path}", reason=Reason.MISSING_FILE) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}", reason=Reason.MISSING_FILE) from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers with too many digits, and endless brackets
         raise InputError(f"{path} is not a TOML file: {error}", reason=Reason.SCHEMA) from None

@@ -37,6 +37,7 @@ from shoal.kernels.graphs import (
     Refinement,
     Shares,
 )
+from shoal.kernels.listening import Listener, listening
 from shoal.kernels.orders import Ring, chain
 from shoal.kernels.own_rows import OwnRows
 from shoal.kernels.patterns import ANY_LABELS, Cover, PatternSearch, VariedLabels, cover
@@ -64,6 +65,7 @@ __all__ = [
     "DrawnColumn",
     "Geometry",
     "LabelCounts",
+    "Listener",
     "Matched",
     "Matching",
     "MatchingChains",
@@ -88,6 +90,7 @@ __all__ = [
     "exact_links",
     "group_rows",
     "least_chances",
+    "listening",
     "mondrian",
     "refine",
     "sets_among_worlds",

@@ -193,6 +193,19 @@ def backtracking_walk(
     return Walked(*_native.backtracking_walk(members, which, key, seconds))
 
 
+def closed_walk(members: NDArray[np.int32], which: int, key: NDArray[np.uint64]) -> Walked:
+    """Return one of the assignments that closed walks find as printed (Xue et al. 2012, Algorithm 1).
+
+    A walk prefers rows that it has not visited, and ends only where it began. O(k n^2) at worst.
+
+    Parameters
+    ----------
+    members, which, key
+        As for `walk`.
+    """
+    return Walked(*_native.closed_walk(members, which, key))
+
+
 def _floats(arrays: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.float64]]:
     """Return counts as native code takes them."""
     return [np.ascontiguousarray(array, dtype=np.float64) for array in arrays]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,21 @@ class Matching:
     dead_ends: int
     queries: int
     visited: int
+
+
+class PricedCrowds(NamedTuple):
+    """The best crowd of each record where records have prices; see native/trees/priced_crowd.hpp.
+
+    Parameters
+    ----------
+    least
+        A lower bound of what any crowd costs, minus the prices of its records.
+    found
+        The same of the best crowd that was found; equal to the bound if the search was not ended early.
+    """
+
+    least: NDArray[np.float64]
+    found: NDArray[np.float64]
 
 
 class BoxTree:
@@ -149,6 +164,34 @@ class BoxTree:
             more, the nearer the bound is to the cost of the cheapest such box; it is never above.
         """
         return self.native.crowd_costs(records.astype(np.int32), copies.astype(np.int32), k, horizon, steps)
+
+    def priced_crowds(
+        self,
+        records: NDArray[np.integer[Any]],
+        copies: NDArray[np.integer[Any]],
+        prices: NDArray[np.float64],
+        k: int,
+        *,
+        steps: int,
+    ) -> PricedCrowds:
+        """Return for each record what a box that covers it and k - 1 others costs, minus their prices.
+
+        For a tree of different records whose boxes have not grown. On all cores.
+
+        Parameters
+        ----------
+        records
+            Who asks.
+        copies, prices
+            Number of equal records at each place, and the price of each of them.
+        k
+            The size of a crowd; at most all records together.
+        steps
+            How many decisions are tried out for each.
+        """
+        return PricedCrowds(
+            *self.native.priced_crowds(records.astype(np.int32), copies.astype(np.int32), prices, k, steps)
+        )
 
     def match_cheapest_first(
         self,

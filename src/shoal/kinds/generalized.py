@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shoal.base.ragged import Subsets
     from shoal.kernels import CodeIntervals
     from shoal.kinds.items import Worlds
+    from shoal.kinds.limits import ColumnLimit
 
 
 class Generalized(ABC):
@@ -89,6 +90,11 @@ class Generalized(ABC):
         """
         del others
         raise TypeError(f"{type(self).__name__} are not joined")
+
+    def exceeds(self, limit: ColumnLimit) -> NDArray[np.bool_]:
+        """Return which are beyond a limit that is peculiar to their kind."""
+        del limit
+        return np.zeros(len(self), dtype=np.bool_)
 
     def between_bands(self, domain: Domain) -> Generalized:
         """Return intervals of bands as intervals of the values of a domain that has these bands.

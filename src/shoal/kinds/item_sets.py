@@ -31,6 +31,7 @@ class Items(Kind, name="items"):
     __slots__ = ()
 
     several: ClassVar[bool] = True
+    unit: ClassVar[str] = " uncertain items"
     settings: ClassVar[frozenset[str]] = frozenset({"separator"})
     often_known: ClassVar[str] = "some of a person's items"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,11 @@ from shoal.kernels import itemsets
 from shoal.kinds import notation
 from shoal.kinds.domain import Codes, Domain
 from shoal.kinds.generalized import Generalized
+from shoal.kinds.limits import ColumnLimit
 from shoal.kinds.sets import Sets
+
+if TYPE_CHECKING:
+    from shoal.schema import Column
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,19 @@ class ItemsDomain(Domain):
         voted = itemsets.vote(sets, starts, codes)
         most_errors = np.maximum.reduceat(voted.distances, starts[:-1])
         return Worlds(self, voted.base, voted.uncertain, most_errors)
+
+    def widest(self, column: Column) -> ColumnLimit:
+        """Return the largest number of uncertain items, if the column has that limit."""
+        return ColumnLimit(uncertain=None if column.widest is None else int(column.widest))
+
+    def wider(self, cells: Sequence[str | None], values: Generalized, column: Column) -> NDArray[np.bool_]:
+        """Return which sets have more uncertain items than a column allows, or are suppressed against it."""
+        del cells
+        assert isinstance(values, Worlds)
+        doubtful = np.where(values.most_errors > 0, values.uncertain.sizes, 0)
+        most = 0 if column.exact else len(self.names) if column.widest is None else int(column.widest)
+        everything = (doubtful == len(self.names)) & (values.most_errors >= len(self.names))
+        return np.asarray((doubtful > most) | (everything & (not column.suppressible)))
 
     def occurring(self, counts: NDArray[np.int64]) -> tuple[pl.Series, int]:
         """Return the names of the items; no set is missing."""
@@ -144,6 +161,21 @@ class Worlds(Generalized):
     def typed(self) -> pl.Series:
         """Return lists of the base items of each."""
         return named_items(self.base, self.domain.names)
+
+    def joined(self, others: Sequence[Generalized]) -> Worlds:
+        each: list[Any] = [self, *others]
+        base, uncertain = (
+            Lists.of_sizes(
+                np.concatenate([getattr(part, name).sizes for part in each]),
+                np.concatenate([getattr(part, name).values for part in each]),
+            )
+            for name in ("base", "uncertain")
+        )
+        return Worlds(self.domain, base, uncertain, np.concatenate([part.most_errors for part in each]))
+
+    def exceeds(self, limit: ColumnLimit) -> NDArray[np.bool_]:
+        most = len(self.domain.names) if limit.uncertain is None else limit.uncertain
+        return np.asarray(self.uncertain.sizes > most)
 
     def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
         """Return base items, uncertain items and the maximum number of errors, as three columns."""

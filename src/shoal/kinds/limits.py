@@ -54,11 +54,14 @@ class ColumnLimit:
         For each code, the last code of the widest interval that begins there. None if there is no limit.
     most
         The largest number of members of a set. None if there is no limit.
+    uncertain
+        The largest number of uncertain items of a set of items. None if there is no limit.
     """
 
     parts: NDArray[np.int32] | None = None
     reach: Codes | None = None
     most: int | None = None
+    uncertain: int | None = None
 
     def table(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the table of a `Geometry` with the limit after it; see native/base/space.hpp."""
@@ -95,7 +98,8 @@ def in_words(column: Column) -> str:
         return "exact"
     said = []
     if column.widest is not None:
-        said.append(f"at most {column.widest}{column.kind.unit if _is_number(column.widest) else ''} wide")
+        unit = column.kind.unit if _is_number(column.widest) else ""
+        said.append(f"at most {column.widest}{unit}{'' if column.kind.several else ' wide'}")
     if column.bands is not None:
         cuts = column.bands if isinstance(column.bands, str) else ", ".join(map(str, column.bands))
         said.append(f"in bands ({cuts})")
@@ -145,7 +149,7 @@ def _check_widest(column: Column) -> None:
     if column.hierarchy is not None:
         level(column.widest)
     elif column.kind.several:
-        raise ValueError("widest does not apply to items")
+        members(column.widest, "uncertain items")
     else:
         column.kind.width(column)
 
@@ -331,4 +335,4 @@ def exceeded(values: Generalized, limit: ColumnLimit) -> NDArray[np.bool_]:
         return np.asarray(kernel.high > limit.reach[kernel.low])
     if limit.most is not None:
         return np.asarray(values.sizes() > limit.most)
-    return np.zeros(len(values), dtype=np.bool_)
+    return values.exceeds(limit)

@@ -10,6 +10,7 @@ from shoal.measures.bounds import Bound, lower_bound
 from shoal.measures.items import ItemsLoss
 from shoal.measures.loss import Loss, measure
 from shoal.measures.measure import MEASURES, Measure, headlines, loss_measure, mean_over_rows
+from shoal.measures.priced_bound import priced_bound
 from shoal.measures.row_types import RowTypes
 
 for _module in iter_modules(__path__):
@@ -27,4 +28,5 @@ __all__ = [
     "lower_bound",
     "mean_over_rows",
     "measure",
+    "priced_bound",
 ]

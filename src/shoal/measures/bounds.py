@@ -77,11 +77,39 @@ def lower_bound(
         sample = min(SAMPLE, max(100 * SAMPLE // k, 20))
     if sample >= len(paying):
         return Bound(float(costs(paying) @ rows[paying]) / rows.sum(), 0.0)
-    ends = np.cumsum(rows[paying])
+    asked, which, sizes = stretches(rows[paying], sample)
+    return estimated(costs(paying[asked])[which] * (sizes / rows.sum()))
+
+
+def stretches(
+    rows: NDArray[np.int64], sample: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+    """Draw two records from each of some stretches of neighbours.
+
+    They are always the same, so that releases of one table are compared with the same bound.
+
+    Parameters
+    ----------
+    rows
+        The number of equal records at each place.
+    sample
+        The number of records to draw.
+
+    Returns
+    -------
+    tuple
+        ``asked, which, sizes``: the places that were drawn, which of them stands for the first and which for
+        the second record of each stretch, and how many records each stretch has.
+    """
+    ends = np.cumsum(rows)
     edges = np.linspace(0, ends[-1], max(sample // 2, 1) + 1).astype(np.uint64)
     sizes = np.diff(edges)
-    # Always the same sample, so that releases of one table are compared with the same bound.
     drawn = edges[:-1] + Randomness(0).words(2 * len(sizes)).reshape(2, -1) % sizes
     asked, which = np.unique(np.searchsorted(ends, drawn, side="right"), return_inverse=True)
-    one, other = costs(paying[asked])[which.reshape(2, -1)] * (sizes / rows.sum())
+    return asked, which.reshape(2, -1), sizes
+
+
+def estimated(pairs: NDArray[np.float64]) -> Bound:
+    """Return the bound that the first and the second record of each stretch estimate."""
+    one, other = pairs
     return Bound(float((one + other).sum()) / 2, float(np.sqrt(((one - other) ** 2).sum())) / 2)

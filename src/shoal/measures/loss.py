@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+from shoal.errors import InputError, Reason, did_you_mean, listing
 from shoal.measures.bounds import lower_bound
 from shoal.measures.items import ItemsLoss
 from shoal.measures.measure import MEASURES
@@ -53,8 +54,26 @@ class Loss:
         return self.figures.get(name)
 
     def __getitem__(self, name: str) -> Any:
-        """Return a figure by its name."""
-        return getattr(self, name)
+        """Return a figure by its name.
+
+        Raises
+        ------
+        InputError
+            If there is no such measure; the message lists those there are.
+        """
+        try:
+            return getattr(self, name)
+        except AttributeError:
+            raise InputError(
+                f"there is no measure {name!r}{did_you_mean(name, MEASURES)}; there are {listing(MEASURES)}",
+                reason=Reason.PARAMETER,
+                parameter="measure",
+            ) from None
+
+    def __repr__(self) -> str:
+        shown = {name: self.figures.get(name) for name in MEASURES}
+        written = (f"{name}={value:.4g}" for name, value in shown.items() if isinstance(value, int | float))
+        return f"Loss({', '.join(written)})"
 
     @property
     def gcp(self) -> float:

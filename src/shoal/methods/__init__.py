@@ -22,6 +22,7 @@ from shoal.methods.method import (
     require_options,
     silent,
 )
+from shoal.methods.moving import paced
 
 for _module in walk_packages(__path__, f"{__name__}."):
     import_module(_module.name)
@@ -37,6 +38,7 @@ __all__ = [
     "keeps",
     "method_for",
     "options_of",
+    "paced",
     "require_counting_persons",
     "require_options",
     "silent",

@@ -8,6 +8,7 @@ is drawn first, and then changed where the published labels are not diverse.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,11 @@ WORTHWHILE = 0.01
 SLACK = ROUNDING / 2
 """Half of the rounding that the audit accepts."""
 
+GROWN = (
+    "some rows were widened because sensitive values were not diverse enough; an attacker who knows every "
+    "record and has the code may learn from that"
+)
+
 WIDEST = 8
 """Rows that cover this many times k records do not grow further while another move helps.
 
@@ -44,9 +50,11 @@ def recoded(
 ) -> Recoding:
     """Return the recoding of a regular graph, changed until its labels are as diverse as the model asks.
 
-    An assignment is drawn. Where the rows that cover a record are not diverse enough, pairs of rows that
-    cover both their records swap these while this helps, which costs nothing. Then rows grow, the cheapest
-    first, around records that lack their labels. As rows only grow, every record stays covered by k of them;
+    An assignment is drawn. If some rows that cover a record are not diverse enough, records are rotated along
+    alternating cycles of rows that cover them, which costs nothing. If this ends with all crowds diverse,
+    also if rows are weighed by their probabilities, no row depends on labels; see `unseen`. Otherwise pairs
+    of rows that cover both their records swap these while this helps. Then rows grow, the cheapest first,
+    around records that lack their labels. As rows only grow, every record stays covered by k of them;
     and if all of them covered every record, they would be as diverse as the table. Where the matches of a
     record alone are not diverse, further rows grow. Each sweep takes about O(k n log n).
 
@@ -65,6 +73,11 @@ def recoded(
     if len(table) <= unseen.SMALL:
         return unseen.drawn_unseen(table, model, graph, circumstances)
     assignment = random_assignment(graph, circumstances.randomness)
+    if model.diversity is not None and len(table) <= unseen.DRAWN:
+        alone = Recoding.of_graph(table, graph)
+        assignment, valid = unseen.drawn_as_diverse(alone, model, assignment, circumstances)
+        if valid:
+            return replace(alone, assignment=assignment)
     diversification = diversification_of(table, model, tree, graph, assignment)
     while True:
         _make_varied(diversification, circumstances)
@@ -74,6 +87,8 @@ def recoded(
             return recoding
         rows, records = _bridges(recoding, assignment, model)
         if len(rows) == 0:
+            if len(diversification.grown[0]):
+                circumstances.notes.append(GROWN)
             return recoding
         diversification.grow(rows, records)
 

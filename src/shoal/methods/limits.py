@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import kernels
 from shoal.errors import InfeasibleError, InputError, InternalError, Reason
-from shoal.kinds.domain import Attribute
 from shoal.kinds.limits import exceeded, in_words, is_limited
 from shoal.methods.limit_exchanges import within_by_exchanges
+from shoal.methods.limit_regions import STRANDED, LimitedTable
 from shoal.methods.method import Circumstances, Method
-from shoal.models import CoverageModel, KmAnonymity, LikenessModel, Model, PopulationModel
+from shoal.models import CoverageModel, KmAnonymity, LikenessModel, Model, Patterned, PopulationModel
 from shoal.recoding import Recoding
 from shoal.schema import Column, Schema
 from shoal.table import Table
-
-STRANDED = -1
-"""The region of a record that cannot be hidden within the limits."""
 
 MOST_ATTEMPTS = 3
 """How often the records of a stratum are recoded together, before each region is by itself."""
@@ -67,12 +63,19 @@ def within_limits(
         If the model has no methods that keep limits.
     """
     require_support(table.schema, model)
+    if isinstance(model, Patterned):
+        return _suppressed(method, table, model, circumstances, leave_out, options)
+    if isinstance(model, KmAnonymity) and leave_out:
+        raise InputError(
+            f"leave_out is not for {model.name}: in some of the columns, a few rows could still cover a "
+            "record that is left out",
+            reason=Reason.PARAMETER,
+            parameter="leave_out",
+        )
     limited = LimitedTable.of(table)
-    regions = limited.regions(model.crowd)
-    kept = np.flatnonzero(regions != STRANDED)
-    allowed = math.floor(leave_out * len(table) + 1e-9)
-    if len(table) - len(kept) > allowed or not len(kept):
-        raise _infeasible(table, model.crowd, len(table) - len(kept), allowed)
+    k = model.k if isinstance(model, KmAnonymity) else model.crowd
+    regions = limited.regions(k)
+    kept = _hidden(table, regions, k, leave_out, not isinstance(model, KmAnonymity))
     parts = []
     strata = limited.strata[kept]
     for stratum in range(int(limited.strata.max()) + 1):
@@ -83,6 +86,36 @@ def within_limits(
     place = np.empty(len(table), dtype=np.int64)
     place[kept] = np.arange(len(kept))
     return _joined(released, [(place[records], recoding) for records, recoding in parts])
+
+
+def _hidden(
+    table: Table, regions: NDArray[np.int64], k: int, leave_out: float, may_leave_out: bool = True
+) -> NDArray[np.int64]:
+    """Return the records that are in some region; refuse to leave out more than are allowed."""
+    kept = np.flatnonzero(regions != STRANDED)
+    allowed = math.floor(leave_out * len(table) + 1e-9)
+    if len(table) - len(kept) > allowed or not len(kept):
+        raise _infeasible(table, k, len(table) - len(kept), allowed, may_leave_out)
+    return kept
+
+
+def _suppressed(
+    method: Method,
+    table: Table,
+    model: Patterned,
+    circumstances: Circumstances,
+    leave_out: float,
+    options: Mapping[str, Any],
+) -> Recoding:
+    """Return exact and suppressed cells within limits: columns with a limit are never suppressed."""
+    limited = {c.name: replace(c, exact=True, widest=None) for c in table.schema.quasi if is_limited(c)}
+    schema = Schema(tuple(limited.get(c.name, c) for c in table.schema))
+    attributes = tuple(replace(a, column=schema[a.column.name]) for a in table.attributes)
+    exact = replace(table, schema=schema, attributes=attributes)
+    kept = _hidden(exact, LimitedTable.of(exact).regions(model.k), model.k, leave_out)
+    released = replace(table.only(kept), stranded=len(table) - len(kept))
+    never = (*model.never, *(name for name in limited if name not in model.never))
+    return method(released, replace(model, never=never), circumstances, **options)
 
 
 def require_share(leave_out: float, table: Table) -> None:
@@ -115,16 +148,12 @@ def require_support(schema: Schema, model: Model) -> None:
         With the reason.
     """
     why = ""
-    if model.cells == "suppression":
-        why = "its cells are exact or suppressed; allow patterns that suppress other columns instead"
-    elif schema.has_items:
-        why = "items have no limits"
+    if model.cells == "suppression" and any(column.bands is not None for column in schema.quasi):
+        why = "its cells are exact or suppressed, so that no interval could end at a cut; leave out bands"
     elif isinstance(model, CoverageModel) and model.withhold > 0:
         why = "records are withheld at random; leave out withhold"
     elif isinstance(model, LikenessModel):
         why = "each class is compared with the whole table, which limits divide"
-    elif isinstance(model, KmAnonymity):
-        why = "its cells are narrowed one by one"
     elif isinstance(model, PopulationModel):
         why = "its rows are compared with a population"
     if why:
@@ -133,177 +162,6 @@ def require_support(schema: Schema, model: Model) -> None:
             reason=Reason.PARAMETER,
             parameter="model",
         )
-
-
-@dataclass(frozen=True, eq=False)
-class LimitedTable:
-    """A table as methods are given it: bands instead of values, and limits.
-
-    Parameters
-    ----------
-    table
-        The table, with bands instead of values.
-    original
-        The table with values.
-    strata
-        The stratum of each record.
-    """
-
-    table: Table
-    original: Table
-    strata: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, table: Table) -> LimitedTable:
-        """Return a table with its limits."""
-        attributes = tuple(attribute.within_limits() for attribute in table.attributes)
-        keys = [
-            a.limit.parts[a.codes] for a in attributes if a.limit is not None and a.limit.parts is not None
-        ]
-        strata = np.zeros(len(table), dtype=np.int32)
-        if keys:
-            strata, _ = kernels.group_rows(np.ascontiguousarray(np.column_stack(keys), dtype=np.int32))
-        return cls(replace(table, attributes=attributes), table, strata)
-
-    @property
-    def bounded(self) -> list[Attribute]:
-        """The attributes whose intervals or sets have a limit within a stratum."""
-        return [a for a in self.table.attributes if _is_bounded(a)]
-
-    def regions(self, k: int) -> NDArray[np.int64]:
-        """Return for each record the region it can hide in: at least k records, within all limits.
-
-        A region lies in one stratum. A record that does not fit into any is `STRANDED`.
-        """
-        regions = np.full(len(self.table), STRANDED, dtype=np.int64)
-        bounded, count = self.bounded, 0
-        order = np.argsort(self.strata, kind="stable")
-        for records in np.split(order, np.cumsum(np.bincount(self.strata))[:-1]):
-            if len(records) < k:
-                continue
-            found = np.zeros(len(records), dtype=np.int64)
-            if bounded:
-                found = _regions(bounded, np.column_stack([a.codes[records] for a in bounded]), k)
-            regions[records] = np.where(found == STRANDED, STRANDED, found + count)
-            count += int(found.max()) + 1
-        return regions
-
-
-def _is_bounded(attribute: Attribute) -> bool:
-    limit = attribute.limit
-    return limit is not None and (limit.reach is not None or limit.most is not None)
-
-
-def _regions(bounded: Sequence[Attribute], codes: NDArray[np.int32], k: int) -> NDArray[np.int64]:
-    """Return the regions of one stratum, given only the columns with a limit; numbered from 0."""
-    codes = np.ascontiguousarray(codes, dtype=np.int32)
-    classes = _narrow_classes(bounded, codes, k)
-    boxes: list[_Box] = []
-    members: list[NDArray[np.int64]] = []
-    order = np.argsort(classes, kind="stable")
-    for records in np.split(order, np.cumsum(np.bincount(classes))[:-1]):
-        kept = _fitting(bounded, codes, records)
-        if len(kept) < k:
-            continue
-        box = _Box.around(bounded, codes[kept])
-        # Neighbours along the only column with a limit become one region where this is narrow enough.
-        if len(bounded) == 1 and boxes and (both := boxes[-1].with_box(box)).fits(bounded):
-            boxes[-1], members[-1] = both, np.concatenate([members[-1], kept])
-        else:
-            boxes.append(box)
-            members.append(kept)
-    regions = np.full(len(codes), STRANDED, dtype=np.int64)
-    for number, records in enumerate(members):
-        regions[records] = number
-    _let_join(bounded, codes, regions, boxes)
-    return regions
-
-
-def _narrow_classes(bounded: Sequence[Attribute], codes: NDArray[np.int32], k: int) -> NDArray[np.int32]:
-    """Return classes of at least k records of one stratum, beyond the limits as little as possible."""
-    attributes = [a.geometry(1.0) for a in bounded]
-    if len(bounded) > 1 or bounded[0].limit is None or bounded[0].limit.reach is None:
-        return kernels.mondrian(codes, attributes, [], k=k, relaxed=True)
-    order = np.argsort(codes[:, 0], kind="stable")
-    starts = kernels.cut(np.ascontiguousarray(codes[order]), attributes, k)
-    classes = np.empty(len(codes), dtype=np.int32)
-    classes[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
-    return classes
-
-
-@dataclass(frozen=True, eq=False)
-class _Box:
-    """The codes of some records in the columns with a limit: lowest and highest, or a set."""
-
-    spans: tuple[Any, ...]
-
-    @classmethod
-    def around(cls, bounded: Sequence[Attribute], codes: NDArray[np.int32]) -> _Box:
-        columns = zip(bounded, codes.T, strict=True)
-        return cls(
-            tuple(
-                frozenset(column.tolist())
-                if a.limit and a.limit.most
-                else (int(column.min()), int(column.max()))
-                for a, column in columns
-            )
-        )
-
-    def with_box(self, other: _Box) -> _Box:
-        return _Box(
-            tuple(
-                mine | its if isinstance(mine, frozenset) else (min(mine[0], its[0]), max(mine[1], its[1]))
-                for mine, its in zip(self.spans, other.spans, strict=True)
-            )
-        )
-
-    def fits(self, bounded: Sequence[Attribute]) -> bool:
-        return all(_span_fits(a, span) for a, span in zip(bounded, self.spans, strict=True))
-
-
-def _span_fits(attribute: Attribute, span: Any) -> bool:
-    limit = attribute.limit
-    assert limit is not None
-    if isinstance(span, frozenset):
-        return limit.most is None or len(span) <= limit.most
-    return limit.reach is None or span[1] <= int(limit.reach[span[0]])
-
-
-def _fitting(
-    bounded: Sequence[Attribute], codes: NDArray[np.int32], records: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return as many of some records as fit within the limits, one column after the other."""
-    for column, attribute in enumerate(bounded):
-        limit = attribute.limit
-        assert limit is not None
-        values, counts = np.unique(codes[records, column], return_counts=True)
-        if limit.most is not None:
-            chosen = values[np.argsort(-counts, kind="stable")[: limit.most]]
-        else:
-            assert limit.reach is not None
-            before = np.append(0, np.cumsum(counts))
-            ends = np.searchsorted(values, limit.reach[values], side="right")
-            best = int(np.argmax(before[ends] - before[:-1]))
-            chosen = values[best : ends[best]]
-        records = records[np.isin(codes[records, column], chosen)]
-    return records
-
-
-def _let_join(
-    bounded: Sequence[Attribute], codes: NDArray[np.int32], regions: NDArray[np.int64], boxes: list[_Box]
-) -> None:
-    """Let records without a region join one that stays narrow enough; equal ones stay together."""
-    lost = np.flatnonzero(regions == STRANDED)
-    if not len(lost) or not boxes:
-        return
-    group, first = kernels.group_rows(np.ascontiguousarray(codes[lost]))
-    for number, each in enumerate(first):
-        own = _Box.around(bounded, codes[lost[each]][None, :])
-        for region, box in enumerate(boxes):
-            if (both := box.with_box(own)).fits(bounded):
-                boxes[region] = both
-                regions[lost[group == number]] = region
-                break
 
 
 def _recoded(
@@ -327,7 +185,8 @@ def _recoded(
             break
         recoding = _attempted(method, limited.table.only(together), limited, model, circumstances, options)
         beyond = _beyond(recoding)
-        if beyond.any() and recoding.assignment is None and model.diversity is None:
+        mendable = recoding.assignment is None and model.diversity is None
+        if beyond.any() and mendable and not limited.table.schema.has_items:
             mended = within_by_exchanges(recoding)
             if mended is not None and not (still := _beyond(mended)).any():
                 recoding, beyond = mended, still
@@ -400,7 +259,7 @@ def _joined(table: Table, parts: Sequence[tuple[NDArray[np.int64], Recoding]]) -
     return Recoding(table, tuple(values), box, graph, assignment, first.account if len(parts) == 1 else {})
 
 
-def _infeasible(table: Table, k: int, stranded: int, allowed: int) -> InfeasibleError:
+def _infeasible(table: Table, k: int, stranded: int, allowed: int, may_leave_out: bool) -> InfeasibleError:
     """Return the error that says which limit is the tightest, and what would do."""
     limits = [column for column in table.schema.quasi if is_limited(column)]
     said = "; ".join(f"{column.name!r} {in_words(column)}" for column in limits)
@@ -409,7 +268,9 @@ def _infeasible(table: Table, k: int, stranded: int, allowed: int) -> Infeasible
     hint = ""
     if tightest is not None and len(limits) > 1:
         hint = f"; without the limit of {tightest.name!r}, the tightest, {without[tightest.name]:,} could not"
-    would = list(_what_would_do(table, k, stranded, allowed, tightest))
+    would = list(_what_would_do(table, k, allowed, tightest))
+    if may_leave_out and stranded < len(table):
+        would.insert(0, f"leave_out = {math.ceil(stranded / len(table) * 1e4) / 1e4:g}")
     may = f"at most {allowed:,} may be left out" if allowed else "no record may be left out"
     return InfeasibleError(
         f"k = {k} is not achievable within the limits ({said}): {stranded:,} of {len(table):,} records "
@@ -419,12 +280,8 @@ def _infeasible(table: Table, k: int, stranded: int, allowed: int) -> Infeasible
     )
 
 
-def _what_would_do(
-    table: Table, k: int, stranded: int, allowed: int, tightest: Column | None
-) -> Iterator[str]:
-    """Yield changes, one at a time, with which a release is achievable."""
-    if stranded < len(table):
-        yield f"leave_out = {math.ceil(stranded / len(table) * 1e4) / 1e4:g}"
+def _what_would_do(table: Table, k: int, allowed: int, tightest: Column | None) -> Iterator[str]:
+    """Yield changes, one at a time, with which a release is achievable, but for leaving records out."""
     smaller = _largest(lambda each: count_stranded(table, each) <= allowed, 2, k - 1)
     if smaller is not None:
         yield f"k = {smaller}"

@@ -240,7 +240,8 @@ def method_for(model: Model, name: str | None = None) -> tuple[str, Method]:
     chosen = name or next(iter(known))
     if chosen not in known:
         others = [each.name for each, methods in METHODS.items() if chosen in methods]
-        instead = f"; it is a method of {listing(others)}" if others else did_you_mean(chosen, known)
+        every = [*known, *(each for methods in METHODS.values() for each in methods)]
+        instead = f"; it is a method of {listing(others)}" if others else did_you_mean(chosen, every)
         raise InputError(
             f"no method {chosen!r} keeps {model.name}{instead}; the methods of {model.name} are "
             f"{listing(known)}",
@@ -248,6 +249,13 @@ def method_for(model: Model, name: str | None = None) -> tuple[str, Method]:
             parameter="method",
         )
     return chosen, known[chosen]
+
+
+def _instead(option: str, known: Iterable[str]) -> str:
+    """Return what was probably meant by an option that a method does not have."""
+    if any(option in model.__dataclass_fields__ for model in METHODS):
+        return f", which is a parameter of the model, such as Freeform({option}=...)"
+    return did_you_mean(option, [*known, "method", "seed"])
 
 
 def require_options(name: str, method: Method, given: Mapping[str, Any] | Iterable[str]) -> None:
@@ -263,7 +271,7 @@ def require_options(name: str, method: Method, given: Mapping[str, Any] | Iterab
     for option in given:
         if option not in known:
             raise InputError(
-                f"method {name!r} has no option {option!r}{did_you_mean(option, known)}; it has "
+                f"method {name!r} has no option {option!r}{_instead(option, known)}; it has "
                 f"{listing(known) or 'none'}",
                 reason=Reason.PARAMETER,
                 parameter=option,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -28,6 +29,9 @@ Walk = Annotated[
     Option("How records get their rows: by the default draw, or by the closed walk of the paper as printed."),
 ]
 
+SMALL = 32
+"""The maximum number of records of a table in which rows never depend on labels. In larger ones, such rows
+lose twice as much as others, and most of what there is to lose (decision 060)."""
 
 CLASSES = "some persons have several records, so the release has classes of identical rows"
 """Note on a release of sets in which persons are counted; it loses more than one of different rows."""
@@ -106,8 +110,9 @@ def diverse_freeform(
     If persons have several records, the result has classes: those of `diverse_groups`. Otherwise, in tables
     of at most 32 records rows do not depend on labels, and the assignment is drawn such that no label around
     a record is more likely than 1 / l; see `unseen.drawn_unseen`. In larger ones, the assignment and the
-    graph are found together; see `setdiversity.diverse`. With several sensitive columns, the labels of each
-    must differ, and the result has classes as well. About O(l n) for each round.
+    graph are found together (see `setdiversity.diverse`), and the assignment is drawn anew. With several
+    sensitive columns, the labels of each must differ, and the result has classes as well. About O(l n) for
+    each round.
 
     Parameters
     ----------
@@ -116,7 +121,7 @@ def diverse_freeform(
     effort
         ``fast``, ``balanced`` or ``best``: how many rounds.
     """
-    if table.owners is None and len(table) <= unseen.SMALL:
+    if table.owners is None and len(table) <= SMALL:
         return _drawn_unseen(table, model, circumstances, effort)
     if len(table.sensitive) > 1:
         circumstances.notes.append(
@@ -130,7 +135,11 @@ def diverse_freeform(
     sets = labelled(table, circumstances)
     labels = table.sensitive[0].codes
     found = setdiversity.diverse(sets, labels, model.l, circumstances, effort=effort)
-    return Recoding.of_graph(table, found.graph, assignment=found.assignment)
+    recoding = Recoding.of_graph(table, found.graph, assignment=found.assignment)
+    if not 1 < model.l < len(table) <= unseen.DRAWN:
+        return recoding
+    drawn = unseen.redrawn(recoding, model.l, found.assignment, circumstances)
+    return replace(recoding, assignment=drawn)
 
 
 @keeps(SetDiversity, name="groups", persons=True)

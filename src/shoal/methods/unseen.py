@@ -1,9 +1,10 @@
-"""Diverse sensitive values in small tables, by rows that do not depend on them.
+"""Diverse sensitive values by rows that do not depend on them.
 
-In a small table an attacker with the code can try all assignments of sensitive values to records. If a row
+An attacker with the code can ask which sensitive values would have led to the rows that are shown. If a row
 grew because of the labels around it, this would reveal the labels. So rows are made without labels, and then
 the record that each row carries is drawn among all assignments in which the labels are diverse. If there is
-none, all rows are shared by more people, by the same rule for the whole table. Decision 044 has the reasons.
+none in a small table, all rows are shared by more people, by the same rule for the whole table. In larger
+tables, rows grow where labels lack diversity. Decisions 044 and 060 have the reasons.
 """
 
 from __future__ import annotations
@@ -22,20 +23,35 @@ from shoal.recoding.assignment import random_assignment
 from shoal.recoding.coverage import Graph
 from shoal.table import Table
 
-SMALL = 32
-"""The maximum number of records of a small table. In larger ones, rows grow where labels lack diversity."""
+SMALL = 128
+"""The maximum number of records of a small table. In larger ones, rows grow if no assignment is diverse."""
+
+DRAWN = 50_000
+"""The maximum number of records for which a diverse assignment is searched before rows grow."""
+
+MIXED = 32
+"""Up to this many rows, an assignment is mixed until it is valid by itself. With more rows this is unlikely,
+and it is repaired after mixing."""
 
 FITTING = 50
 """Number of turns of proportional fitting."""
 
-SEARCH = 20_000
-"""Number of moves to find a valid assignment."""
+SEARCH, LONGER = 20_000, 200
+"""Number of moves to find a valid assignment: this many, and at least this many for each row."""
+
+TURN, WORTHWHILE = 5, 0.05
+"""In tables that are not small, the search has turns with this many moves for each row, and ends after one
+that repaired less than this share of the violated crowds."""
 
 MIXING = 60
 """Number of random moves for each row after which an assignment no longer depends on where it began."""
 
 PRICES = (2.0, 3.0, 4.0, 6.0)
 """How unlikely violated crowds are. With low prices all assignments are reached soon, but few are valid."""
+
+SHARED = 8
+"""In one of so many releases of a small table, rows are shared by more people than needed. Otherwise, shared
+rows would tell that the labels of some crowd were not diverse before."""
 
 TRIES = 20
 """How often mixing is tried with each price until the result is valid."""
@@ -49,7 +65,7 @@ def drawn_unseen(
     Each row carries each record that it covers with a certain probability of at most 1 / k. Weighted by these
     probabilities, the labels of the rows that cover a record must be diverse; and, counted, those of all rows
     that cover it, and of its matches. If no such assignment is found, rows are united to units of 2, 3, 4, 6,
-    ... rows that show the same, up to all rows.
+    ... rows that show the same, up to all rows. In one of 8 releases, they are united further without need.
 
     Parameters
     ----------
@@ -63,7 +79,8 @@ def drawn_unseen(
         recoding = _united(table, graph, size)
         assignment = random_assignment(graph, circumstances.randomness)
         draw = _draw(recoding, model, assignment, circumstances)
-        if settle(draw, len(graph)):
+        settled = settle(draw, len(graph))
+        if settled and (size >= len(graph) or circumstances.randomness.below(SHARED) > 0):
             return Recoding(table, recoding.values, recoding.box, graph, draw.assignment)
         if size >= len(graph):  # no crowd can be more diverse than the table, up to rounding
             return Recoding(table, recoding.values, recoding.box, graph, assignment)
@@ -76,14 +93,88 @@ def settle(draw: DiverseDraw, rows: int) -> bool:
     A search shows whether there is a valid one. Then the assignment is mixed until it is valid again, and no
     longer depends on what the search found.
     """
-    if draw.search(SEARCH) > 0:
+    moves = max(SEARCH, LONGER * rows)
+    if draw.search(moves) > 0:
         return False
-    for price in PRICES:
-        for _ in range(TRIES):
-            draw.mix(MIXING * rows, price)
-            if draw.violated == 0:
-                return True
-    return draw.search(SEARCH) == 0
+    if rows <= MIXED:
+        for price in PRICES:
+            for _ in range(TRIES):
+                draw.mix(MIXING * rows, price)
+                if draw.violated == 0:
+                    return True
+        return draw.search(moves) == 0
+    for _ in range(TRIES):
+        draw.mix(MIXING * rows, PRICES[-1])
+        if draw.search(moves) == 0:
+            return True
+    return False
+
+
+def drawn_as_diverse(
+    recoding: Recoding, model: Freeform, assignment: NDArray[np.int32], circumstances: Circumstances
+) -> tuple[NDArray[np.int32], bool]:
+    """Draw who carries which row of a larger table, and return whether no row has to grow for diversity.
+
+    Parameters
+    ----------
+    recoding, model, circumstances
+        Rows that were made without labels, each with a box of its own; what is asked of their labels.
+    assignment
+        A random assignment, to begin with.
+
+    Returns
+    -------
+    NDArray
+        The record of each row: a valid assignment, or one in which fewer crowds are violated.
+    bool
+        Whether it is valid. Takes about O(n) for each turn of the search.
+    """
+    draw = _draw(recoding, model, assignment, circumstances)
+    rows = len(assignment)
+    if not _repaired(draw, rows):
+        return draw.assignment, False
+    draw.mix(MIXING // 3 * rows, PRICES[-1])
+    return draw.assignment, _repaired(draw, rows)
+
+
+def redrawn(
+    recoding: Recoding, different: int, assignment: NDArray[np.int32], circumstances: Circumstances
+) -> NDArray[np.int32]:
+    """Draw anew who carries which row, so that the assignment no longer shows how the rows were made.
+
+    Parameters
+    ----------
+    recoding, circumstances
+        Rows, each with a box of its own.
+    different
+        The number of different labels around each record. Where possible, no label has a larger share than
+        one in this number.
+    assignment
+        The record of each row, with labels as different as that.
+
+    Returns
+    -------
+    NDArray
+        The record of each row, with labels as different; the same as before if no other one was found.
+    """
+    draw = _draw(recoding, Freeform(k=different, l=different, p=different), assignment, circumstances)
+    rows = len(assignment)
+    draw.mix(MIXING * rows, PRICES[1])
+    draw.search(LONGER * rows)
+    found = draw.assignment
+    left = _draw(recoding, Freeform(k=different, p=different), found, circumstances).violated
+    return assignment if left else found
+
+
+def _repaired(draw: DiverseDraw, rows: int) -> bool:
+    """Search while this is worthwhile; return whether no crowd is violated."""
+    left = draw.violated
+    while left:
+        now = draw.search(TURN * rows)
+        if now > (1 - WORTHWHILE) * left:
+            return False
+        left = now
+    return True
 
 
 def _united(table: Table, graph: NDArray[np.int32], size: int) -> Recoding:

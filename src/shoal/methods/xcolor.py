@@ -14,11 +14,12 @@ from shoal.errors import InfeasibleError, InputError, Reason
 from shoal.kernels import SET, Closeness, Coloring
 from shoal.measures.distances import Distance, distance_over
 from shoal.measures.geometry import geometry
-from shoal.methods.chain import ClassExchanges, cheap_order, improve
+from shoal.methods.chain import cheap_order
 from shoal.methods.dissimilarity_limits import Advice, advice_of, allowed_neighbours
 from shoal.methods.feasibility import require_persons, require_rows
 from shoal.methods.method import Circumstances, Effort, Option, keeps
 from shoal.methods.persons import person_classes
+from shoal.methods.separation import FEW, SWEEPS, Separation, Sweeps
 from shoal.models import Dissimilarity
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -33,29 +34,8 @@ _PRINTED_FOR_RECORDS = (
     "the algorithm as printed takes each record for a person, and some persons have several records; choose "
     "the start 'locality'"
 )
-FEW = 16
-"""The number of classes that repairs try first."""
 MOST_ROUNDS = 30
 """The maximum number of rounds in which identical classes that break the guarantee together are changed."""
-
-
-@dataclass(frozen=True)
-class Sweeps:
-    """What is done once the guarantee holds, to lose less.
-
-    Parameters
-    ----------
-    pairs
-        The number of classes in which a record looks for another to change places with; 0 for none.
-    cycles
-        The number of classes in which it looks for cycles of three; 0 for none.
-    """
-
-    pairs: int
-    cycles: int
-
-
-SWEEPS = {"fast": Sweeps(0, 0), "balanced": Sweeps(64, 0), "best": Sweeps(256, 8)}
 
 
 @keeps(Dissimilarity, default=True, persons=True)
@@ -115,12 +95,10 @@ def xcolor(
     if not guaranteed:
         task.require_different_rows(start, advice)
     for least in _least_sizes(advice, model):
-        coloring = task.mended(start, least)
+        coloring = task.mended(start, least, SWEEPS[effort] if start == "locality" else None)
         if coloring is None:
             assert not guaranteed or least > model.k, "Lemma 2 says that there is another exchange"
             continue
-        if start == "locality":
-            _refine(coloring, SWEEPS[effort], circumstances)
         recoding = task.told_apart(coloring)
         if recoding is not None:
             if least > model.k:
@@ -192,7 +170,7 @@ class _ColoringTask:
             self.circumstances.progress("separating close values", max(0.0, 1 - coloring.excess / first))
         self.circumstances.progress("separating close values", 1.0)
         if coloring.excess:
-            raise InfeasibleError(_failure(coloring, allowed, model))
+            raise InfeasibleError(_failure(coloring, model, allowed))
         recoding = Recoding.of_classes(self.table, coloring.class_of)
         leaving = _leaving(recoding.types, coloring.class_of, self.closeness, self.values, model.delta)
         if len(leaving):
@@ -201,25 +179,14 @@ class _ColoringTask:
             )
         return recoding
 
-    def mended(self, start: str, least: int) -> Coloring | None:
+    def mended(self, start: str, least: int, sweeps: Sweeps | None) -> Coloring | None:
         """Return classes of at least this size that each keep the guarantee, or None."""
-        table, model = self.table, self.model
+        separation = Separation(self.table, self.model, self.values, self.closeness, self.circumstances)
         for class_of in self._starts(start, least):
-            allowed = allowed_neighbours(np.bincount(class_of), model.delta)
-            coloring = Coloring(
-                table.codes,
-                geometry(table),
-                class_of,
-                self.closeness,
-                self.values,
-                allowed,
-                table.owners,
-                model.k,
-            )
-            _mend(coloring, self.circumstances)
+            coloring = separation.separated(class_of, sweeps)
             if not coloring.excess:
                 return coloring
-            self.failures.append((coloring.excess, len(self.failures), _failure(coloring, allowed, model)))
+            self.failures.append((coloring.excess, len(self.failures), _failure(coloring, self.model)))
         return None
 
     def told_apart(self, coloring: Coloring) -> Recoding | None:
@@ -361,31 +328,6 @@ def near_classes(
     return class_of
 
 
-def _mend(coloring: Coloring, circumstances: Circumstances) -> None:
-    """Exchange records until none has too many neighbours, or no exchange helps."""
-    first = coloring.excess
-    before = first + 1
-    while 0 < coloring.excess < before:
-        before = coloring.excess
-        for goal, cycles in (
-            (Coloring.CAREFUL, False),
-            (Coloring.POTENTIAL, False),
-            (Coloring.POTENTIAL, True),
-            (Coloring.EXCESS, True),
-        ):
-            circumstances.progress("separating close values", 1 - coloring.excess / first)
-            if coloring.excess:
-                coloring.mend(goal, FEW, cycles=cycles)
-    circumstances.progress("separating close values", 1.0)
-
-
-def _refine(coloring: Coloring, effort: Sweeps, circumstances: Circumstances) -> None:
-    if effort.pairs:
-        improve(ClassExchanges(coloring, effort.pairs, False), "exchanging records", circumstances)
-    if effort.cycles:
-        improve(ClassExchanges(coloring, effort.cycles, True), "exchanging records in cycles", circumstances)
-
-
 def _few_rows(rows: int, model: Dissimilarity) -> str:
     return (
         f"no partition was found that keeps delta = {model.delta:g} with k = {model.k} and epsilon = "
@@ -476,9 +418,10 @@ def _no_guarantee(table: Table, advice: Advice, model: Dissimilarity) -> str:
     )
 
 
-def _failure(coloring: Coloring, allowed: NDArray[np.int32], model: Dissimilarity) -> str:
+def _failure(coloring: Coloring, model: Dissimilarity, allowed: NDArray[np.int32] | None = None) -> str:
     class_of, neighbours = coloring.class_of, coloring.neighbours
     sizes = np.bincount(class_of)
+    allowed = allowed_neighbours(sizes, model.delta) if allowed is None else allowed
     violating = neighbours > allowed[class_of]
     reached = 1 - float((neighbours / np.maximum(sizes[class_of] - 1, 1)).max())
     return (

@@ -36,6 +36,7 @@ from shoal.models.model import (
     Model,
     Parameter,
     declarations,
+    instead_of,
     is_required,
     model_named,
     parameter,
@@ -97,7 +98,9 @@ def make_model(name: str, given: Mapping[str, Any]) -> Model:
             continue
         if each not in known:
             raise InputError(
-                f"model {name!r} has no parameter {each!r}", reason=Reason.PARAMETER, parameter=each
+                f"model {name!r} has no parameter {each!r}{instead_of(each, known)}",
+                reason=Reason.PARAMETER,
+                parameter=each,
             )
         read = known[each][0].from_file
         if read is not None and isinstance(value, str | PathLike) and value != "all":

@@ -17,9 +17,9 @@ class Freeform(DiverseModel):
     through a k-regular graph. Which of k disjoint assignments is the true one was drawn at random, so each of
     the k rows of a record is its own with the same probability to an attacker who knows the quasi-identifiers
     of all records and the graph. With `l`, `p` or `entropy_l`, the rows that cover a record also keep that
-    requirement in every sensitive column, as published. In tables of at most 32 records, the assignment is
-    then drawn among those that keep it. In larger ones the assignment that was drawn is changed where needed,
-    and its probabilities are no longer the same.
+    requirement in every sensitive column, as published. The assignment is then drawn among those that keep
+    it. If there is none, more people share all rows in tables of at most 128 records; in larger ones rows
+    grow, which depends on sensitive values.
 
     Parameters
     ----------
@@ -55,6 +55,7 @@ class Freeform(DiverseModel):
         return (
             "Rows are counted, not weighed: an attacker who considers a row that covers many records less "
             "likely to belong to a given one may be surer of a sensitive value than the guarantee says.",
-            "In tables of more than 32 records, records change rows and rows grow because of sensitive "
-            "values. An attacker who has the code may learn from that; nothing is guaranteed about it.",
+            "In tables of more than 128 records, rows grow because of sensitive values if these are not "
+            "diverse without that; a note in the certificate says so. An attacker who has the code may learn "
+            "from that; nothing is guaranteed about it.",
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -188,16 +188,28 @@ class Model(ABC):
             MODELS[cls.name] = cls
 
     def __new__(cls, *args: Any, **given: Any) -> Self:
-        """Refuse parameters without names, with how to give them."""
-        if args:
-            first = next((name for name, _, _ in declarations(cls)), "k")
-            raise InputError(
-                f"{cls.__name__} takes parameters by name: {cls.__name__}({first}={args[0]!r})",
-                reason=Reason.PARAMETER,
-                parameter=first,
-            )
-        del given
+        """Refuse parameters without names, unknown and missing ones, with how to give them."""
+        known = {name: declared for name, _, declared in declarations(cls)}
+        called, first = cls.__name__, next(iter(known), "k")
+        wrong = next((name for name in given if name not in known), None)
+        missing = [name for name, each in known.items() if is_required(each) and name not in given]
+        message = ""
+        if cls.__abstractmethods__:
+            pass  # Python says that it cannot be made
+        elif args:
+            message = f"{called} takes parameters by name: {called}({first}={args[0]!r})"
+        elif wrong is not None:
+            advice = instead_of(wrong, known)
+            message = f"{called} has no parameter {wrong!r}{advice}; it has {listing(known)}"
+        elif missing:
+            message = f"{called} needs {listing(missing)}, by name, such as {called}({missing[0]}=...)"
+        if message:
+            about = first if args else wrong or missing[0]
+            raise InputError(message, reason=Reason.PARAMETER, parameter=about)
         return super().__new__(cls)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
+        return (), {name: getattr(self, name) for name, _, _ in declarations(type(self))}
 
     def __post_init__(self) -> None:
         for name, declared, each in declarations(type(self)):
@@ -252,6 +264,12 @@ class Model(ABC):
         """The parameters that are set, by name, as plain data."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
 
+    @property
+    def call(self) -> str:
+        """How it is written in Python, with the parameters that are set."""
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({given})"
+
     @abstractmethod
     def sentence(self) -> str:
         """Return the guarantee in one sentence, without a full stop."""
@@ -294,12 +312,19 @@ def is_required(declared: Field[Any]) -> bool:
     return declared.default is MISSING and declared.default_factory is MISSING
 
 
+def instead_of(wrong: str, known: Iterable[str]) -> str:
+    """Return, for a parameter that a model does not have, a similar one or the models that have it."""
+    having = [model.name for model in MODELS.values() if wrong in model.__dataclass_fields__]
+    few = 0 < len(having) <= 3
+    return f", which is a parameter of {listing(having)}" if few else did_you_mean(wrong, known)
+
+
 _DIVERSE = "give {0} to another model, such as freeform or k-anonymity"
 _IN_OTHER_MODELS = {
     "l-diversity": ("l", _DIVERSE.format("l")),
     "entropy-l-diversity": ("entropy_l", _DIVERSE.format("entropy_l")),
     "p-sensitivity": ("p", _DIVERSE.format("p")),
-    "differential-privacy": ("model", "Shoal has no model with it"),
+    "differential-privacy": ("model", "Shoal does not offer it; its models hide records in crowds"),
 }
 """Names that the literature knows, and what to use."""
 
@@ -315,7 +340,7 @@ def model_named(name: str) -> type[Model]:
     if name in _IN_OTHER_MODELS:
         letter, words = _IN_OTHER_MODELS[name]
         raise InputError(
-            f"{name} is not a model of its own: {words}", reason=Reason.PARAMETER, parameter=letter
+            f"{name} is not a model of Shoal: {words}", reason=Reason.PARAMETER, parameter=letter
         )
     if name not in MODELS:
         raise InputError(

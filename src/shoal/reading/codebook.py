@@ -128,7 +128,7 @@ class Codebook:
             )
             model = dict(data.get("model", {}))
             int(model.get("k", 1))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise _unreadable(where, f"is not understood: {type(error).__name__} {error}") from None
         book = cls(columns, tightness, model, data.get("method"))
         if book.k < 1:
@@ -148,7 +148,7 @@ class Codebook:
             data = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise InputError(f"there is no file {path}", reason=Reason.MISSING_FILE) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise _unreadable(str(path), f"cannot be read: {error}") from None
         return cls.from_dict(data, str(path))
 

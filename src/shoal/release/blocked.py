@@ -43,7 +43,7 @@ class BlockedRelease:
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}({self.certified.rows} rows, {self.model!r}, "
+            f"{type(self).__name__}({self.certified.rows} rows, {self.model.call}, "
             f"blocks={self.certified.engine['blocks']}, gcp={self.loss.gcp:.4f})"
         )
 

@@ -54,7 +54,7 @@ class Claims:
                 f"{folder} has no {CERTIFICATE}; name the released file, and describe the original",
                 reason=Reason.MISSING_FILE,
             ) from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
                 f"{file} is not understood: {type(error).__name__} {error}", reason=Reason.RELEASE_UNREADABLE
             ) from None

@@ -39,6 +39,7 @@ from shoal.release.saving import (
     write_documents,
     write_key,
 )
+from shoal.release.survey_weights import coarse_weights, note_on_weights, with_coarse_weights
 from shoal.schema import Role
 from shoal.schema.repetition import repeated_identifiers
 from shoal.table import Table
@@ -110,7 +111,7 @@ class Release(Generic[FrameT]):
 
     def __repr__(self) -> str:
         return (
-            f"Release({len(self.order)} rows, {self.model!r}, method={self.circumstances['method']!r}, "
+            f"Release({len(self.order)} rows, {self.model.call}, method={self.circumstances['method']!r}, "
             f"gcp={self.loss.gcp:.4f})"
         )
 
@@ -338,6 +339,11 @@ def publish(
     InternalError
         If the audit finds that the guarantee does not hold: a method is wrong, and nothing is released.
     """
+    coarse = coarse_weights(recoding.table, model)
+    if coarse is not None:
+        same = whole is None or whole is recoding.table
+        recoding = replace(recoding, table=with_coarse_weights(recoding.table, coarse))
+        whole = recoding.table if same or whole is None else with_coarse_weights(whole, coarse)
     rows = randomness.permutation(len(recoding.box))
     order = recoding.records[rows]
     if recoding.graph is not None:
@@ -349,7 +355,8 @@ def publish(
         typed = recoding.table.frame.implementation.is_pyarrow()
     frame = published(recoding, rows, order, typed=typed)
     found = _audited(recoding, frame, order, model, whole or recoding.table, leave_out)
-    if notes := [*circumstances.get("notes", ()), *_notes(recoding.table)]:
+    notes = [*circumstances.get("notes", ()), *_notes(recoding.table)]
+    if notes := [*notes, *note_on_weights(recoding.table, coarse, model)]:
         circumstances = {**circumstances, "notes": notes}
     if several := repeated_identifiers(recoding.table.frame, recoding.table.schema):
         circumstances = {**circumstances, "warnings": several}

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 
-COPIES: tuple[Format, ...] = ("xlsx", "sav", "dta")
-"""Formats for other programs: a copy beside ``release.csv``, which is the file that was audited."""
+COPIES: dict[Format, str] = {"xlsx": "Excel", "sav": "SPSS", "dta": "Stata"}
+"""Formats for other programs, which are named: a copy beside ``release.csv``, the file that was audited."""
 
 FOR_SPREADSHEETS = "release-for-spreadsheets.csv"
 """A copy of ``release.csv`` in which no cell can be taken for a formula."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import shoal.report.panels  # noqa: F401 - they register themselves
 from shoal.base.distribution import install_command
@@ -194,21 +194,31 @@ def page_style() -> str:
     return page("style.css")
 
 
-def page(template: str, **content: Any) -> str:
-    """Return a page from a template beside this file."""
+@cache
+def _templates() -> Any:
+    """Return the templates beside this file; each is compiled once in a process."""
     import jinja2  # late: only pages need it
 
-    environment = jinja2.Environment(
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template(template).render(
-        light=variables(PAPER),
-        dark=DARK,
-        can_draw=can_draw(),
-        install_report=install_command("report"),
-        **content,
+
+
+def page(template: str, **content: Any) -> str:
+    """Return a page from a template beside this file."""
+    return cast(
+        "str",
+        _templates()
+        .get_template(template)
+        .render(
+            light=variables(PAPER),
+            dark=DARK,
+            can_draw=can_draw(),
+            install_report=install_command("report"),
+            **content,
+        ),
     )

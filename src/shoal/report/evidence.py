@@ -136,6 +136,7 @@ _ROLES = {
     Role.PERSON: "says whose record it is, left out",
     Role.QUASI: "quasi-identifiers, generalized",
     Role.SENSITIVE: "sensitive columns, released unchanged",
+    Role.WEIGHT: "survey weights, in groups if single values identify",
     Role.OTHER: "other columns, released unchanged",
 }
 
@@ -253,6 +254,10 @@ def risk_chapter(material: Material) -> Chapter:
             Fact("average risk", percent(mean), "audit.risks.prosecutor.mean"),
             Fact("rows that match each record, at least", f"{found.concealment:,}", "audit.concealment"),
             *least,
+            *(
+                Fact(name, text, "audit.sample")
+                for name, text in (found.sample.facts() if found.sample else ())
+            ),
         ),
         grids=(
             Grid(

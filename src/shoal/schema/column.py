@@ -32,6 +32,7 @@ class Role(StrEnum):
     PERSON = "person"  # whose record it is, if persons have several; never released
     QUASI = "quasi"  # an attacker may know it; generalized
     SENSITIVE = "sensitive"  # an attacker must not learn it; released unchanged
+    WEIGHT = "weight"  # how many people of a population a record stands for; coarsened if it identifies
     OTHER = "other"  # none of these; released unchanged
 
     @property
@@ -87,8 +88,8 @@ class Column:
         each, which are never mixed.
     widest
         The widest cell: a difference of numbers, a number of days or a duration such as ``6 months``, a
-        number of members of a set, a number of leaves of a hierarchy or a level such as ``level 1``. ``*``
-        counts as the widest cell of all.
+        number of members of a set, a number of leaves of a hierarchy or a level such as ``level 1``, a number
+        of uncertain items. ``*`` counts as the widest cell of all.
     bands
         Where intervals of numbers or dates may end: cuts, or a text such as ``every 5`` or ``every month``.
     suppressible
@@ -139,6 +140,11 @@ class Column:
         if is_pattern(self.name):
             raise self._error(
                 "a name must not begin with ^ and end with $, as patterns do; rename the column"
+            )
+        if self.hierarchy is not None and not hasattr(self.hierarchy, "over"):
+            raise self._error(
+                f"hierarchy {self.hierarchy!r} is not a hierarchy; give Hierarchy.from_file(...), "
+                "Hierarchy.from_levels(...), Intervals(...) or Prefixes(...)"
             )
         for attribute in ("domain", "missing_marks"):
             given = getattr(self, attribute)

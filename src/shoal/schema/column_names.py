@@ -22,7 +22,7 @@ class Hint(NamedTuple):
     words: str
 
 
-_I, _Q, _S, _O = Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.OTHER
+_I, _Q, _S, _W = Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.WEIGHT
 NUMBERS_OF_PERSONS = ("a number that identifies a person", "an identifier")
 _ANY = float("inf")
 # The role of a column whose name has one of these words (or its plural in -s), or two in a row (first-name).
@@ -75,7 +75,7 @@ _RULES = (
         renta deuda"""),
     Hint(_S, "a rating", 0, "score grade gpa rating iq"),
     Hint(_S, "beliefs or conduct", FEW, "political vote sexual-orientation criminal conviction arrest"),
-    Hint(_O, "a survey weight", 0, """fnlwgt pwgtp wgtp sample-weight sampling-weight survey-weight
+    Hint(_W, "a survey weight", 0, """fnlwgt pwgtp wgtp sample-weight sampling-weight survey-weight
         instance-weight weight-survey weight-sample weight-sampling design-weight weight-design final-weight
         weight-final expansion-factor weighting-factor gewichtung hochrechnungsfaktor hochrechnung ponderacion
         person-weight"""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
@@ -42,11 +43,7 @@ def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
             reason=Reason.DUPLICATE_COLUMN,
         ) from None
     except TypeError:
-        raise InputError(
-            f"{type(frame).__name__} is not a table that Shoal can read; give a table of pandas, Polars, "
-            "PyArrow or DuckDB",
-            reason=Reason.PARAMETER,
-        ) from None
+        raise InputError(_not_a_frame(frame), reason=Reason.PARAMETER) from None
     for name in data.columns:
         if not isinstance(name, str):
             raise InputError(
@@ -54,6 +51,18 @@ def as_frame(frame: IntoDataFrame) -> nw.DataFrame[Any]:
             )
         Column(name)  # refuses a name that no column can have
     return readable(data)
+
+
+def _not_a_frame(given: object) -> str:
+    """Return what is wrong with something that is no table, and what to give instead."""
+    if isinstance(given, str | os.PathLike):
+        return f"{str(given)!r} is a text, not a table; read the file with shoal.read_table({str(given)!r})"
+    if hasattr(given, "table") and hasattr(given, "certificate"):
+        return "a release is not a table; give its rows, release.table"
+    return (
+        f"{type(given).__name__} is not a table that Shoal can read; give a table of pandas, Polars, "
+        "PyArrow or DuckDB"
+    )
 
 
 def _collected(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:

@@ -13,6 +13,7 @@ import tomli_w
 from narwhals.stable.v2.typing import IntoDataFrame
 
 from shoal.base.markup import table_html
+from shoal.base.wording import plural
 from shoal.errors import InputError, Reason, listing, unknown_column
 from shoal.files.staging import staged_file
 from shoal.kinds.hierarchy import HierarchySource
@@ -45,20 +46,25 @@ class Schema:
             raise InputError(
                 f"the schema describes {listing(twice)} more than once", reason=Reason.DUPLICATE_COLUMN
             )
-        persons = [column.name for column in self.having(Role.PERSON)]
-        if len(persons) > 1:
-            raise InputError(
-                f"{listing(persons)} both have the role person; only one column says whose record each is",
-                reason=Reason.ROLE_CONFLICT,
-                column=persons[1],
-            )
+        for role, says in _AT_MOST_ONCE.items():
+            having = [column.name for column in self.having(role)]
+            if len(having) > 1:
+                raise InputError(
+                    f"{listing(having)} both have the role {role.value}; only one column {says}",
+                    reason=Reason.ROLE_CONFLICT,
+                    column=having[1],
+                )
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
 
+    def __repr__(self) -> str:
+        lines = (f"  {c.name}: {c.role.value}, {c.kind.value}" for c in self.columns)
+        return "\n".join((f"Schema of {plural(len(self), 'column')}", *lines))
+
     def _repr_html_(self) -> str:
         return table_html(
-            f"Schema of {len(self)} columns",
+            f"Schema of {plural(len(self), 'column')}",
             ("column", "role", "kind", "hierarchy", "weight", "missing values"),
             [
                 (c.name, c.role, c.kind, "yes" if c.hierarchy is not None else "", f"{c.weight:g}", c.missing)
@@ -100,6 +106,11 @@ class Schema:
     def person(self) -> Column | None:
         """The column that says whose record each is, if persons may have several."""
         return next(iter(self.having(Role.PERSON)), None)
+
+    @property
+    def survey_weight(self) -> Column | None:
+        """The column that says how many people of the population a record stands for, if there is one."""
+        return next(iter(self.having(Role.WEIGHT)), None)
 
     @property
     def labels(self) -> dict[str, str]:
@@ -151,6 +162,7 @@ class Schema:
         sensitive: Collection[str] = (),
         drop: Collection[str] = (),
         person: str | None = None,
+        survey_weight: str | None = None,
         kinds: Mapping[str, Kind | str] | None = None,
         weights: Mapping[str, float] | None = None,
         hierarchies: Mapping[str, HierarchySource] | None = None,
@@ -173,6 +185,9 @@ class Schema:
         person
             The name of the column that says whose record each is, if a person may have several. It is left
             out of the release, and k counts persons instead of records.
+        survey_weight
+            The name of the column that says how many people of the population a record stands for. The audit
+            computes the individual risk by it, and a release has it in groups if single values identify.
         kinds, weights, hierarchies, domains, missing
             Properties that take precedence over inferred ones, by column name.
         missing_marks
@@ -191,11 +206,10 @@ class Schema:
         """
         data = as_frame(frame)
         _refuse_texts(quasi, sensitive, drop, missing_marks)
-        persons = () if person is None else (person,)
-        roles = _roles(
-            data.columns,
-            {Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: drop, Role.PERSON: persons},
-        )
+        named = {Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: drop}
+        single = {Role.PERSON: person, Role.WEIGHT: survey_weight}
+        named |= {role: () if name is None else (name,) for role, name in single.items()}
+        roles = _roles(data.columns, named)
         known = {
             "kind": kinds or {},
             "weight": weights or {},
@@ -269,6 +283,12 @@ class Schema:
         return tomli_w.dumps({"columns": {column.name: column_table(column) for column in self.columns}})
 
 
+_AT_MOST_ONCE = {
+    Role.PERSON: "says whose record each is",
+    Role.WEIGHT: "says how many people a record stands for",
+}
+
+
 def _inferred(
     data: nw.DataFrame[Any],
     name: str,
@@ -293,6 +313,10 @@ def _roles(names: Sequence[str], named: Mapping[Role, Collection[str]]) -> dict[
     roles: dict[str, Role] = {}
     for role, chosen in named.items():
         for name in chosen:
+            if not isinstance(name, str):
+                raise InputError(
+                    f"{name!r} is not the name of a column; names are texts", reason=Reason.PARAMETER
+                )
             if name not in names:
                 raise unknown_column(name, names)
             if roles.setdefault(name, role) is not role:

@@ -73,9 +73,13 @@ def suggest(frame: IntoDataFrame) -> tuple[Suggestion, ...]:
     table = _read(data)
     facts = {name: _facts(table[name], infer_column(data[name])) for name in table.columns}
     found = [_suggestion(name, facts[name], last=name == table.columns[-1]) for name in table.columns]
-    found = _with_persons(found, facts, table)
+    found = _with_weights(_with_persons(found, facts, table), table)
     quasi = {each.name: facts[each.name] for each in found if each.role is Role.QUASI}
-    partners = {Role.OTHER: quasi, Role.SENSITIVE: {}}  # the roles that are released as they are
+    partners = {
+        Role.OTHER: quasi,
+        Role.WEIGHT: quasi,
+        Role.SENSITIVE: {},
+    }  # the roles that are released as they are
     return tuple(
         replace(each, reason=f"{each.reason}; it looks identifying: {why}")
         if each.role in partners
@@ -112,6 +116,22 @@ def _with_persons(
         f"{often[-1]:,} records, {np.median(often):g} in the median"
     )
     return [replace(each, role=Role.PERSON, reason=why) if each is person else each for each in found]
+
+
+def _with_weights(found: list[Suggestion], table: pl.DataFrame) -> list[Suggestion]:
+    """Return suggestions in which only the first column of positive numbers with such a name is a weight."""
+    weights = [
+        each
+        for each in found
+        if each.role is Role.WEIGHT
+        and not each.missing
+        and not table[each.name].dtype.is_temporal()
+        and (table[each.name].cast(pl.Float64, strict=False) > 0).fill_null(False).all()
+    ]
+    return [
+        replace(each, role=Role.OTHER) if each.role is Role.WEIGHT and each not in weights[:1] else each
+        for each in found
+    ]
 
 
 def warnings(frame: IntoDataFrame, schema: Schema) -> list[str]:
@@ -152,7 +172,10 @@ def suspects(frame: IntoDataFrame, schema: Schema) -> dict[str, str]:
         role, why = _role(name, facts, last=False)
         advice = _ADVICE.get(role)
         if advice is None and (singled := _singled_out(name, facts, table, others)):
-            why, advice = f"looks identifying: {singled}", ", or ".join(_ADVICE.values())
+            why, ways = f"looks identifying: {singled}", list(_ADVICE.values())
+            if role is Role.WEIGHT:
+                ways.insert(0, "make it a survey weight, so that it is released in groups")
+            advice = ", or ".join(ways)
         if advice is not None:
             lines[name] = f"{why}; {advice}"
     return lines

@@ -10,6 +10,7 @@ from shiny import App, Inputs, Outputs, Session, reactive
 
 from shoal.report.document import page_style
 from shoal.web import parts
+from shoal.web.attacks import serve_attacks
 from shoal.web.columns import columns_step, serve_columns
 from shoal.web.data import data_step, serve_data
 from shoal.web.download import download_step, serve_download
@@ -57,7 +58,7 @@ def application(sessions: Sessions, most_bytes: int, shared: Path | None) -> App
         for serve in (
             *(serve_data, serve_columns, serve_editor, serve_promise, serve_trying),
             *(serve_run, serve_result, serve_download, serve_use, serve_place, serve_project, serve_rows),
-            serve_together,
+            *(serve_attacks, serve_together),
         ):
             serve(desk)
 

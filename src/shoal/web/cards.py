@@ -8,6 +8,8 @@ from typing import Any
 
 from htmltools import Tag, TagList, tags
 
+from shoal.base.choices import CHOICES
+from shoal.base.wording import plural
 from shoal.report.panel import percent
 from shoal.schema import Kind, Missing, Role
 from shoal.web import parts
@@ -18,6 +20,7 @@ ROLES = {
     Role.SENSITIVE.value: "sensitive: must not be learned",
     Role.IDENTIFIER.value: "identifier: left out",
     Role.PERSON.value: "person: whose record it is, left out",
+    Role.WEIGHT.value: "survey weight: in groups if it identifies",
     Role.OTHER.value: "other: published unchanged",
 }
 KINDS = {kind.value: kind.value for kind in Kind}
@@ -53,15 +56,15 @@ def column_card(place: int, column: dict[str, Any], files: Mapping[str, tuple[st
     return tags.li(
         tags.div(
             tags.h3(column["name"]),
-            tags.p(f"{column['distinct']:,} values{missing}{unique}", class_="hint"),
-            histogram(column["histogram"]),
+            tags.p(f"{plural(column['distinct'], 'value')}{missing}{unique}", class_="hint"),
             tags.p(f"{column['reason'][:1].upper()}{column['reason'][1:]}.", class_="reason"),
             class_="about",
         ),
+        histogram(column["histogram"]),
         tags.div(
             parts.choice(f"role_{place}", f"Role of {column['name']}", ROLES, column["role"], bare=True),
             tags.details(
-                tags.summary("Kind, hierarchy, limits, missing values"),
+                tags.summary("Kind, hierarchy, limits and more"),
                 tags.div(
                     parts.choice(
                         f"kind_{place}", "Kind", KINDS, column["kind"], "Decides how values are generalized."
@@ -166,9 +169,8 @@ def _limits(place: int) -> TagList:
         _for(
             parts.text(
                 f"widest_{place}",
-                "Widest cell",
-                "A difference such as 10, a duration such as 6 months, a number of values, or a level of the "
-                "hierarchy such as level 1. No limit if empty.",
+                CHOICES["widest"].label,
+                f"{_plain('widest')}, or a number of values. No limit if empty.",
             ),
             kinds=_is_single,
             roles=_GENERALIZED,
@@ -176,8 +178,8 @@ def _limits(place: int) -> TagList:
         _for(
             parts.text(
                 f"bands_{place}",
-                "Bands",
-                "Where intervals may end: every 5, every month, or cuts such as 0, 18, 65, 120.",
+                CHOICES["bands"].label,
+                _plain("bands"),
             ),
             kinds=lambda kind: kind.measured,
             roles=_GENERALIZED,
@@ -194,6 +196,11 @@ def _limits(place: int) -> TagList:
             roles=_GENERALIZED,
         ),
     )
+
+
+def _plain(name: str) -> str:
+    """Return the words for a choice without the quotes of a command line."""
+    return CHOICES[name].help.replace("'", "")
 
 
 def _has_hierarchy(kind: Kind) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
-from shiny import reactive, render
+from shiny import reactive, render, ui
 
 from shoal.errors import InputError, Reason, ShoalError
 from shoal.kinds.hierarchy import Hierarchy, HierarchySource
@@ -42,8 +42,11 @@ def columns_step(*more: TagChild) -> Tag:
         "columns",
         "Say what an attacker may know about a person, and what must stay hidden. Check each suggestion.",
         parts.output("columns_tools"),
+        ui.output_ui("columns_found"),
         parts.output("columns_shown"),
+        parts.output("columns_pages"),
         *more,
+        parts.output("columns_use"),
         parts.problem("columns"),
         parts.output("identifying"),
     )
@@ -64,10 +67,13 @@ def serve_columns(desk: Desk) -> None:
             files = desk.files()
         columns = seen["columns"]
         cards = [column_card(place, columns[place], files) for place in places if place < len(columns)]
-        return TagList(
-            desk.memory.filled(tags.ul(cards, class_="cards")),
-            parts.button("columns_done", "Use these columns", main=True),
-        )
+        return desk.memory.filled(tags.ul(cards, class_="cards"))
+
+    @render.ui
+    def columns_use() -> TagChild:
+        if desk.seen() is None:
+            return None
+        return parts.button("columns_done", "Use these columns", main=True)
 
     @reactive.effect
     def _() -> None:

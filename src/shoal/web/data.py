@@ -181,11 +181,15 @@ def _tell_of_files(desk: Desk, folder: Path) -> None:
 
 
 def tables_in(folder: Path) -> list[str]:
-    """Return the names of the tables in a folder, without those that are links to other places."""
+    """Return the names of the tables in a folder, without links to other places; none if it is gone."""
     inside = folder.resolve()
+    try:
+        entries = list(os.scandir(inside))
+    except OSError:  # it was removed or closed meanwhile
+        return []
     names = [
         entry.name
-        for entry in os.scandir(inside)
+        for entry in entries
         if entry.is_file() and ending_of(entry.name) and Path(entry.path).resolve().parent == inside
     ]
     return sorted(names)[:_MOST_FILES]

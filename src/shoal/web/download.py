@@ -11,7 +11,8 @@ from shiny import render, req, ui
 
 from shoal.web import export, parts
 from shoal.web.data import DEMO
-from shoal.web.result import nothing_shown, outdated_notice
+from shoal.web.planning import FORMS
+from shoal.web.result import nothing_shown, outdated_notice, warnings_of
 from shoal.web.state import Desk, Run, needed
 from shoal.web.summary import reminder
 
@@ -24,6 +25,7 @@ FILES = {
     export.SCRIPT: "Python script for such a release",
 }
 """The files besides the release, with a description of each."""
+_RELEASED = ("the table to publish", "the same for another program")
 _PIECE = 1 << 20
 
 
@@ -31,7 +33,8 @@ def download_step() -> Tag:
     """Return the section in which files are downloaded."""
     return parts.step(
         "download",
-        "Publish the release; keep the certificate. Do not publish two releases of the same people.",
+        "Publish the release; keep the certificate. If you have published these people before, audit both "
+        f"releases together in step {parts.number_of('result')}.",
         parts.output("downloads_shown"),
     )
 
@@ -65,8 +68,7 @@ def _offer_files(desk: Desk) -> None:
 
     for identity, name in (
         *_identities().items(),
-        ("get_csv", "release.csv"),
-        ("get_parquet", "release.parquet"),
+        *((_identity(form), f"release.{form}") for form in FORMS),
     ):
         offer(identity, name)
 
@@ -94,12 +96,19 @@ def _named(name: str, function: Any) -> Any:
     return function
 
 
+def _identity(form: str) -> str:
+    return f"get_{form}"
+
+
 def _identities() -> dict[str, str]:
     return {f"get_{name.replace('.', '_')}": name for name in FILES}
 
 
 def _downloads(run: Run) -> TagList:
-    form = run.plan.form
+    released = [
+        parts.download(_identity(name.rpartition(".")[2]), name, words)
+        for name, words in zip(run.plan.files, _RELEASED, strict=False)
+    ]
     key: TagChild = None
     if run.plan.keep_key:
         key = parts.notice(
@@ -116,9 +125,9 @@ def _downloads(run: Run) -> TagList:
             alert=True,
         )
     return TagList(
-        reminder(run.plan.dangers, "download-dangers"),
+        reminder(warnings_of(run), "download-dangers"),
         tags.ul(
-            parts.download(f"get_{form}", f"release.{form}", "the table to publish"),
+            released,
             [parts.download(identity, name, FILES[name]) for identity, name in _identities().items()],
             parts.download("get_everything", export.EVERYTHING, "all of these files, without key and seed"),
             parts.download("get_demo", DEMO, "the made-up original table")

@@ -13,6 +13,7 @@ import tomli_w
 from shoal.base.commands import words
 from shoal.models import DiverseModel, Model, Patterned
 from shoal.release import RELEASE_FILES
+from shoal.web.earlier import After
 from shoal.web.state import Plan, Run
 
 SCHEMA, PATTERNS, COMMAND, SCRIPT, EVERYTHING = (
@@ -53,6 +54,7 @@ def command(plan: Plan) -> str:
         **parameters,
         **choices,
         **stated,
+        **(plan.after.options if plan.after else {}),
         "format": plan.form if plan.form != "csv" else None,
         "keep_key": plan.keep_key,
         "output": OUTPUT,
@@ -62,8 +64,13 @@ def command(plan: Plan) -> str:
 
 def joint_audit_command(run: Run, earlier: str, table: str) -> str:
     """Return the command that audits a release together with an earlier one, of which there is the table."""
-    audited = ["shoal", "audit", run.plan.source.name, OUTPUT]
+    audited = ["shoal", "audit", _path(run.plan), OUTPUT, *words(run.plan.source.reading)]
     return shlex.join([*audited, "--with", earlier, "--with-table", table])
+
+
+def attack_command(plan: Plan) -> str:
+    """Return the command that attacks a release."""
+    return shlex.join(["shoal", "attack", _path(plan), OUTPUT, *words(plan.source.reading)])
 
 
 def script(plan: Plan) -> str:
@@ -73,13 +80,19 @@ def script(plan: Plan) -> str:
     """
     model = f"shoal.{type(plan.model).__name__}({_keywords(given_parameters(plan.model))})"
     saving = {"format": plan.form if plan.form != "csv" else None, "keep_key": plan.keep_key or None}
+    choices = _keywords(plan.choices)
+    making = "anonymize"
+    if plan.after is not None:
+        making = "anonymize_again" if plan.after.stable else "anonymize_new"
+        choices = _arguments(choices, f"after=[{_earlier(plan.after)}]")
     return "\n".join(
         [
             "import shoal",
+            *(["from shoal.release import read_key"] if plan.after and plan.after.key else []),
             "",
             f"table = shoal.read_table({_arguments(repr(_path(plan)), _keywords(plan.source.reading))})",
             f"schema = shoal.Schema.read({SCHEMA!r})",
-            f"release = shoal.anonymize({_arguments('table', 'schema', model, _keywords(plan.choices))})",
+            f"release = shoal.{making}({_arguments('table', 'schema', model, choices)})",
             "print(release.audit.verdict)",
             f"release.save({_arguments(repr(OUTPUT), _keywords(saving))})",
             "",
@@ -128,6 +141,12 @@ def given_parameters(model: Model) -> dict[str, Any]:
     """Return the parameters that differ from their defaults."""
     usual = {field.name: field.default for field in fields(model)}
     return {name: value for name, value in model.parameters.items() if value != usual[name]}
+
+
+def _earlier(after: After) -> str:
+    """Return an earlier release as a tuple of its table, itself and its key, in Python."""
+    key = f"read_key({after.key[0]!r})" if after.key else "None"
+    return f"(shoal.read_table({after.table[0]!r}), shoal.read_table({after.release[0]!r}), {key})"
 
 
 def _patterns(model: Patterned) -> dict[str, Any]:

@@ -14,7 +14,11 @@ from shoal.web.state import Desk, Problems, needed, put
 
 ON_PAGE = 40
 """Number of columns that are shown at once."""
+FEW = 12
+"""A table with at most this number of columns needs no search."""
 ANY = {"": "any"}
+SEARCH = ("columns_search", "columns_role")
+"""The fields that say which columns are shown."""
 
 
 def serve_finding(desk: Desk, roles: Mapping[str, str]) -> None:
@@ -31,9 +35,30 @@ def serve_finding(desk: Desk, roles: Mapping[str, str]) -> None:
     @render.ui
     def columns_tools() -> TagChild:
         seen = desk.seen()
-        if seen is None or len(seen["columns"]) <= ON_PAGE:
+        if seen is None or len(seen["columns"]) <= FEW:
             return None
-        return desk.memory.filled(_tools(len(seen["columns"]), roles))
+        return desk.memory.filled(_tools(roles))
+
+    @render.ui
+    def columns_found() -> TagChild:
+        columns = needed(desk.seen())["columns"]
+        found = len(found_places(desk))
+        return None if len(columns) <= FEW else _found(found, len(columns))
+
+    @render.ui
+    def columns_pages() -> TagChild:
+        pages = _pages(len(found_places(desk)))
+        if pages == 1:
+            return None
+        numbers = {str(page): f"{page} of {pages}" for page in range(1, pages + 1)}
+        return desk.memory.filled(
+            tags.div(parts.choice("columns_page", "Page", numbers, "1"), class_="paging")
+        )
+
+    @reactive.effect(priority=2)
+    @reactive.event(lambda: [desk.entry(name) for name in SEARCH], ignore_init=True)
+    def _() -> None:
+        desk.memory.recall({"columns_page": "1"})  # what is found otherwise is shown from its beginning
 
     @reactive.effect(priority=1)  # before the columns are drawn
     def _() -> None:
@@ -57,23 +82,29 @@ def serve_finding(desk: Desk, roles: Mapping[str, str]) -> None:
 def found_places(desk: Desk) -> list[int]:
     """Return the numbers of the columns that the search finds, by the roles of now; all of a small table."""
     columns = needed(desk.seen())["columns"]
-    if len(columns) <= ON_PAGE:
+    if len(columns) <= FEW:
         return list(range(len(columns)))
-    wanted, role = str(desk.entry("columns_search") or "").lower(), desk.entry("columns_role") or ""
+    search, role = (desk.entry(name) or "" for name in SEARCH)
+    wanted = str(search).lower()
     found = [place for place, column in enumerate(columns) if wanted in column["name"].lower()]
     with reactive.isolate():
         return [place for place in found if not role or desk.entry(f"role_{place}") == role]
 
 
+def _pages(found: int) -> int:
+    """Return the number of pages for columns that were found."""
+    return max(1, -(-found // ON_PAGE))
+
+
 def _page(desk: Desk) -> slice:
-    """Return which of the columns that were found are on the page that is asked for."""
-    if len(needed(desk.seen())["columns"]) <= ON_PAGE:
-        return slice(0, ON_PAGE)
+    """Return which of the columns that were found are on the page that is asked for; else the first ones."""
     try:
         page = number(desk.entry("columns_page")) or 1
     except ShoalError:
         page = 1
-    first = (max(1, int(page)) - 1) * ON_PAGE
+    if not 1 <= page <= _pages(len(found_places(desk))):
+        page = 1
+    first = (int(page) - 1) * ON_PAGE
     return slice(first, first + ON_PAGE)
 
 
@@ -116,17 +147,24 @@ def histogram(counts: Sequence[int]) -> Tag | None:
     )
 
 
-def _tools(count: int, roles: Mapping[str, str]) -> Tag:
-    pages = -(-count // ON_PAGE)
+def _tools(roles: Mapping[str, str]) -> Tag:
     return tags.div(
-        tags.p(f"{count:,} columns, {ON_PAGE} on a page. All of them count, also those not on this page."),
         tags.div(
             parts.text("columns_search", "Search", "Part of the name of a column."),
             parts.choice("columns_role", "Role", {**ANY, **roles}, ""),
-            parts.number("columns_page", "Page", 1, f"1 to {pages:,}, or fewer.", least=1, whole=True),
-            parts.choice("bulk_role", "Role for all columns found", roles, "other"),
+            tags.div(
+                parts.choice("bulk_role", "Role for all columns found", roles, "other"),
+                parts.button("bulk_apply", "Set this role"),
+                class_="stack",
+            ),
             class_="fields",
         ),
-        parts.button("bulk_apply", "Set this role for all columns found"),
         class_="finding",
     )
+
+
+def _found(found: int, count: int) -> Tag:
+    """Return how many columns were found."""
+    words = f"{count:,} columns." if found == count else f"{found:,} of {count:,} columns found."
+    more = " All of them count, also those that are not shown." if min(found, ON_PAGE) < count else ""
+    return tags.p(words, more, class_="hint", id="columns-found")

@@ -26,8 +26,8 @@ RULES = {
 PREVIEWED = 200
 """Maximum number of values in the preview."""
 _HINT = (
-    "Tick values or groups, then group, move, rename or split them. With a mouse, a value or group can also "
-    "be dragged onto a group."
+    "Tick values or groups, then group, move, merge, rename or split them. With a mouse, a value or group "
+    "can also be dragged onto a group."
 )
 
 
@@ -168,6 +168,11 @@ def _serve_changes(desk: Desk) -> None:
         change(lambda outline, chosen: outline.grouped(chosen, name()))
 
     @reactive.effect
+    @reactive.event(desk.input.edit_merge)
+    def _() -> None:
+        change(lambda outline, chosen: outline.merged(chosen, name()))
+
+    @reactive.effect
     @reactive.event(desk.input.edit_rename)
     def _() -> None:
         change(lambda outline, chosen: outline.renamed(chosen, name()))
@@ -259,17 +264,22 @@ def _editor(name: str) -> Tag:
         tags.div(
             tags.div(
                 parts.text("edit_name", "Name of a group"),
-                parts.button("edit_group", "Group what is ticked"),
-                parts.button("edit_rename", "Rename the ticked group"),
-                class_="stack",
+                tags.div(
+                    parts.button("edit_group", "Group what is ticked"),
+                    parts.button("edit_rename", "Rename the ticked group"),
+                    parts.button("edit_merge", "Merge the ticked groups"),
+                    class_="actions",
+                ),
             ),
             tags.div(
                 parts.output("targets_shown"),
-                parts.button("edit_move", "Move what is ticked there"),
-                parts.button("edit_split", "Split up the ticked groups"),
-                class_="stack",
+                tags.div(
+                    parts.button("edit_move", "Move what is ticked there"),
+                    parts.button("edit_split", "Split up the ticked groups"),
+                    class_="actions",
+                ),
             ),
-            class_="fields",
+            class_="fields halves",
         ),
         tags.details(
             tags.summary("Preview: what each value becomes"),

@@ -9,7 +9,7 @@ from typing import Any
 from htmltools import Tag, TagChild, TagList
 from shiny import Inputs, Session, reactive
 
-FILE_FIELDS = ("upload", "project", "levels_", "earlier_")
+FILE_FIELDS = ("upload", "project", "levels_", "earlier_", "after_")
 """The beginnings of the names of fields for files, which a browser does not fill again."""
 _NOT_KEPT = (*FILE_FIELDS, ".clientdata", "confirmed", "key", "last_key", "folder_file")
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any, NoReturn
 
+from shoal.web.again import AGAIN_FILES, STABLE
 from shoal.web.data import shown_name
 from shoal.web.planning import EXTRAS, OPTIONS, PARAMETERS
 
@@ -31,13 +32,23 @@ BUTTONS = (
     "restore_run",
     "show_rows",
     "bulk_apply",
-    *("edit_group", "edit_rename", "edit_split", "edit_move", "edit_build", "edit_undo", "edit_use"),
+    *(
+        "edit_group",
+        "edit_merge",
+        "edit_rename",
+        "edit_split",
+        "edit_move",
+        "edit_build",
+        "edit_undo",
+        "edit_use",
+    ),
     "edit_close",
-    *("try_go", "cost_go", "cost_use", "together_go"),
+    *("try_go", "cost_go", "cost_use", "attack_go", "together_go"),
 )
 TICKS = (
     "keep_key",
     "confirmed",
+    STABLE,
     *(name for name, declared in PARAMETERS.items() if declared.widget == "tick"),
 )
 LISTS = (
@@ -46,7 +57,7 @@ LISTS = (
     "try_models",
     *(name for name, declared in PARAMETERS.items() if declared.widget == "columns"),
 )
-FILES = ("upload", "project", "earlier_release", "earlier_table")
+FILES = ("upload", "project", "earlier_release", "earlier_table", *AGAIN_FILES)
 ENTRIES = (
     *("key", "last_key"),
     *(
@@ -74,7 +85,6 @@ ENTRIES = (
 )
 COLUMN_FILES = ("levels",)
 COLUMN_ENTRIES = (
-    *("key", "last_key"),
     *("role", "kind", "hierarchy", "rule", "missing", "marks", "weight", "order", "dates", "separator"),
     *("widest", "bands"),
 )

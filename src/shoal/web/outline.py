@@ -99,6 +99,34 @@ class Outline:
             parents[label] = name if label in moved else above
         return replace(self, parents=parents)._pruned()
 
+    def merged(self, chosen: Sequence[str], name: str) -> Outline:
+        """Return the outline with several groups as one, which has all that was below them.
+
+        Parameters
+        ----------
+        chosen
+            The groups, at least two.
+        name
+            Name of the new group; empty for the name of the first of them.
+
+        Raises
+        ------
+        InputError
+            If fewer than two groups are chosen, or the name is taken by something else.
+        """
+        groups = [label for label in self._topmost(chosen) if label not in self.values]
+        if len(groups) < 2:
+            raise _wrong("Tick at least two groups to merge them.", "edit_chosen")
+        new = name.strip() or groups[0]
+        new = new if new in groups else self._free_name(new)
+        parents: dict[str, str] = {}
+        for label, above in self.parents.items():
+            if label == groups[0]:
+                parents[new] = above
+            elif label not in groups:
+                parents[label] = new if above in groups else above
+        return replace(self, parents=parents)._pruned()
+
     def moved(self, chosen: Sequence[str], group: str) -> Outline:
         """Return the outline with some values or groups below another group, or below the root.
 

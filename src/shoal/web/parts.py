@@ -164,6 +164,15 @@ def table(
     )
 
 
+def fold(title: str, *content: TagChild, name: str) -> Tag:
+    """Return a part of a result that can be unfolded, as the panels of a report are on the page."""
+    return tags.section(
+        tags.details(tags.summary(tags.h3(title)), *content, class_="part"),
+        id=name,
+        aria_label=title,
+    )
+
+
 def output(name: str) -> Tag:
     """Return the place of a large output, which screen readers do not read out when it changes."""
     return ui.output_ui(name, aria_live="off")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from shoal import models
 from shoal.attacking import checked_share
@@ -14,24 +14,30 @@ from shoal.kinds.limits import is_limited
 from shoal.methods import METHODS, options_of
 from shoal.methods.method import DeclaredOption
 from shoal.models import MODELS, Parameter, declarations, is_required, make_model
-from shoal.release import Format
+from shoal.release import COPIES, Format
 from shoal.schema import Schema
+from shoal.web.again import read_after
 from shoal.web.columns import Entries
 from shoal.web.fields import chosen, number, share, text, whole
-from shoal.web.state import Plan, Problems
+from shoal.web.state import ABOUT_RECORDS, Plan, Problems
 from shoal.web.tasks import Source
 
 YES_NO = {"yes": True, "no": False}
 """The choices of an option that is true or false."""
 STATED = {f"about_{name}": name for name in ABOUT}
 """The fields of what is stated about a release, with the names of the statements."""
-EXTRAS = ("hold_out", "leave_out", "most_per_person", *STATED)
+EXTRAS = (*ABOUT_RECORDS, *STATED)
 """Fields of a run that only some tables have, or most users leave empty."""
-CHOICES = ("method", "seed", "predict", "form", "keep_key", *EXTRAS)
+SETTINGS = ("method", "seed", "predict", "form", "keep_key", *EXTRAS)
 """The fields that every model has."""
 LONGEST_SEED = 100
 """The maximum number of digits of a seed."""
-FORMS = {"csv": "CSV: text", "parquet": "Parquet: typed"}
+FORMS: dict[str, str] = {
+    "csv": "CSV: text",
+    "parquet": "Parquet: typed",
+    **{form: f"CSV, and a copy for {program}" for form, program in COPIES.items()},
+}
+"""The formats of the released file, with their descriptions."""
 
 
 def suitable(schema: Schema) -> list[str]:
@@ -91,16 +97,18 @@ def planned(source: Source, schema: Schema, model: object, entry: Entries) -> tu
     extras, wrong = _extras(schema, entry)
     choices |= extras
     problems |= wrong
-    if entry("form") not in ("csv", "parquet"):
+    if entry("form") not in FORMS:
         problems["form"] = "Choose one of the options."
+    after, wrong = read_after(entry, schema, choices, str(entry("form")))
+    problems |= wrong
     if problems:
         return None, problems
     try:
         promised = make_model(model, given)
     except ShoalError as error:
         return None, field_of(wanted, error.as_dict())
-    form: Format = "parquet" if entry("form") == "parquet" else "csv"
-    return Plan(source, schema, promised, choices, form, bool(entry("keep_key"))), {}
+    form = cast(Format, entry("form"))
+    return Plan(source, schema, promised, choices, form, bool(entry("keep_key")), after=after), {}
 
 
 def read_parameters(wanted: list[str], schema: Schema, entry: Entries) -> tuple[dict[str, Any], Problems]:

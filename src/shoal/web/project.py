@@ -22,7 +22,8 @@ from shoal.web.columns import described_column, fields_of
 from shoal.web.fields import stored_file
 from shoal.web.messages import suits
 from shoal.web.outline import levels_file
-from shoal.web.planning import CHOICES, OPTIONS, PARAMETERS
+from shoal.web.planning import OPTIONS, PARAMETERS
+from shoal.web.planning import SETTINGS as OF_RUN
 from shoal.web.result import promise_words
 from shoal.web.run import settings_of
 from shoal.web.state import Desk, Run, needed
@@ -37,7 +38,7 @@ _LOST = (
     "Some settings of these columns have no field on the page and are not used, such as bounds, labels, "
     "origins of intervals, or commas in values: {}. Check these columns, or use the command line."
 )
-SETTINGS = frozenset(("model", *CHOICES, *PARAMETERS, *OPTIONS)) - {SEED}
+SETTINGS = frozenset(("model", *OF_RUN, *PARAMETERS, *OPTIONS)) - {SEED}
 """The fields of privacy model and run that a project contains."""
 
 
@@ -248,7 +249,7 @@ def _schema_of(path: Path, name: str) -> Schema:
             if isinstance(table, dict) and isinstance(table.get("hierarchy"), str):
                 raise _wrong(f"{name} names a hierarchy file. Attach the file to its column instead.")
         return Schema.read(path)
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         raise _wrong(f"{name} is not a schema file.") from None
     except InputError as error:
         raise _wrong(str(error).replace(str(path), name)) from None

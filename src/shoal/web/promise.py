@@ -43,6 +43,7 @@ def serve_promise(desk: Desk) -> None:
             tags.fieldset(
                 tags.legend("Privacy model", class_="unseen"),
                 tags.div([_card(name, name == best) for name in names], class_="models"),
+                tags.p("The page “Who is held off” of the documentation lists attackers for each model."),
                 id="model",
                 class_="shiny-input-radiogroup",
                 role="radiogroup",

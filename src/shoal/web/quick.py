@@ -58,7 +58,7 @@ def try_several(
     parameters
         Further parameters, such as ``l``, for the models that have them.
     wanted
-        The k for which a run is recommended, if it is among `ks`.
+        The k for which a run is recommended; if it was not tried, the next larger one.
     every_method
         Whether all methods of a model are tried, except baselines, or only its default.
     """
@@ -72,15 +72,19 @@ def try_several(
     for number, (model, method, k) in enumerate(ways):
         progress(f"run {number + 1} of {len(ways)}: {model}, {method}, k = {k}", number / len(ways))
         runs.append(_run(table, model, method, k, parameters))
-    found = Comparison(tuple(runs))
-    best = found.best(wanted)
     made = [run for run in runs if run.gcp is not None]
+    best = Comparison(tuple(runs)).best(nearest_k([run.k for run in made], wanted)) if made else None
     return {
         "runs": [_plain(run, recommended=run is best) for run in runs],
         "words": _recommendation(best, made) if best is not None else "",
         "chart": _chart(made).html() if made else "",
         "parameters": dict(parameters),
     }
+
+
+def nearest_k(tried: Sequence[int], wanted: int) -> int:
+    """Return which k to recommend: the wanted one, the next larger one, or the largest that was tried."""
+    return min((k for k in tried if k >= wanted), default=max(tried))
 
 
 def narrower(
@@ -150,13 +154,14 @@ def _recommendation(best: ComparedRun, made: Sequence[ComparedRun]) -> str:
         f"{percent(best.risk or 0)}."
     ]
     if equal:
-        listed = ", ".join(f"{run.model} with {run.method} {percent(run.gcp or 0)}" for run in equal)
+        listed = ", ".join(f"{run.model} with {run.method} loses {percent(run.gcp or 0)}" for run in equal)
         words.append(f"With the same k, {listed}.")
     weaker = sorted({run.model for run in equal if run.weakness > best.weakness})
     if weaker:
         words.append(f"{', '.join(weaker)} protects against a weaker attacker only.")
     if same:
-        words.append(f"{', '.join(f'k = {run.k} loses {percent(run.gcp or 0)}' for run in same)}.")
+        listed = ", ".join(f"{percent(run.gcp or 0)} with k = {run.k}" for run in same)
+        words.append(f"The same model and method would lose {listed}.")
     return " ".join(words)
 
 
@@ -179,8 +184,8 @@ def _chart(made: Sequence[ComparedRun]) -> Chart:
         f"A point for each run. {described}.",
         {
             "data": values(points),
-            "width": 480,
-            "height": 300,
+            "width": 360,
+            "height": 260,
             "encoding": {"x": x, "y": y},
             "layer": [
                 {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from htmltools import HTML, Tag, TagChild, TagList, tags
@@ -14,6 +13,7 @@ from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
 from shoal.schema import Column
 from shoal.web import export, parts
+from shoal.web.attacks import attack_part
 from shoal.web.cards import ROLES
 from shoal.web.columns import fields_of
 from shoal.web.rows import rows_part
@@ -53,8 +53,7 @@ def result_step() -> Tag:
         ui.output_ui("verdict_shown"),
         parts.output("comparison_shown"),
         parts.output("result_shown"),
-        rows_part(),
-        together_part(),
+        tags.div(rows_part(), attack_part(), together_part(), class_="report"),
     )
 
 
@@ -73,7 +72,7 @@ def serve_result(desk: Desk) -> None:
         run = desk.run_shown()
         if run is None:
             return None
-        return TagList(_verdict(run, outdated=desk.outdated()), reminder(run.plan.dangers, "result-dangers"))
+        return TagList(_verdict(run, outdated=desk.outdated()), reminder(warnings_of(run), "result-dangers"))
 
     @render.ui
     def comparison_shown() -> TagChild:
@@ -123,13 +122,29 @@ def outdated_notice(run: Run) -> Tag:
     )
 
 
+def warnings_of(run: Run) -> tuple[str, ...]:
+    """Return all warnings about a release: those that were confirmed, and what came up when it was made.
+
+    Each is given once: the certificate says in its own words what was confirmed before the run.
+    """
+    plan = run.plan
+    suspects = run.snapshot.weighed["suspects"] if run.snapshot is not None else ()
+    known = (
+        *(f"Column {name!r} " for name in suspects),
+        *(
+            f"Nothing is guaranteed about the sensitive column {column.name!r}:"
+            for column in plan.schema.sensitive
+            if not plan.model.guards(column.name)
+        ),
+    )
+    made = [as_on_page(text) for text in run.result["certificate"]["warnings"] if not text.startswith(known)]
+    never = [text for text in made if text.startswith("Do not publish")]
+    return (*never, *plan.dangers, *(text for text in made if text not in never))
+
+
 def _result(run: Run) -> Tag:
     result = run.result
-    # The reminder above has those about columns that are published unchanged.
-    known = tuple(f"Column {name!r} is released unchanged" for name in _suspects(run))
-    warnings = [text for text in result["certificate"]["warnings"] if not text.startswith(known)]
     return tags.div(
-        [parts.notice(as_on_page(text), alert=True) for text in warnings],
         [parts.notice(note) for note in result["certificate"].get("notes", ())],
         _used(run),
         tags.ul(
@@ -140,10 +155,6 @@ def _result(run: Run) -> Tag:
         HTML(result["panels"]),  # made by the report, which escapes what it shows
         class_="report",
     )
-
-
-def _suspects(run: Run) -> Iterable[str]:
-    return run.snapshot.weighed["suspects"] if run.snapshot is not None else ()
 
 
 def _used(run: Run) -> Tag:
@@ -158,6 +169,7 @@ def _used(run: Run) -> Tag:
         "Table": ", ".join([plan.source.name, *reading]),
         "Privacy model": promise_words(run),
         **{name.replace("_", " ").capitalize(): str(value) for name, value in choices.items()},
+        **({"After": plan.after.release[0]} if plan.after else {}),
         **{column.name: _described(column) for column in plan.schema},
     }
     return tags.details(

@@ -20,7 +20,7 @@ FIELDS = ("rows_column", "rows_text", "rows_sort", "rows_page", "rows_record")
 
 def rows_part() -> Tag:
     """Return the place of the rows."""
-    return tags.div(parts.output("rows_asked"), parts.output("rows_shown"))
+    return parts.output("rows_asked")
 
 
 def serve_rows(desk: Desk) -> None:
@@ -51,7 +51,7 @@ def serve_rows(desk: Desk) -> None:
             lambda result: found.set((run, result)),
             _where,
             schema=run.plan.schema,
-            release=run.folder / f"release.{run.plan.form}",
+            release=run.file,
             **asked,
         )
 
@@ -82,8 +82,8 @@ def _where(error: Mapping[str, Any]) -> Problems:
 
 def _fields(run: Run) -> Tag:
     columns = {name: name for name in run.plan.schema.names}
-    return tags.div(
-        tags.h3("See the rows"),
+    return parts.fold(
+        "See the rows",
         tags.p(
             "The table and the release side by side, only on this page. Rows of the release are in another "
             "order: a row is not beside the record it belongs to."
@@ -104,6 +104,8 @@ def _fields(run: Run) -> Tag:
             class_="fields",
         ),
         parts.button("show_rows", "Show rows"),
+        parts.output("rows_shown"),
+        name="see-rows",
     )
 
 
@@ -112,9 +114,9 @@ def _views(found: Mapping[str, Any]) -> Tag:
     words = "" if crowd is None else f" that cover record {crowd['record']:,}: its crowd"
     return tags.div(
         tags.p(
-            "Colour of a cell: how much it was generalized. ",
-            [tags.span(f" {label} ", class_=f"loss-{shade}") for shade, label in _LEGEND.items()],
-            class_="hint",
+            "Colour of a cell: how much it was generalized.",
+            [tags.span(label, class_=f"loss-{shade}") for shade, label in _LEGEND.items()],
+            class_="hint legend",
         ),
         tags.div(
             _view("Table", "record", "", found["original"]),

@@ -12,16 +12,18 @@ from typing import Any
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
+from shoal.base.choices import CHOICES
 from shoal.base.statements import ABOUT
 from shoal.models import Model, declarations
 from shoal.schema import Schema
 from shoal.web import export, parts
+from shoal.web.again import AGAIN_FILES, STABLE, again_fields, attached, serve_again
 from shoal.web.columns import fields_of_columns, on_screen
 from shoal.web.planning import (
-    CHOICES,
     EXTRAS,
     FORMS,
     OPTIONS,
+    SETTINGS,
     STATED,
     extras_of,
     field_of,
@@ -30,7 +32,7 @@ from shoal.web.planning import (
     planned,
     suitable,
 )
-from shoal.web.state import Desk, Plan, Problems, Run, needed, put
+from shoal.web.state import ABOUT_RECORDS, Desk, Plan, Problems, Run, needed, put
 from shoal.web.summary import confirmation, dangers, summary
 
 
@@ -82,6 +84,11 @@ def serve_run(desk: Desk) -> None:
         make_release(desk, replace(plan, dangers=found))
 
     _serve_summary(desk)
+    serve_again(desk)
+
+    @render.ui
+    def attached_shown() -> TagChild:
+        return attached(desk)
 
     @reactive.effect
     def _() -> None:
@@ -130,63 +137,38 @@ def _serve_summary(desk: Desk) -> None:
         desk.confirmed.set(desk.dangers() if desk.input.confirmed() is True else ())
 
 
-_EXTRAS: dict[str, tuple[str, str]] = {
-    "hold_out": (
-        "Hold out a control group",
-        "A share of the records, such as 5%, that is left out of the release. The release is then attacked, "
-        "and the result shows how often the attacks succeed.",
-    ),
-    "leave_out": (
-        "Records that may be left out",
-        "Largest share of the records, such as 1%, that may be left out because they cannot be hidden within "
-        "the limits of columns.",
-    ),
-    "most_per_person": (
-        "Records of each person",
-        "At most this number of records of each person is kept, drawn at random.",
-    ),
-}
-"""Labels and hints of the fields that only some tables have."""
-
-
 def _more(schema: Schema) -> Tag:
     """Return the fields that most users do not need."""
-    extras = extras_of(schema)
+    extras = [name for name in extras_of(schema) if name in ABOUT_RECORDS]
     stated = [
         parts.text(field, name.replace("_", " ").capitalize(), f"{ABOUT[name].capitalize()}.")
         for field, name in STATED.items()
     ]
     return tags.details(
-        tags.summary("Records to leave out, statements, file format, seed, secret key and models"),
+        tags.summary("More: control group, file format, statements for the report, seed, secret key"),
         tags.div(
-            [parts.text(name, *words) for name, words in _EXTRAS.items() if name in extras],
+            [_choice(name) for name in extras],
+            _choice("predict"),
+            parts.choice("form", "Released file", FORMS, "csv"),
+            parts.text("seed", CHOICES["seed"].label, f"{CHOICES['seed'].help} {_SEED_WARNING}"),
             class_="fields",
         ),
+        again_fields(schema),
+        ui.output_ui("attached_shown") if schema.person is not None else None,
         tags.h3("For report and evidence"),
         tags.div(stated, class_="fields"),
-        tags.div(
-            parts.choice("form", "Released file", FORMS, "csv"),
-            parts.text(
-                "seed",
-                "Seed",
-                hint="A whole number makes the release repeatable. Anyone who has it can undo the "
-                "shuffle: never publish such a release.",
-            ),
-            parts.text(
-                "predict",
-                "Column to predict",
-                hint="Models are trained on the release and on the original; the report says how well both "
-                "predict this column.",
-            ),
-            class_="fields",
-        ),
-        parts.tick(
-            "keep_key",
-            "Also write the secret key",
-            "It re-identifies every row. Keep it apart from the release, or do not create it.",
-        ),
+        parts.tick("keep_key", CHOICES["keep_key"].label, f"{CHOICES['keep_key'].help} {_KEY_WARNING}"),
         class_="more",
     )
+
+
+_SEED_WARNING = "Anyone who has the seed can undo the shuffle."
+_KEY_WARNING = "Keep it apart from the release, or do not create it."
+
+
+def _choice(name: str) -> Tag:
+    """Return the field of a choice, with the words of the command line."""
+    return parts.text(name, CHOICES[name].label, CHOICES[name].help)
 
 
 def make_release(desk: Desk, plan: Plan) -> None:
@@ -214,6 +196,7 @@ def make_release(desk: Desk, plan: Plan) -> None:
         choices=plan.choices,
         form=plan.form,
         keep_key=plan.keep_key,
+        after=plan.after,
         folder=folder,
     )
 
@@ -238,7 +221,7 @@ def _entry(desk: Desk, name: str) -> Any:
 
     A missing parameter of the model stops the run, so that no guarantee is dropped silently.
     """
-    return desk.entry(name) if name in OPTIONS or name in EXTRAS else desk.present(name)
+    return desk.entry(name) if name in (*OPTIONS, *EXTRAS, STABLE) else desk.present(name)
 
 
 def _settings(desk: Desk) -> object:
@@ -256,8 +239,10 @@ def _content(entered: Any) -> Any:
 
 def settings_of(desk: Desk) -> list[str]:
     """Return the names of the fields that determine a release, except those of columns."""
-    names = ["model", *CHOICES]
+    names = ["model", *SETTINGS]
     model, schema = desk.entry("model"), desk.schema()
+    if schema is not None and schema.person is not None:
+        names += [*AGAIN_FILES, STABLE]
     if schema is not None and model in suitable(schema):
         names += [*parameters_of(model, schema), *options_for(model)]
     return names

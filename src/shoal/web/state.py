@@ -14,12 +14,15 @@ from typing import Any, TypeVar
 from shiny import Session, reactive, req
 
 from shoal.models import Model
-from shoal.release import Format
+from shoal.release import COPIES, Format
 from shoal.schema import Schema
+from shoal.web.earlier import After
 from shoal.web.memory import FILE_FIELDS, Fields, Memory
 from shoal.web.tasks import Source
 from shoal.web.work import Job
 
+ABOUT_RECORDS = ("hold_out", "leave_out", "most_per_person")
+"""Fields of a run that leave out records."""
 Problems = dict[str, str]
 """Error messages by the name of the field or step."""
 T = TypeVar("T")
@@ -41,6 +44,8 @@ class Plan:
         Whether the key is also written.
     dangers
         What was confirmed although it is dangerous, as sentences.
+    after
+        The earlier release after which this one is made; None if there is none.
     """
 
     source: Source
@@ -50,6 +55,18 @@ class Plan:
     form: Format = "csv"
     keep_key: bool = False
     dangers: tuple[str, ...] = ()
+    after: After | None = None
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether records are left out: which ones, only the key says."""
+        return self.after is not None or any(name in self.choices for name in ABOUT_RECORDS)
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files of the release: the table, and a copy for another program, if wanted."""
+        table = "release.parquet" if self.form == "parquet" else "release.csv"
+        return [table, *([f"release.{self.form}"] if self.form in COPIES else [])]
 
 
 @dataclass(frozen=True)
@@ -100,6 +117,11 @@ class Run:
     result: dict[str, Any]
     settings: object = None
     snapshot: Snapshot | None = None
+
+    @property
+    def file(self) -> Path:
+        """The file of the release."""
+        return self.folder / self.plan.files[0]
 
 
 @dataclass

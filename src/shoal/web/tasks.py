@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal import engines
+from shoal.attacking import attack
 from shoal.auditing.together import joint_audit
 from shoal.engines.scanning import combinations, scan
 from shoal.errors import InputError, InternalError, Reason, ShoalError
@@ -30,6 +31,7 @@ from shoal.release import Format
 from shoal.schema import Schema
 from shoal.schema.suggesting import suspects
 from shoal.table import Table
+from shoal.web.earlier import After, anonymize_after
 from shoal.web.fields import written_list
 from shoal.web.looking import rows
 from shoal.web.outline import outline
@@ -41,8 +43,8 @@ TABLES_FILE = "tables.zip"
 """The archive of tables that were written to be used."""
 MOST_COLUMNS = 1_000
 """Maximum number of columns of a table; a browser needs long to show the fields of more."""
-OPEN_PANELS = 3
-"""Number of panels of a result that are shown unfolded: the first ones."""
+OPEN_PANELS = ("adversary", "attacks", "loss")
+"""The panels of a result that are shown unfolded: risk and information loss."""
 _PANEL = re.compile(r"(<section [^>]*>)\s*(<h3 [^>]*>.*?</h3>)(.*?)</section>", re.DOTALL)
 BARS = 16
 """Maximum number of bars in the small picture of a column."""
@@ -181,11 +183,16 @@ def make(
     choices: Mapping[str, Any],
     form: Format,
     keep_key: bool,
+    after: After | None,
     folder: Path,
     progress: Progress,
 ) -> dict[str, Any]:
     """Make a release, write its files to a folder, and return its certificate and report."""
-    release = engines.anonymize(source.read(), schema, model, progress=progress, **choices)
+    frame = source.read()
+    if after is None:
+        release = engines.anonymize(frame, schema, model, progress=progress, **choices)
+    else:
+        release = anonymize_after(frame, schema, model, after, progress, choices)
     progress("writing the report", 0.0)
     report = release.write_files(folder, form=form, keep_key=keep_key)
     return {
@@ -201,8 +208,8 @@ def folded(panels: str) -> str:
     """Return the panels of a report with the content of each below a heading that folds it."""
     parts = _PANEL.split(panels)
     found = [parts[0]]
-    for place, (section, title, content, after) in enumerate(zip(*[iter(parts[1:])] * 4, strict=True)):
-        is_open = " open" if place < OPEN_PANELS else ""
+    for section, title, content, after in zip(*[iter(parts[1:])] * 4, strict=True):
+        is_open = " open" if any(f'id="{name}"' in section for name in OPEN_PANELS) else ""
         found.append(
             f"{section}<details{is_open}><summary>{title}</summary>{content}</details></section>{after}"
         )
@@ -216,7 +223,7 @@ def both_releases(
     release: Path,
     earlier: Path,
     earlier_table: Path | None,
-    left_out: list[str],
+    left_out: bool,
     progress: Progress,
 ) -> dict[str, Any]:
     """Audit a release together with an earlier one: a task of the page.
@@ -228,12 +235,12 @@ def both_releases(
     earlier, earlier_table
         The file of the earlier release, and that of its table; the same table if None.
     left_out
-        Choices of the run that left out records.
+        Whether records were left out of the release.
     """
     if left_out:
         raise InputError(
             "Records were left out of this release, and only its key says which. Make it without a control "
-            "group and without records left out, or use the command line with the key.",
+            "group, an earlier release and records left out, or use the command line with the key.",
             reason=Reason.PARAMETER,
         )
     progress("reading the files", 0.0)
@@ -246,6 +253,19 @@ def both_releases(
         "status": found.status,
         "verdict": found.verdict,
         "facts": [[name, str(words)] for name, words in found.facts()],
+    }
+
+
+def attack_release(source: Source, schema: Schema, release: Path, progress: Progress) -> dict[str, Any]:
+    """Attack a release without a control group; return a table of attacks, what each does, and notes."""
+    progress("reading the files", 0.0)
+    table, released = source.read(), read_table(release)
+    found = attack(table, released, schema, progress=progress)
+    return {
+        "lines": [list(each.cells()) for each in found],
+        "about": [[each.title, each.about] for each in found],
+        "notes": list(found.notes),
+        "confidence": found.confidence,
     }
 
 
@@ -301,7 +321,7 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
     task.__name__: task
     for task in (
         *(look, outline, weigh, frontier, try_several, narrower),
-        *(make, both_releases, rows, ask, write_tables),
+        *(make, both_releases, attack_release, rows, ask, write_tables),
     )
 }
 """The tasks by name."""

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from collections.abc import Mapping
 from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
-from shoal.files.formats import ending_of, endings
 from shoal.report.document import VERDICTS
 from shoal.web import parts
-from shoal.web.data import shown_name
+from shoal.web.again import take_file
 from shoal.web.export import joint_audit_command
-from shoal.web.fields import stored_file
 from shoal.web.state import Desk, Problems, Run, needed
 
 FILES = ("earlier_release", "earlier_table")
 """The fields for the files of an earlier release."""
-_WITHOUT = ("hold_out", "most_per_person", "leave_out")
-"""Choices of a run that leave out records: which ones, only the key says."""
 
 
 def together_part() -> Tag:
     """Return the place of the audit of two releases."""
-    return tags.div(
-        parts.output("together_asked"), ui.output_ui("together_shown"), parts.output("together_details")
-    )
+    return parts.output("together_asked")
 
 
 def serve_together(desk: Desk) -> None:
@@ -65,39 +57,19 @@ def serve_together(desk: Desk) -> None:
             _where,
             schema=run.plan.schema,
             model=run.plan.model,
-            release=run.folder / f"release.{run.plan.form}",
+            release=run.file,
             earlier=earlier[1],
             earlier_table=table[1] if table else None,
-            left_out=[name for name in _WITHOUT if name in run.plan.choices],
+            left_out=run.plan.leaves_out,
         )
 
     for name in FILES:
-        _take(desk, name)
-
-
-def _take(desk: Desk, name: str) -> None:
-    """Put a file that is uploaded to a field into the folder of the desk."""
-
-    @reactive.effect
-    @reactive.event(desk.input[name])
-    def _() -> None:
-        file = stored_file(desk.input[name](), desk.folder.parent)
-        if file is None:
-            return
-        shown, ending = shown_name(file[0]), ending_of(file[0])
-        if ending is None:
-            file[1].unlink()
-            desk.tell({name: f"The ending of {shown} is not one of {', '.join(endings())}."})
-            return
-        path = desk.folder / f"{secrets.token_hex(8)}{ending}"
-        shutil.move(file[1], path)
-        desk.files.set({**desk.files(), name: (shown, path)})
-        desk.tell({})
+        take_file(desk, name)
 
 
 def _fields() -> Tag:
-    return tags.details(
-        tags.summary("Together with an earlier release"),
+    return parts.fold(
+        "Together with an earlier release",
         tags.p(
             "Two releases about the same people can reveal together what neither reveals alone. Choose the "
             "file of an earlier release to audit both."
@@ -108,8 +80,9 @@ def _fields() -> Tag:
             class_="fields",
         ),
         parts.button("together_go", "Audit both releases"),
-        class_="more",
-        id="with-earlier",
+        ui.output_ui("together_shown"),
+        parts.output("together_details"),
+        name="with-earlier",
     )
 
 

@@ -22,21 +22,14 @@ from shoal.web.state import Desk, Problems, needed
 from shoal.web.summary import dangers
 
 USUAL_KS = (2, 5, 10, 20, 50)
-METHODS_TRIED = {"first": "the default method of each model", "all": "all methods of each model"}
+METHODS_TRIED = {"first": "each model's default", "all": "all of each model"}
 MOST_KS = 10
 """Maximum number of crowd sizes that are tried at once."""
 
 
 def trying_part() -> Tag:
     """Return the place of quick runs."""
-    return tags.div(
-        parts.output("trying_asked"),
-        ui.output_ui("trying_words"),
-        parts.output("trying_shown"),
-        parts.problem("try"),
-        parts.output("cost_asked"),
-        ui.output_ui("cost_shown"),
-    )
+    return tags.div(parts.output("trying_asked"), parts.output("cost_asked"), class_="report explore")
 
 
 def serve_trying(desk: Desk) -> None:
@@ -182,8 +175,8 @@ def _fields(schema: Schema, records: int) -> Tag:
         for model in models
     ]
     ks = [k for k in USUAL_KS if k <= records // 2] or [2]
-    return tags.details(
-        tags.summary("Try several models, methods and k"),
+    return parts.fold(
+        "Try several models, methods and k",
         tags.p(
             "Quick runs show how risk and information loss go together for your table. Nothing of them is "
             "kept. A full run loses a little less."
@@ -201,13 +194,15 @@ def _fields(schema: Schema, records: int) -> Tag:
             class_="fields",
         ),
         parts.button("try_go", "Try them"),
-        class_="more",
-        id="trying",
+        parts.problem("try"),
+        ui.output_ui("trying_words"),
+        parts.output("trying_shown"),
+        name="trying",
     )
 
 
 def _tried(tried: Mapping[str, Any]) -> TagList:
-    head = ["model", "method", "k", "information loss", "highest risk", "attacker", "time", "run it in full"]
+    head = ["in full", "model", "method", "k", "information loss", "highest risk", "attacker", "time"]
     rows = [_row(number, run) for number, run in enumerate(tried["runs"])]
     return TagList(
         tags.figure(HTML(tried["chart"])) if tried["chart"] else None,  # made by the report, which escapes
@@ -218,20 +213,22 @@ def _tried(tried: Mapping[str, Any]) -> TagList:
 def _row(number: int, run: Mapping[str, Any]) -> Sequence[TagChild]:
     what: list[TagChild] = [run["model"], run["method"], str(run["k"])]
     if run["gcp"] is None:
-        return [*what, f"no release: {run['message']}", "", "", f"{run['seconds']:.1f} s", ""]
+        return ["", *what, f"no release: {run['message']}", "", "", f"{run['seconds']:.1f} s"]
     name = f"Run {run['model']} with {run['method']} and k = {run['k']} in full"
     return [
-        *what,
+        tags.button(
+            "Run",
+            type="button",
+            class_="tries",
+            data_tries=str(number),
+            aria_label=name,
+        ),
+        TagList(run["model"], tags.span("recommended", class_="badge") if run["recommended"] else None),
+        *what[1:],
         percent(run["gcp"]),
         percent(run["risk"]),
         run["attacker"],
         f"{run['seconds']:.1f} s",
-        tags.button(
-            "Run" if not run["recommended"] else "Run (recommended)",
-            type="button",
-            data_tries=str(number),
-            aria_label=name,
-        ),
     ]
 
 
@@ -309,15 +306,16 @@ def _measured(schema: Schema) -> list[str]:
 
 
 def _cost_fields(names: Sequence[str]) -> Tag:
-    return tags.details(
-        tags.summary("What would it cost to keep a column narrow?"),
+    return parts.fold(
+        "What would it cost to keep a column narrow?",
         tags.div(
             parts.choice("cost_column", "Column", {name: name for name in names}, names[0]),
             parts.text("cost_width", "Widest cell", "Such as 10 for ten years of age, or 6 months."),
             class_="fields",
         ),
         parts.button("cost_go", "What would it cost?"),
-        class_="more",
+        ui.output_ui("cost_shown"),
+        name="narrow",
     )
 
 

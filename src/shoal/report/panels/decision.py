@@ -51,6 +51,8 @@ def _example(material: Material) -> Grid:
         name, role = column["name"], Role(column["role"])
         if role is Role.QUASI:
             lines.append([name, _made_up(shown[name]), shown[name]])
+        elif role is Role.WEIGHT:
+            lines.append([name, "a number", "the mean of a group, or the same number"])
         elif role.released:
             lines.append([name, "a value", "the same value"])
         else:

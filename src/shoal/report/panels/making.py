@@ -12,6 +12,7 @@ _ROLES = {
     Role.IDENTIFIER: "identifies a person: left out",
     Role.QUASI: "an attacker may know it: generalized",
     Role.SENSITIVE: "an attacker must not learn it: released unchanged",
+    Role.WEIGHT: "how many people a record stands for: in groups if single values identify",
     Role.OTHER: "released unchanged",
 }
 

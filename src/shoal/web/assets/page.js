@@ -240,7 +240,7 @@
     });
   }
   document.addEventListener("scroll", follow, { passive: true });
-  window.addEventListener("resize", follow);
+  window.addEventListener("resize", () => { current = null; follow(); }); // the list has another width now
   follow();
 
   // A column looks like its role, and has the fields that suit its role, kind and hierarchy.

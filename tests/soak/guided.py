@@ -1,0 +1,65 @@
+"""The campaign "guided": bytes of input files are changed so that they reach new code (atheris).
+
+It needs atheris (``pip install atheris``), which exists for Linux only, and runs only by its name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import inputs
+from drawing import Draw
+from guided_targets import TARGETS
+from soaking import Campaign, Finding
+
+RUNS = {"release": 1_000, "schema": 10_000, "hierarchy": 10_000, "codebook": 10_000, "ledger": 10_000}
+"""Inputs in a case; fewer where a reader takes longer."""
+
+
+def case(draw: Draw, folder: Path) -> str:
+    """Let one reader read many inputs, each derived from those that reached new code.
+
+    Raises
+    ------
+    Finding
+        If one ends in something other than a `ShoalError`, hangs, or takes more than 2 GiB.
+    """
+    if importlib.util.find_spec("atheris") is None:
+        return "atheris is not installed"
+    target = draw.choice(list(TARGETS))
+    corpus = folder / "corpus"
+    corpus.mkdir()
+    for name, content in inputs.seeds().items():
+        if TARGETS[target].fits(name):
+            (corpus / name.replace("/", "-")).write_bytes(content)
+    tokens = "\n".join('"' + "".join(f"\\x{byte:02x}" for byte in token) + '"' for token in inputs.TOKENS)
+    (folder / "tokens").write_text(tokens + "\n")
+    done = subprocess.run(
+        [
+            *(sys.executable, str(Path(__file__).with_name("guided_targets.py")), target, str(folder)),
+            *(
+                f"-runs={RUNS.get(target, 2_000)}",
+                f"-seed={draw.randrange(1, 2**31)}",
+                f"-timeout={30 * inputs.SECONDS}",
+            ),
+            *("-rss_limit_mb=2048", "-max_len=4096", "-print_final_stats=1", "-verbosity=0"),
+            *(f"-dict={folder / 'tokens'}", f"-artifact_prefix={folder}/", str(corpus)),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=3600,
+        check=False,
+    )
+    if done.returncode:
+        found = [each.read_bytes()[:2000] for each in folder.glob("*-*") if each.is_file()]
+        raise Finding(f"{target} with {found}: {(done.stdout + done.stderr)[-3000:]}")
+    told = re.search(r"number_of_executed_units: (\d+)", done.stderr)
+    CAMPAIGN.counts["inputs"] += int(told[1]) if told else 0
+    return target
+
+
+CAMPAIGN = Campaign("guided", case, slice=0, by_name=True)

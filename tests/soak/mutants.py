@@ -1,0 +1,201 @@
+"""The campaign "mutants": one change in the code that checks releases; some test must fail.
+
+It looks for gaps in the tests, not for faults of Shoal, so ``make soak`` runs it only by its name. A mutant
+that survives is printed; it gets a test, or a line in `EQUIVALENT` that says why no test could tell it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from drawing import Draw
+from soaking import Campaign, Finding
+from tests_of_modules import OWN
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("auditing", "release", "kernels", "recoding")
+SECONDS = 3600
+"""A mutant that keeps the tests busy for longer counts as killed."""
+QUICK = ("unit/test_audit.py", "unit/test_adversarial_releases.py", "unit/test_release.py")
+"""Tests of everything that take a few seconds; they come first."""
+COMMON = (
+    "soak/test_soak_slices.py::test_a_slice_of_a_campaign_has_no_findings[worlds]",
+    "soak/test_soak_slices.py::test_a_slice_of_a_campaign_has_no_findings[forged]",
+)
+"""Tests of everything that come after those of the changed module."""
+
+COMPARISONS = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+OPERATORS = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift,
+}  # fmt: skip
+CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum", "maximum": "minimum"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A changed module.
+
+    Parameters
+    ----------
+    module
+        Its path below the folder of the package.
+    line, before, after
+        Where it is changed, and the text of the changed part.
+    source
+        The whole text of the changed module.
+    """
+
+    module: str
+    line: int
+    before: str
+    after: str
+    source: str
+
+    @property
+    def name(self) -> str:
+        """What was changed, in a line."""
+        return f"{self.module}: {self.before} -> {self.after}"
+
+
+def case(draw: Draw, folder: Path) -> str:
+    """Change a module, and run the tests that know it."""
+    mutant = drawn_mutant(draw)
+    if mutant.name in EQUIVALENT:
+        return "equivalent"
+    (folder / "mutant.py").write_text(mutant.source, encoding="utf-8")
+    known = os.environ | {
+        "SHOAL_MUTANT": f"{ROOT / 'src/shoal' / mutant.module}={folder / 'mutant.py'}",
+        "PYTHONPATH": str(Path(__file__).parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    words = ["-x", "-q", "-p", "no:cacheprovider", "-p", "mutant_plugin", "-m", "not slow", "--no-header"]
+    files = [str(ROOT / "tests" / each) for each in tests_of(mutant.module)]
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *words, "--hypothesis-profile=few", *files],
+            cwd=ROOT,
+            env=known,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "killed: too slow"
+    if done.returncode:
+        return "killed"
+    raise Finding(f"survives: line {mutant.line} of {mutant.name}")
+
+
+def drawn_mutant(draw: Draw) -> Mutant:
+    """Draw a module, in proportion to the places to change, and one of them."""
+    counts = {module: sum(1 for _ in places(ast.parse(source))) for module, source in sources().items()}
+    module = draw.choices(list(counts), list(counts.values()))[0]
+    tree = ast.parse(sources()[module])
+    node, field = draw.choice(list(places(tree)))
+    before, line = ast.unparse(node), getattr(node, "lineno", 0)
+    after = changed(draw, node, field)
+    return Mutant(module, line, before, after, ast.unparse(ast.fix_missing_locations(tree)))
+
+
+@functools.cache
+def sources() -> dict[str, str]:
+    """Return the text of each module that can be changed."""
+    package = ROOT / "src/shoal"
+    files = [file for room in ROOMS for file in sorted((package / room).glob("*.py"))]
+    return {str(file.relative_to(package)): file.read_text(encoding="utf-8") for file in files}
+
+
+def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """Yield what can be changed in a module: a node, and what about it.
+
+    Only the bodies of functions are changed; annotations, texts of messages and raised errors are not.
+    """
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            for statement in function.body:
+                yield from _within(statement)
+
+
+def _within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    match node:
+        case ast.FunctionDef() | ast.JoinedStr() | ast.Raise() | ast.Import() | ast.ImportFrom():
+            return  # a function inside is found on its own
+        case ast.Expr(value=ast.Constant()):
+            return
+        case ast.AnnAssign():
+            if node.value is not None:
+                yield from _within(node.value)
+            return
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return
+        case ast.If() | ast.IfExp() | ast.While():
+            yield node, "test"
+        case ast.Compare() if type(node.ops[0]) in COMPARISONS:
+            yield node, "comparison"
+        case ast.BinOp() if type(node.op) in OPERATORS:
+            yield node, "operator"
+        case ast.BoolOp():
+            yield node, "boolean"
+        case ast.Constant() if isinstance(node.value, (bool, int)):
+            yield node, "constant"
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in CALLS:
+            yield node, "call"
+        case ast.Expr(value=ast.Call()) | ast.AugAssign():
+            yield node, "statement"
+    for each in ast.iter_child_nodes(node):
+        yield from _within(each)
+
+
+def changed(draw: Draw, node: ast.AST, field: str) -> str:
+    """Change a node of a tree; return its new text."""
+    match node, field:
+        case ((ast.If() | ast.IfExp() | ast.While()), "test"):
+            node.test = ast.UnaryOp(ast.Not(), node.test)
+            return f"not ({ast.unparse(node.test.operand)})"
+        case ast.Compare(), "comparison":
+            node.ops[0] = COMPARISONS[type(node.ops[0])]()
+        case ast.BinOp(), "operator":
+            node.op = OPERATORS[type(node.op)]()
+        case ast.BoolOp(), "boolean":
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        case ast.Constant(), "constant":
+            value = node.value
+            node.value = not value if isinstance(value, bool) else value + draw.choice([-1, 1])  # type: ignore[operator]
+        case ast.Call(), "call":
+            _rename(node.func)
+        case ast.Expr(), "statement":
+            node.value = ast.Constant(None)
+        case ast.AugAssign(), "statement":
+            node.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+    return ast.unparse(node)
+
+
+def _rename(function: ast.expr) -> None:
+    if isinstance(function, ast.Name):
+        function.id = CALLS[function.id]
+    elif isinstance(function, ast.Attribute):
+        function.attr = CALLS[function.attr]
+
+
+def tests_of(module: str) -> list[str]:
+    """Return the tests that must notice a change in a module."""
+    own = [f"{each}.py" for each in OWN.get(module.removesuffix(".py"), ())]
+    return list(dict.fromkeys([*QUICK, *own, *COMMON]))
+
+
+EQUIVALENT: dict[str, str] = {}
+"""Mutants that behave as the module does, and why."""
+
+CAMPAIGN = Campaign("mutants", case, slice=0, by_name=True)
