@@ -19,7 +19,7 @@ from shoal.web.again import read_after
 from shoal.web.planning import FORMS
 from shoal.web.result import warnings_of
 from shoal.web.state import Plan, Run, Snapshot
-from shoal.web.summary import dangers
+from shoal.web.summary import dangers, summary
 from shoal.web.tasks import Source, attack_release, make, weigh
 
 
@@ -50,6 +50,16 @@ def test_each_warning_is_given_once_and_the_most_serious_first(source: Source, t
         about = [each for each in found if f"{word} is " in each or f"'{word}'" in each]
         certain = [each for each in about if "an attacker is certain of" in each]
         assert len(about) - len(certain) == 1, (word, about)
+
+
+def test_the_summary_of_many_columns_stays_short() -> None:
+    columns = [shoal.Column(f"q{number}", shoal.Role.IDENTIFIER) for number in range(300)]
+    schema = shoal.Schema((shoal.Column("age", shoal.Role.QUASI), *columns))
+    shown = str(summary(schema, {"left_out": 0, "diversity": {}}, None))
+    before, _, folded = shown.partition("and 285 more")
+    assert "q14" in before
+    assert "q15" not in before
+    assert "q299" in folded
 
 
 def test_a_release_is_attacked(source: Source, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from shoal.models import Model
 from shoal.schema import Role, Schema
 from shoal.web import parts
 
+MOST_NAMES = 15
+"""Number of columns that a line of the summary names; it stays short above the warnings."""
 Weighed = Mapping[str, Any]
 """What a table allows, as the task `weigh` returns it."""
 
@@ -96,8 +98,15 @@ def _list(found: Sequence[str]) -> Tag:
     return tags.ul([tags.li(each) for each in found], class_="warnings")
 
 
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(names) if names else "none"
+def _names(names: Sequence[str]) -> TagChild:
+    """Return names as one line; of many, the first ones, and the others below a heading that folds them."""
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names) if names else "none"
+    first, others = names[:MOST_NAMES], names[MOST_NAMES:]
+    return TagList(
+        ", ".join(first),
+        tags.details(tags.summary(f"and {len(others):,} more"), ", ".join(others), class_="more"),
+    )
 
 
 def _protection(name: str, weighed: Weighed, model: Model | None) -> str:
