@@ -43,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A seed alone means a campaign, too: otherwise it would say nothing.
     """
+    # In pyproject.toml this would import Shoal, and with it the installed core, before another one is chosen.
+    config.addinivalue_line("filterwarnings", "ignore::shoal.errors.ShoalWarning")
     chosen = config.option
     if chosen.hypothesis_seed is not None and chosen.hypothesis_profile is None:
         chosen.hypothesis_profile = "campaign"
