@@ -354,6 +354,7 @@ def test_work_can_be_ended_at_once(tmp_path: Path) -> None:
         "choices": {},
         "form": "csv",
         "keep_key": False,
+        "after": None,
         "folder": tmp_path,
     }
     started = time.monotonic()
