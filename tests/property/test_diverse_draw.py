@@ -21,8 +21,10 @@ from shoal.base.randomness import Randomness
 from shoal.kernels import Crowds, DiverseDraw, DrawnColumn, Shares
 from shoal.methods import Circumstances
 from shoal.methods.diversity import GROWN, recoded
-from shoal.methods.unseen import settle
+from shoal.methods.unseen import drawn_as_diverse, settle
 from shoal.recoding import Recoding
+from shoal.recoding.assignment import random_assignment
+from shoal.recoding.coverage import Graph
 from shoal.table import Table
 
 
@@ -166,3 +168,28 @@ def test_rows_of_larger_tables_grow_only_where_no_assignment_is_diverse() -> Non
         assert circumstances.notes == ([GROWN] if grows else [])
         assert sorted(recoding.assignment) == list(range(n))
     assert shoal.anonymize(alike, schema, model, seed=1).audit.holds
+
+
+def test_what_is_drawn_for_larger_tables_is_diverse() -> None:
+    """The draw mixes and repairs: what it returns is the repaired assignment."""
+    rng = np.random.default_rng(1)
+    n, model = 200, Freeform(k=10, l=3)
+    frame = pl.DataFrame({"age": rng.integers(17, 80, n), "sex": rng.integers(0, 2, n)})
+    valid = 0
+    for seed in range(12):
+        dealt = frame.with_columns(d=pl.Series([f"d{label}" for label in rng.integers(0, 7, n)]))
+        schema = Schema.infer(dealt, quasi=["age", "sex"], sensitive=["d"])
+        table, circumstances = Table.encode(dealt, schema), Circumstances(Randomness(seed))
+        graph = np.argsort(dealt["age"].to_numpy(), kind="stable")[ring(n, 10)].astype(np.int32)
+        alone = Recoding.of_graph(table, graph)
+        found, fine = drawn_as_diverse(
+            alone, model, random_assignment(graph, Randomness(seed)), circumstances
+        )
+        audit = shoal.anonymize(dealt, schema, model, seed=seed).audit
+        assert audit.holds
+        valid += fine
+        if fine:
+            carried = table.sensitive[0].codes[found]
+            counts = Graph.of_recoding(alone).count_labels(carried, 7)
+            assert (counts.most * 3 <= counts.boxes).all()
+    assert valid > 0

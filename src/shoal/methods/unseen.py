@@ -134,7 +134,8 @@ def drawn_as_diverse(
     if not _repaired(draw, rows):
         return draw.assignment, False
     draw.mix(MIXING // 3 * rows, PRICES[-1])
-    return draw.assignment, _repaired(draw, rows)
+    valid = _repaired(draw, rows)  # it changes the assignment
+    return draw.assignment, valid
 
 
 def redrawn(
