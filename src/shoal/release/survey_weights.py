@@ -32,7 +32,7 @@ class CoarseWeights:
 
     @classmethod
     def of(cls, weights: NDArray[np.float64], least: int) -> CoarseWeights | None:
-        """Return groups of at least so many records; None if each weight has as many as it is.
+        """Return groups of at least this number of records; None if each weight has it already.
 
         Equal weights are in one group, and groups are as small as possible from the smallest weight on. Sums
         of weights stay the same, up to six digits of each mean.
