@@ -50,8 +50,8 @@ PRICES = (2.0, 3.0, 4.0, 6.0)
 """How unlikely violated crowds are. With low prices all assignments are reached soon, but few are valid."""
 
 SHARED = 8
-"""In one of this number of releases of a small table, rows are shared by more people than needed. Otherwise, shared
-rows would tell that the labels of some crowd were not diverse before."""
+"""In one of this number of releases of a small table, rows are shared by more people than needed. Otherwise,
+shared rows would tell that the labels of some crowd were not diverse before."""
 
 TRIES = 20
 """How often mixing is tried with each price until the result is valid."""
