@@ -215,7 +215,7 @@ class _ColoringTask:
             yield class_of if self.table.owners is None else self._with_persons_apart(class_of, least)
 
     def _classes_of_records(self, start: str, least: int) -> Iterator[NDArray[np.int32]]:
-        """Yield the same, whoever the records belong to."""
+        """Yield the same for any owners of the records."""
         sizes = equal_sizes(len(self.table), least)
         if start == "locality":
             order = cheap_order(self.table, least, self.circumstances)
