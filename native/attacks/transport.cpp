@@ -88,7 +88,7 @@ void Transport::set_capacities(std::int64_t numerator, std::int64_t denominator)
   const std::int64_t all = std::accumulate(box_copies_.begin(), box_copies_.end(), std::int64_t{1});
   const std::int64_t limit = product(scale_, all);
   const std::int64_t each = product(numerator, factor);
-  const std::int64_t below = each == 0 ? limit : limit / each;  // so many pairs stay within the limit
+  const std::int64_t below = each == 0 ? limit : limit / each;  // maximum number of pairs within the limit
   capacity_.resize(edges());
   for (std::size_t edge = 0; edge < edges(); ++edge)
     capacity_[edge] = pairs(edge) > below ? limit : each * pairs(edge);

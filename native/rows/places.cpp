@@ -232,7 +232,7 @@ void Places::pass_on(std::int32_t row) {
   }
 }
 
-// Keeps the first so many rows and records that were seen.
+// Keeps only the first `rows` rows and `records` records that were seen.
 void Places::forget(std::size_t rows, std::size_t records) {
   for (; rows_seen_.size() > rows; rows_seen_.pop_back()) from_record_[at(rows_seen_.back())] = -1;
   for (; records_seen_.size() > records; records_seen_.pop_back()) from_row_[at(records_seen_.back())] = -1;

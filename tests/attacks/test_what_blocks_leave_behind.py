@@ -1,4 +1,4 @@
-"""An attacker searches the disk for personal data after runs in blocks that were refused or broken off."""
+"""An attacker searches the disk for personal data after runs in blocks that were refused or interrupted."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 // SHOAL_FAILS: the call (write, fsync, rename, mkdir, open, unlink, thread) that fails
 // SHOAL_FAILS_AFTER: how many calls of this name succeed first; SHOAL_FAILS_FOR: how many fail then
 // SHOAL_FAILS_WITH: errno
-// SHOAL_CLOCK_JUMPS: by up to so many seconds, forwards or backwards, the clock of the day is wrong
+// SHOAL_CLOCK_JUMPS: maximum error of the clock of the day in seconds, forwards or backwards
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

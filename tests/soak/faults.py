@@ -25,7 +25,7 @@ from shoal.samples import hospital
 
 ROWS = 400
 LONGEST = 4.0
-"""Signals are sent within so many seconds."""
+"""Maximum number of seconds before a signal is sent."""
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
 QUASI = "age,sex,zip,marital"
 

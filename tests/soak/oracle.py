@@ -93,7 +93,7 @@ def _likely(reading: Reading, asked: Mapping[str, Any]) -> Iterator[str]:
     most = Fraction(asked.get("chance", 1)).limit_denominator(1000)
     if most == 1:
         return
-    # Each record sends so many units to rows around it, and each row must get as many.
+    # Each record sends the same number of units to rows around it, and each row must get as many.
     edges = [(record, row) for record, rows in enumerate(reading.around) for row in rows]
     records = len(reading.around)
     source, sink = records + reading.rows, records + reading.rows + 1

@@ -22,7 +22,7 @@ import shoal
 from shoal.kernels import _native
 
 IN_TURN = 40
-"""So many allocations of a call fail one after the other; of the others, a random choice does."""
+"""Number of first allocations of a call that fail in turn; of the later ones, a random choice fails."""
 ATTEMPTS = 40
 """How often a world may begin anew."""
 ENOUGH = 2**40

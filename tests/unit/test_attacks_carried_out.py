@@ -80,7 +80,7 @@ def test_isolated_records_are_those_of_the_definition(how: str) -> None:
     assert (predicates.counts(seen.codes[seen.is_member]) == counts).all()
     expected = (covers[seen.members] & (counts == 1)).any(axis=1)
     assert (isolated_members(seen, predicates) == expected).all()
-    # Whoever leaves, a control record can be singled out only by a row that covers at most one record.
+    # Whichever record leaves, only a row that covers at most one record can single out a control record.
     possible = (covers[seen.control] & (counts <= 1)).any(axis=1)
     certain = (covers[seen.control] & (counts == 0)).any(axis=1)
     found = isolated_controls(seen, predicates)

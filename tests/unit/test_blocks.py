@@ -1,4 +1,4 @@
-"""The engine for tables beyond memory: its files, what it keeps when it is broken off, what it refuses."""
+"""The engine for tables beyond memory: its files, what it keeps when it is interrupted, what it refuses."""
 
 from __future__ import annotations
 
