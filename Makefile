@@ -22,6 +22,9 @@ PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
 # Where ccache is installed, what was compiled once is not compiled again, also in another clone at the same place.
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache 2>/dev/null)
 
+# Tests start hundreds of processes: without files of bytecode, each compiles the whole package again (0.25 s).
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test quick campaign soak check setup bench docs docs-version sanitize portable sbom advisories wheel clean
 
 demo: $(VENV)/core

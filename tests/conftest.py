@@ -50,6 +50,28 @@ def pytest_configure(config: pytest.Config) -> None:
         chosen.hypothesis_profile = "campaign"
     if chosen.hypothesis_profile == "campaign" and chosen.hypothesis_seed is None:
         chosen.hypothesis_seed = str(secrets.randbelow(2**32))
+    if chosen.hypothesis_profile != "campaign":
+        _one_thread_of_polars()
+
+
+def _one_thread_of_polars() -> None:
+    """Let Polars work with one thread in this process: tables of tests are too small for more.
+
+    What tests start as processes has as many threads as users have, and so has a campaign.
+    """
+    if "polars" in sys.modules or "POLARS_MAX_THREADS" in os.environ:
+        return
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    import polars
+
+    polars.thread_pool_size()  # the threads are started only now
+    del os.environ["POLARS_MAX_THREADS"]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Start one worker more than there are cores: tests of pages, of Spark and of processes often wait."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + 1
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shoal import Freeform, Hierarchy, InputError, KAnonymity, Schema, anonymize
 from shoal.base.randomness import Randomness
-from shoal.measures.queries import Query, draw_queries, query_error, ranks_of
+from shoal.measures.queries import Query, draw_queries, query_error
 from shoal.recoding import Recoding
 from shoal.table import Table
 
@@ -47,7 +47,7 @@ def tables(draw: st.DrawFn) -> Table:
 def literal_answer(recoding: Recoding, query: Query, carried: list[int]) -> float:
     """Spread each row evenly over all combinations of values it covers, and count those asked for."""
     table, answer = recoding.table, 0.0
-    ranks = [ranks_of(column) for column in table.sensitive]
+    ranks = [column.ranks for column in table.sensitive]
     for row, record in enumerate(carried):
         if not all(
             first <= ranks[s][table.sensitive[s].codes[record]] <= last for s, first, last in query.sensitive

@@ -26,7 +26,8 @@ def commands() -> list[list[str]]:
 
 
 def test_the_first_example_protects_the_sensitive_column(tmp_path: Path) -> None:
-    frame = hospital(300, seed=9).select("age", "zip", "sex", "diagnosis")
+    # In larger tables, chance decides whether rows are widened for l, and then the command says so.
+    frame = hospital(120, seed=9).select("age", "zip", "sex", "diagnosis")
     frame = frame.with_columns(name=pl.Series([f"Person {number}" for number in range(frame.height)]))
     frame.write_csv(tmp_path / "patients.csv")
     said = []

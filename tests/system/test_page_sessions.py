@@ -13,20 +13,13 @@ import pytest
 from browser import Browser
 from visitor import Forger, Server, Visitor, running, until
 
-from shoal.samples import hospital
 from shoal.web.server import open_browser
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tables")
-    hospital(100).write_csv(folder / "patients.csv")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(folder, tmp_path_factory.mktemp("temporary")) as started:
+def server(page_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Return a server of its own, whose sessions are counted."""
+    with running(page_folder, tmp_path_factory.mktemp("temporary")) as started:
         yield started
 
 
@@ -128,8 +121,8 @@ def test_work_goes_on_without_a_page_and_no_other_session_sees_it(server: Server
         assert again.key != key
 
 
-def test_a_session_without_a_page_ends_after_a_while(folder: Path, tmp_path: Path) -> None:
-    with running(folder, tmp_path, "--keep", "0") as server:
+def test_a_session_without_a_page_ends_after_a_while(page_folder: Path, tmp_path: Path) -> None:
+    with running(page_folder, tmp_path, "--keep", "0") as server:
         with Forger(server) as forger:
             forger.update(folder_file="patients.csv")
             forger.listen("columns_done")

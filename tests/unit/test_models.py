@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
-from shoal import Concealment, Freeform, InputError, KAnonymity
-from shoal.models import Model
+from shoal import Concealment, Freeform, InputError, KAnonymity, KmAnonymity, KOne, OneK
+from shoal.models import CoverageModel, CrowdModel, Model
+from shoal.models.model import MODELS
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,28 @@ def test_a_model_without_a_promise_cannot_be_made() -> None:
 def test_a_level_of_1_is_the_same_model_as_none() -> None:
     assert Freeform(k=3, l=1, p=1, entropy_l=1) == Freeform(k=3)
     assert "l" not in KAnonymity(k=3, l=1.0).parameters
+
+
+def test_what_a_model_does_not_declare_is_judged_strictly() -> None:
+    assert (Model.of_records, Model.of_rows, Model.by_matching) == (True, True, True)
+    weaker = {model for model in MODELS.values() if not (model.of_records and model.of_rows)}
+    assert weaker == {OneK, KOne}
+    by_covering = {model for model in MODELS.values() if not model.by_matching}
+    assert by_covering == {model for model in MODELS.values() if issubclass(model, CoverageModel)}
+
+
+@pytest.mark.parametrize("base", [CrowdModel, Freeform, KAnonymity])
+def test_a_new_model_is_not_checked_across_releases_unless_it_says_so(base: type[CrowdModel]) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Stricter(base):  # type: ignore[misc,valid-type]
+        pass
+
+    assert not Stricter.across_releases
+
+
+def test_what_attackers_know_is_declared() -> None:
+    some, every = KmAnonymity(k=5, knows=2), Freeform(k=5)
+    assert (some.known_columns, some.crowd_in_known, some.crowd) == (2, 5, 1)
+    assert (every.known_columns, every.crowd_in_known, every.crowd) == (None, 5, 5)
+    assert Concealment(k=3).one_sided
+    assert not Concealment(k=3, two_sided=True).one_sided

@@ -29,7 +29,6 @@ from shoal.kinds.notation import SUPPRESSED
 from shoal.measures.distances import has_distance
 from shoal.models import (
     Dissimilarity,
-    KmAnonymity,
     LikenessModel,
     Model,
     OwnRowsModel,
@@ -180,10 +179,10 @@ def _audited(
 ) -> Audit:
     """Return what `audit_table` finds out about a release."""
     release = without_left_out(whole, model, leave_out)
-    k = None if model is None else model.crowd
-    if isinstance(model, KmAnonymity):
-        knows, k = model.knows, model.k
-        require_countable(release, model)
+    k = None if model is None else model.crowd_in_known
+    if model is not None and model.known_columns is not None:
+        knows = model.known_columns
+        require_countable(release, model.name, knows)
     partial = None if knows is None else partial_knowledge(release, knows, k)
     findings = (
         *too_many_left_out(whole, leave_out),

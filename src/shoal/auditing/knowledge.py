@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.auditing.released import ReleasedTable
 from shoal.errors import InputError, Reason
-from shoal.models import Freeform, KmAnonymity, Model
+from shoal.models import Freeform, Model
 from shoal.models.km_anonymity import MOST_COMBINATIONS
 from shoal.recoding.coverage import Graph
 
@@ -102,7 +102,7 @@ def require_knows(knows: int | None, columns: int, model: Model | None) -> None:
     raise InputError(wrong, reason=Reason.PARAMETER, parameter="knows")
 
 
-def require_countable(release: ReleasedTable, model: KmAnonymity) -> None:
+def require_countable(release: ReleasedTable, model: str, knows: int) -> None:
     """Refuse tables in which persons have several records, and more combinations than can be counted.
 
     Raises
@@ -110,10 +110,10 @@ def require_countable(release: ReleasedTable, model: KmAnonymity) -> None:
     InputError
         If it is such a table.
     """
-    require_knows(min(model.knows, columns := len(release.table.attributes)), columns, None)
+    require_knows(min(knows, columns := len(release.table.attributes)), columns, None)
     if release.table.owners is not None:
         raise InputError(
-            "km-anonymity counts records, and some persons have several; choose freeform",
+            f"{model} counts records, and some persons have several; choose freeform",
             reason=Reason.PARAMETER,
             parameter="model",
         )

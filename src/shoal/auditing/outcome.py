@@ -22,7 +22,7 @@ from shoal.auditing.suppression import Suppression
 from shoal.auditing.uniqueness import Combination
 from shoal.base.markup import facts_html
 from shoal.errors import PromiseError, Reason
-from shoal.models import Dissimilarity, KmAnonymity, Model
+from shoal.models import Dissimilarity, Model
 from shoal.recoding.coverage import MatchCounts
 
 Status = Literal["holds", "caution", "broken"]
@@ -227,7 +227,7 @@ class Audit:
             but = f", but {worded(self.warnings)}" if self.warnings else ""
             return f"Each record matches at least {_rows(self.concealment)}{but}; no guarantee was checked."
         promise = self.promised
-        if self.partial is not None and not isinstance(self.promise, KmAnonymity):
+        if self.partial is not None and self.promise.known_columns is None:
             promise += f", for attackers who know at most {self.partial.knows} of the quasi-identifiers"
         if not self.warnings:
             return f"The guarantee holds: {promise}."

@@ -39,7 +39,6 @@ from shoal.models import (
     OneK,
     OwnRowsModel,
     Patterned,
-    PopulationModel,
     SetAnonymity,
     SetDiversity,
     TCloseness,
@@ -257,21 +256,20 @@ def delta_presence(model: DeltaPresence, release: ReleasedTable) -> Iterator[str
 def few_persons(model: Model, persons: Persons | None) -> Iterator[str]:
     """Yield for whom the guarantee does not hold if persons are counted; None if they are not.
 
-    With one record of each person this is no more than the model promises: `OneK` nothing about the records
-    that a row covers, `KOne` nothing about the rows that cover a record, one-sided `Concealment` nothing
-    about the matches of a row. If persons have several records, concealment is about both sides; in a table
-    that was cut into blocks, only if they have in each block.
+    With one record of each person this is no more than the model declares: crowds of records, of rows or of
+    both, and by matching or not. If persons have several records, a one-sided guarantee is about both sides;
+    in a table that was cut into blocks, only if they have in each block.
     """
-    if persons is None or isinstance(model, PopulationModel):
+    if persons is None or model.needs_population:
         return
-    one_sided = isinstance(model, Concealment) and not model.two_sided and persons.one_each
+    one_sided = model.one_sided and persons.one_each
     yield from uncounted(
         persons,
         model.crowd,
         classes=model.crowd_kind == "classes",
-        matching=not isinstance(model, CoverageModel),
-        of_rows=not isinstance(model, OneK) and not one_sided,
-        around=not isinstance(model, KOne),
+        matching=model.by_matching,
+        of_rows=model.of_rows and not one_sided,
+        around=model.of_records,
     )
 
 

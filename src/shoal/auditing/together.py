@@ -19,26 +19,10 @@ from shoal.base.markup import facts_html
 from shoal.base.wording import plural
 from shoal.errors import InputError, PromiseError, Reason, listing
 from shoal.kernels import ROUNDING
-from shoal.models import (
-    KK,
-    Concealment,
-    CoverageModel,
-    Freeform,
-    KAnonymity,
-    KOne,
-    Model,
-    OneK,
-    Patterned,
-    SetAnonymity,
-    SetDiversity,
-    require_model,
-)
+from shoal.models import Model, SetDiversity, require_model
 from shoal.models.diversity import NO_DIVERSITY, RequiredDiversity
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
-
-CHECKED = (KAnonymity, Freeform, Patterned, Concealment, KK, OneK, KOne, SetAnonymity, SetDiversity)
-"""The models whose whole guarantee can be checked on several releases."""
 
 Earlier = tuple[Any, Any] | tuple[Any, Any, Sequence[int] | NDArray[np.int64] | None]
 """An earlier original, its release, and perhaps its key."""
@@ -254,7 +238,7 @@ def joint_audit(
 
 def require_joint(model: Model) -> None:
     """Refuse a model whose guarantee is about more than crowds and the variety of sensitive values."""
-    if type(model) not in CHECKED:
+    if not model.across_releases:
         raise InputError(
             f"the guarantee of {model.name} is not checked across releases; check k alone (KAnonymity)",
             reason=Reason.PARAMETER,
@@ -266,7 +250,7 @@ def audit_together(
     releases: Sequence[ReleasedTable], model: Model | None, *, on: Sequence[str] | None = None
 ) -> JointAudit:
     """Audit several releases that are read already, the newest first; see `joint_audit`."""
-    matching = not isinstance(model, CoverageModel)
+    matching = model is None or model.by_matching
     linkages = tuple(surviving(releases, links, matching=matching) for links in linked(releases, on))
     left = [
         _per_record(each, each.rows)[:, each.unit_of_identity[each.links.identities[0]]] for each in linkages
@@ -326,7 +310,7 @@ def _findings(model: Model, linkages: Sequence[Surviving]) -> Iterator[str]:
 
 
 def _few_rows(model: Model, linkage: Surviving) -> Iterator[str]:
-    if isinstance(model, KOne):
+    if not model.of_records:
         return
     rows = _per_record(linkage, linkage.rows)
     few = (rows > 0) & (rows < model.crowd)
@@ -339,8 +323,8 @@ def _few_rows(model: Model, linkage: Surviving) -> Iterator[str]:
 
 
 def _few_persons(model: Model, linkage: Surviving) -> Iterator[str]:
-    one_sided = isinstance(model, Concealment) and not model.two_sided and linkage.links.persons is None
-    if isinstance(model, OneK) or one_sided:
+    one_sided = model.one_sided and linkage.links.persons is None
+    if not model.of_rows or one_sided:
         return
     found = [_some(each) for each in linkage.persons_of_row]
     few = sum(int((each < model.crowd).sum()) for each in found)

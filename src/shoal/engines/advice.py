@@ -15,7 +15,7 @@ from shoal.errors import InfeasibleError, InputError, Reason
 from shoal.kinds.limits import is_limited
 from shoal.methods import method_for
 from shoal.methods.limits import count_stranded
-from shoal.models import Freeform, KAnonymity, KmAnonymity, Model, declarations, make_model, model_named
+from shoal.models import Freeform, KAnonymity, Model, declarations, make_model, model_named
 from shoal.release import Release
 from shoal.report.panel import percent
 from shoal.schema import Column, Schema
@@ -164,7 +164,7 @@ def cost_of_crowd(
     asked = _with_crowd(model, k, parameters)
     method = method_for(asked, QUICK.get(model))[0]
     left = count_stranded(table, k) / len(table) if table.limited else 0.0
-    may_leave_out = table.limited and table.owners is None and not isinstance(asked, KmAnonymity)
+    may_leave_out = table.limited and table.owners is None and asked.known_columns is None
     try:
         release = anonymize_table(
             table,

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 SUMMARIES = 16
-"""The number of summaries that reach the driver, each of a part of the table."""
+"""The maximum number of summaries that reach the driver, each of a part of the table."""
 RELEASE = "release.parquet"
 """The name of the released table in its folder."""
 _UNIT, _PLACE, _TOLD, _POSITION, _BLOCK, _NUMBER = "unit", "place", "told", "position", "block", "number"
@@ -192,7 +192,7 @@ class SparkRun:
 
         form = f"summary binary, {_TOLD} string"
         parts = self.table.mapInArrow(look, form)
-        merged = parts.repartition(SUMMARIES).mapInArrow(merge, form)
+        merged = parts.repartition(self._summaries).mapInArrow(merge, form)
         summary = Summary()
         for row in self._done("reading values", merged.collect):
             if row[_TOLD] is not None:
@@ -373,11 +373,17 @@ class SparkRun:
             yield arrow_batch({"own": [pickle.dumps(own)]})
 
         parts = plain_columns(self.session.read.parquet(address)).mapInArrow(look, "own binary")
-        together = parts.repartition(SUMMARIES).mapInArrow(merge, "own binary")
+        together = parts.repartition(self._summaries).mapInArrow(merge, "own binary")
         own = {name: OwnValues() for name in carried}
         for row in self._done("looking at other columns", together.collect):
             own = merged(own, pickle.loads(row["own"]))
         return own
+
+    @property
+    def _summaries(self) -> int:
+        """The number of summaries: no more than the tasks that the session wants after a shuffle."""
+        wanted = self.session.conf.get("spark.sql.shuffle.partitions") or SUMMARIES
+        return min(SUMMARIES, int(wanted))
 
     def _among(self, name: str, keys: Sequence[tuple[int, ...]], form: str) -> DataFrame:
         """Return the kept rows with one of these keys, joined with the columns of the keys."""

@@ -406,3 +406,15 @@ class Sensitive:
     def __len__(self) -> int:
         """Return the number of different values."""
         return len(self.values)
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """The rank of each value, a missing one last."""
+        ranks = np.empty(len(self), dtype=np.int64)
+        ranks[self.values.arg_sort(nulls_last=True).to_numpy()] = np.arange(len(self))
+        return ranks
+
+    @cached_property
+    def in_order(self) -> list[Any]:
+        """The values in the order of their ranks."""
+        return self.values.gather(np.argsort(self.ranks)).to_list()

@@ -34,7 +34,7 @@ class Query:
     quasi
         For each quasi-identifier that is asked about, its place in the table, the first and the last code.
     sensitive
-        The same for sensitive columns, with ranks in the order of `ranks_of`.
+        The same for sensitive columns, with ranks in the order of `Sensitive.ranks`.
     answer
         How many records of the original do; at least 1.
     """
@@ -120,7 +120,7 @@ def draw_queries(
             reason=Reason.PARAMETER,
         )
     generator = np.random.default_rng(randomness.words(4))
-    ranks = [ranks_of(column) for column in table.sensitive]
+    ranks = [column.ranks for column in table.sensitive]
     drawn = (
         _query(table, ranks, generator, selectivity, quasi, sensitive) for _ in range(MOST_DRAWS * count)
     )
@@ -153,7 +153,7 @@ def _query(
 
 def met_by(table: Table, query: Query) -> NDArray[np.bool_]:
     """Return which records a query counts."""
-    return _met(table, [ranks_of(column) for column in table.sensitive], query)
+    return _met(table, [column.ranks for column in table.sensitive], query)
 
 
 def _met(table: Table, ranks: Sequence[NDArray[np.int64]], query: Query) -> NDArray[np.bool_]:
@@ -192,7 +192,7 @@ def query_error(
     table = recoding.table
     shown = recoding.box if rows is None else recoding.box[rows]
     carrier = np.arange(len(table)) if records is None else records
-    ranks = [ranks_of(column) for column in table.sensitive]
+    ranks = [column.ranks for column in table.sensitive]
     sizes = [
         v.sizes_within(0, len(a.domain) - 1) for v, a in zip(recoding.values, table.attributes, strict=True)
     ]
@@ -221,8 +221,7 @@ def conditions_of(table: Table, query: Query) -> dict[str, Any]:
             asked[attribute.column.name] = list(attribute.domain.labels[first : last + 1])
     for place, first, last in query.sensitive:
         column = table.sensitive[place]
-        values = column.values.gather(np.argsort(ranks_of(column))).to_list()
-        asked[column.name] = values[first : last + 1]
+        asked[column.name] = column.in_order[first : last + 1]
     return asked
 
 
@@ -253,13 +252,6 @@ def _read(reader: Reader, conditions: dict[str, Any]) -> tuple[float, float, flo
     except InputError:  # all records with such a value were withheld
         return 0.0, 0.0, 0.0
     return answer.estimate, *answer.interval
-
-
-def ranks_of(column: Sensitive) -> NDArray[np.int64]:
-    """Return the rank of each value of a sensitive column, a missing one last."""
-    ranks = np.empty(len(column), dtype=np.int64)
-    ranks[column.values.arg_sort(nulls_last=True).to_numpy()] = np.arange(len(column))
-    return ranks
 
 
 def _stretch(generator: np.random.Generator, place: int, domain: int, share: float) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import InfeasibleError, InputError, Reason, did_you_mean, listing
 from shoal.kinds.domain import Sensitive
-from shoal.models import CrowdModel, DiverseModel, KOne
+from shoal.models import CrowdModel, DiverseModel
 from shoal.models.diversity import NO_DIVERSITY
 from shoal.table import Table
 
@@ -71,7 +71,7 @@ def require_known(diverse: Sequence[str], sensitive: Sequence[str]) -> None:
 def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None = None) -> None:
     """Refuse a k that is larger than the number of records that are kept.
 
-    With `KOne`, withheld records count as well: rows cover them.
+    If the crowd is one of rows alone, withheld records count as well: rows cover them.
     """
     rows = len(table) if kept is None else len(kept)
     if rows == 0 < len(table):
@@ -80,7 +80,7 @@ def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None
             reason=Reason.PARAMETER,
             parameter="withhold",
         )
-    crowd = len(table) if isinstance(model, KOne) else rows
+    crowd = len(table) if not model.of_records else rows
     if model.k > crowd:
         which = "records of the table" if crowd == len(table) else "records that are not withheld"
         most = f"it can be {crowd} at most" if crowd > 1 else "no record can hide there"

@@ -15,7 +15,7 @@ from shoal.kinds.limits import exceeded, in_words, is_limited
 from shoal.methods.limit_exchanges import within_by_exchanges
 from shoal.methods.limit_regions import STRANDED, LimitedTable
 from shoal.methods.method import Circumstances, Method
-from shoal.models import CoverageModel, KmAnonymity, LikenessModel, Model, Patterned, PopulationModel
+from shoal.models import Model, Patterned
 from shoal.recoding import Recoding
 from shoal.schema import Column, Schema
 from shoal.table import Table
@@ -65,7 +65,8 @@ def within_limits(
     require_support(table.schema, model)
     if isinstance(model, Patterned):
         return _suppressed(method, table, model, circumstances, leave_out, options)
-    if isinstance(model, KmAnonymity) and leave_out:
+    known_all = model.known_columns is None
+    if leave_out and not known_all:
         raise InputError(
             f"leave_out is not for {model.name}: in some of the columns, a few rows could still cover a "
             "record that is left out",
@@ -73,9 +74,9 @@ def within_limits(
             parameter="leave_out",
         )
     limited = LimitedTable.of(table)
-    k = model.k if isinstance(model, KmAnonymity) else model.crowd
+    k = model.crowd_in_known
     regions = limited.regions(k)
-    kept = _hidden(table, regions, k, leave_out, not isinstance(model, KmAnonymity))
+    kept = _hidden(table, regions, k, leave_out, known_all)
     parts = []
     strata = limited.strata[kept]
     for stratum in range(int(limited.strata.max()) + 1):
@@ -147,15 +148,9 @@ def require_support(schema: Schema, model: Model) -> None:
     InputError
         With the reason.
     """
-    why = ""
+    why = model.why_no_limits
     if model.cells == "suppression" and any(column.bands is not None for column in schema.quasi):
         why = "its cells are exact or suppressed, so that no interval could end at a cut; leave out bands"
-    elif isinstance(model, CoverageModel) and model.withhold > 0:
-        why = "records are withheld at random; leave out withhold"
-    elif isinstance(model, LikenessModel):
-        why = "each class is compared with the whole table, which limits divide"
-    elif isinstance(model, PopulationModel):
-        why = "its rows are compared with a population"
     if why:
         raise InputError(
             f"{model.name} does not keep limits of columns here: {why}",

@@ -34,6 +34,7 @@ class Concealment(OwnRowsModel):
     """
 
     name: ClassVar[str] = "concealment"
+    across_releases: ClassVar[bool] = True
     place: ClassVar[int] = 2
     title: ClassVar[str] = "Hide from an attacker who knows every record"
     explanation: ClassVar[str] = (
@@ -49,6 +50,11 @@ class Concealment(OwnRowsModel):
         label="Also for rows: each has at least k matches",
         widget="tick",
     )
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether nothing is guaranteed about the matches of a row if each person has one record."""
+        return not self.two_sided
 
     @property
     def records_per_row(self) -> int:

@@ -27,6 +27,8 @@ class OneK(CoverageModel):
     """
 
     name: ClassVar[str] = "1k"
+    of_rows: ClassVar[bool] = False
+    across_releases: ClassVar[bool] = True
     bounds_chance: ClassVar[bool] = False
     title: ClassVar[str] = "Each record is covered by k rows"
     explanation: ClassVar[str] = "A row may still cover a single record."
@@ -65,6 +67,8 @@ class KOne(CoverageModel):
     """
 
     name: ClassVar[str] = "k1"
+    of_records: ClassVar[bool] = False
+    across_releases: ClassVar[bool] = True
     bounds_chance: ClassVar[bool] = False
     title: ClassVar[str] = "Each row covers k records"
     explanation: ClassVar[str] = "A record may still be covered by a single row."
@@ -95,6 +99,7 @@ class KK(CoverageModel):
     """
 
     name: ClassVar[str] = "kk"
+    across_releases: ClassVar[bool] = True
     title: ClassVar[str] = "k rows for each record, k records for each row"
     explanation: ClassVar[str] = "Like a crowd, but an attacker who knows every record may do better."
     guarantee: ClassVar[str] = (

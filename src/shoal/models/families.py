@@ -237,6 +237,7 @@ class CoverageModel(OwnRowsModel):
     guarantee: ClassVar[str]
     weakness: ClassVar[str]
     for_comparison: ClassVar[bool] = True
+    by_matching: ClassVar[bool] = False
 
     withhold: float = parameter(
         "Share of the records to leave out of the release, chosen at random.",
@@ -260,6 +261,11 @@ class CoverageModel(OwnRowsModel):
     def may_leave_out(self) -> bool:
         """Whether a release may have fewer rows than the table has records."""
         return self.withhold > 0
+
+    @property
+    def why_no_limits(self) -> str:
+        """Why its methods keep no limits of columns, as the end of a sentence; empty if they do."""
+        return "records are withheld at random; leave out withhold" if self.withhold > 0 else ""
 
     def blocks_must_not_overlap(self, schema: Schema) -> bool:
         """Return whether rows of one block must not cover records of another."""
@@ -299,6 +305,11 @@ class LikenessModel(CrowdModel):
 
     crowd_kind: ClassVar[CrowdKind] = "classes"
     needs_sensitive: ClassVar[bool] = True
+
+    @property
+    def why_no_limits(self) -> str:
+        """Why its methods keep no limits of columns, as the end of a sentence."""
+        return "each class is compared with the whole table, which limits divide"
 
     @abstractmethod
     def likeness_words(self) -> str:
@@ -363,6 +374,11 @@ class PopulationModel(Model):
     def crowd(self) -> int:
         """The minimum number of rows that a record hides among: its own, as the crowd is elsewhere."""
         return 1
+
+    @property
+    def why_no_limits(self) -> str:
+        """Why its methods keep no limits of columns, as the end of a sentence."""
+        return "its rows are compared with a population"
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -69,6 +69,16 @@ class KmAnonymity(Model):
         """The minimum number of rows in all columns together: its own, as the crowd is in a few columns."""
         return 1
 
+    @property
+    def known_columns(self) -> int:
+        """The maximum number of quasi-identifiers that the attacker knows."""
+        return self.knows
+
+    @property
+    def crowd_in_known(self) -> int:
+        """The minimum number of rows that a record hides among in the `known_columns`."""
+        return self.k
+
     @classmethod
     def attacker(cls) -> str:
         """Return against which attacker its releases protect, in words."""

@@ -167,6 +167,14 @@ class Model(ABC):
         What its cells are: the ``closure`` of a crowd, so that every member of a set and both ends of an
         interval occur in the crowd; the closure of an ``own`` record with others; or an exact value or
         nothing, by ``suppression``. ``loose`` cells cover their own record, and nothing else is known.
+    of_records, of_rows
+        Whether a crowd is guaranteed to each record, and to each row.
+    by_matching
+        Whether the audit counts matches. Otherwise it counts all rows that cover a record, also those that an
+        attacker who knows every record can rule out.
+    across_releases
+        Whether the audit of several releases together can check the whole guarantee: it is about crowds and
+        the variety of sensitive values alone. A subclass does not inherit it.
     """
 
     name: ClassVar[str]
@@ -181,9 +189,15 @@ class Model(ABC):
     usual: ClassVar[bool] = False
     place: ClassVar[int] = 9
     cells: ClassVar[CellKind] = "closure"
+    of_records: ClassVar[bool] = True
+    of_rows: ClassVar[bool] = True
+    by_matching: ClassVar[bool] = True
+    across_releases: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        # A subclass may guarantee more than the class that it is derived from.
+        cls.across_releases = vars(cls).get("across_releases", False)
         if "name" in vars(cls):
             MODELS[cls.name] = cls
 
@@ -226,6 +240,26 @@ class Model(ABC):
     def records_per_row(self) -> int:
         """The minimum number of records that each released row covers."""
         return self.crowd
+
+    @property
+    def known_columns(self) -> int | None:
+        """The maximum number of quasi-identifiers that the attacker knows; None if it may be all of them."""
+        return None
+
+    @property
+    def crowd_in_known(self) -> int:
+        """The minimum number of rows that a record hides among in the `known_columns`."""
+        return self.crowd
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether nothing is guaranteed about the matches of a row if each person has one record."""
+        return False
+
+    @property
+    def why_no_limits(self) -> str:
+        """Why its methods keep no limits of columns, as the end of a sentence; empty if they do."""
+        return ""
 
     @property
     def has_own_rows(self) -> bool:

@@ -51,6 +51,7 @@ class Patterned(DiverseModel):
     """
 
     name: ClassVar[str] = "patterned"
+    across_releases: ClassVar[bool] = True
 
     crowd_kind: ClassVar[CrowdKind] = "classes"
     cells: ClassVar[CellKind] = "suppression"

@@ -35,6 +35,7 @@ class SetAnonymity(CrowdModel):
     """
 
     name: ClassVar[str] = "set-anonymity"
+    across_releases: ClassVar[bool] = True
     needs_items: ClassVar[bool] = True
     title: ClassVar[str] = "Hide sets of items in a crowd"
     explanation: ClassVar[str] = (

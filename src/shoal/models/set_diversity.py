@@ -32,6 +32,7 @@ class SetDiversity(Model):
     """
 
     name: ClassVar[str] = "set-diversity"
+    across_releases: ClassVar[bool] = True
     needs_items: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = True
     title: ClassVar[str] = "Keep labels of sets apart"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -146,9 +147,15 @@ class ReadCells(ABC, Generic[Q]):
     def _gathered(self, cells: NDArray[np.int64]) -> Self:
         """Return the same with the cells of these numbers, which may repeat."""
 
+    @cached_property
+    def all_required(self) -> Floats:
+        """The number of required values in each cell."""
+        return self.required()
+
+    @cached_property
     def free(self) -> NDArray[np.int64]:
-        """Return for each cell the number of records about whose values nothing else is known."""
-        left = np.maximum(self.records - self.required().astype(np.int64), 0)
+        """For each cell the number of records about whose values nothing else is known."""
+        left = np.maximum(self.records - self.all_required.astype(np.int64), 0)
         untied = np.where(self.tight, left, np.maximum(self.records, 1))
         return np.where(self.exact, 0, untied)
 

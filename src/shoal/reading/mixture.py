@@ -113,7 +113,7 @@ class Mixture:
         assumption = assumption or self.assumption
         column, likely = self.columns[place], self.likely[place]
         required, free = (each[index][:, None] for each in records_of(column, assumption))
-        share = required / np.maximum(column.required(None, index)[:, None], 1)
+        share = required / np.maximum(column.all_required[index][:, None], 1)
         met = column.required(asked, index)[:, None] * share
         inside: Any = 0.0
         for power, where in assumption.powers(column):
@@ -214,7 +214,7 @@ def even(columns: Sequence[ReadCells[Any]]) -> Mixture:
 
 def records_of(column: ReadCells[Any], assumption: Assumption) -> tuple[Floats, Floats]:
     """Return for each cell of a column how many of its records are required ones, and how many are free."""
-    required, free = column.required(), column.free().astype(np.float64)
+    required, free = column.all_required, column.free.astype(np.float64)
     counted = np.where(column.exact, required, assumption.required * required)
     return counted, free + required - counted
 
@@ -240,7 +240,7 @@ def _expected(column: ReadCells[Any], often: Floats, likely: Floats, assumption:
     """Return the expected number of rows with each atom, if cells occur in each class so often."""
     required, free = (each[:, None] for each in records_of(column, assumption))
     per_record = often / np.maximum(required + free, _TINY)
-    total = column.spread_required(per_record * required / np.maximum(column.required()[:, None], 1))
+    total = column.spread_required(per_record * required / np.maximum(column.all_required[:, None], 1))
     for power, where in assumption.powers(column):
         weights = raised(likely, power)
         scaled = where[:, None] * per_record * free / np.maximum(column.mass(weights), _TINY)
@@ -252,7 +252,7 @@ def _log_likelihood(column: ReadCells[Any], likely: Floats, assumption: Assumpti
     """Return the mean logarithm of the probability of a cell's records in each class."""
     logs = np.log(np.maximum(likely, 1e-30))
     required, free = (each[:, None] for each in records_of(column, assumption))
-    total = column.required_mass(logs) * required / np.maximum(column.required()[:, None], 1)
+    total = column.required_mass(logs) * required / np.maximum(column.all_required[:, None], 1)
     for power, where in assumption.powers(column):
         weights = raised(likely, power)
         by_weight = column.mass(weights * logs) / np.maximum(column.mass(weights), _TINY)

@@ -76,12 +76,12 @@ class OrderedCells(ReadCells[AskedRanges]):
         """The number of bins, and one for missing values."""
         return len(self.edges)
 
-    @property
+    @cached_property
     def absent(self) -> NDArray[np.bool_]:
         """Which cells are a missing value."""
         return np.isnan(self.low)
 
-    @property
+    @cached_property
     def exact(self) -> NDArray[np.bool_]:
         return np.asarray(self.absent | ((self.low == self.high) & ~self.suppressed))
 

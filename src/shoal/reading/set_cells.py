@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -56,11 +57,11 @@ class SetCells(ReadCells[AskedLabels]):
         """The number of labels, and one for values that no cell names."""
         return len(self.labels) + 1
 
-    @property
+    @cached_property
     def exact(self) -> NDArray[np.bool_]:
         return np.asarray((self.members.sizes == 1) & ~self.vague)
 
-    @property
+    @cached_property
     def vague(self) -> NDArray[np.bool_]:
         return np.array([each is not None for each in self.open], dtype=np.bool_)
 
