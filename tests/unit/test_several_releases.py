@@ -123,6 +123,25 @@ def test_a_changed_record_released_as_a_new_one_is_linked_by_what_did_not_change
     assert blind.holds
 
 
+@pytest.mark.parametrize(("ill", "passes"), [("asthma", True), ("flu", False)])
+def test_who_passes_the_audit_depends_on_her_values(ill: str, passes: bool) -> None:
+    """The second counterexample of decision 072: if Ann were released only if the audit passes.
+
+    The diagnoses of her first class are flu and asthma, those of the new records flu and gout. An attacker
+    who sees that Ann is not released would know that she has flu.
+    """
+    other = {"flu": "asthma", "asthma": "flu"}[ill]
+    old = {"ann": (ill, 3), "bob": (other, 3), "dee": ("gout", 3), "eve": ("burn", 3)}
+    new = {"ann": (ill, 4), "gus": ("flu", 2), "hal": ("gout", 7)}
+    before, after = stays(old, *old), stays(new, *new)
+    one, two = stays_released(old, ("ann", "bob"), ("dee", "eve")), stays_released(new, tuple(new))
+    described = Schema.infer(
+        before, quasi=["town"], sensitive=["diagnosis"], person="name", kinds={"town": "categorical"}
+    )
+    found = shoal.joint_audit(after, two, described, KAnonymity(k=2, l=2), earlier=[(before, one)])
+    assert found.holds is passes, found.verdict
+
+
 def test_a_key_says_who_was_released() -> None:
     everyone = table(*PEOPLE)
     kept = release(("ann", "bob", "cem"))
