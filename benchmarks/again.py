@@ -33,6 +33,11 @@ RELEASES: dict[str, tuple[Made, Made]] = {
 }
 PATIENTS, MANY = 5_000, 1_000_000
 
+HISTORIES = """## Random histories
+
+HISTORIES TEXT"""
+"""Counted by the campaign of tests/property/test_publishing_again.py, which takes about ten minutes."""
+
 
 def patients(rows: int) -> tuple[pl.DataFrame, Schema]:
     """Return the demo's patients; occupation is carried instead of a quasi-identifier."""
@@ -108,9 +113,7 @@ def times() -> list[tuple[str, ...]]:
 def keeping() -> list[tuple[str, ...]]:
     """Return a line for each share of deleted records of a table that is published again with kept rows."""
     warnings.simplefilter("ignore")
-    frame = hospital(PATIENTS + PATIENTS // 20)
-    roles: dict[str, Any] = {"sensitive": ["diagnosis"], "drop": ["name"], "person": "patient"}
-    schema = Schema.infer(frame, quasi=QUASI, **roles)
+    frame, schema = _described()
     model = KAnonymity(k=10)
     before = frame[:PATIENTS]
     first = anonymize(before, schema, model)
@@ -128,6 +131,69 @@ def keeping() -> list[tuple[str, ...]]:
         )
         print(line, flush=True)
         lines.append(line)
+    return lines
+
+
+def _described() -> tuple[pl.DataFrame, Schema]:
+    """Return 5,250 patients with a person column, of whom the first 5,000 are published first."""
+    frame = hospital(PATIENTS + PATIENTS // 20)
+    roles: dict[str, Any] = {"sensitive": ["diagnosis"], "drop": ["name"], "person": "patient"}
+    return frame, Schema.infer(frame, quasi=QUASI, **roles)
+
+
+def changing() -> list[tuple[str, ...]]:
+    """Return a line for each kind of change of a table that is published again with kept rows."""
+    warnings.simplefilter("ignore")
+    frame, schema = _described()
+    model = KAnonymity(k=10)
+    before = frame[:PATIENTS]
+    first = anonymize(before, schema, model)
+    some = pl.int_range(pl.len()) < PATIENTS // 100
+    older, longer = pl.col("age") + some, pl.col("days") + 1
+    tables = {
+        "nothing": frame,
+        "the age of 50 patients": frame.with_columns(older),
+        "the days of 50 patients": frame.with_columns(pl.when(some).then(longer).otherwise("days")),
+        "the days of all patients": frame.with_columns(longer),
+    }
+    lines: list[tuple[str, ...]] = []
+    for name, table in tables.items():
+        release = anonymize_again(table, schema, model, after=[(before, first.table, first.key)])
+        counts, together = release.certificate["again"], release.certificate["together"]
+        figures = (counts[each] for each in ("kept", "redrawn", "left_out", "new"))
+        lines.append((name, *(f"{each:,}" for each in figures), f"{together['k']}"))
+        print(lines[-1], flush=True)
+    return lines
+
+
+def deleted_and_new() -> list[tuple[str, ...]]:
+    """Return what is left to patients who are released anew, among new ones, after a column changed."""
+    warnings.simplefilter("ignore")
+    frame, schema = _described()
+    model = KAnonymity(k=10)
+    before, changed = frame[:PATIENTS], PATIENTS // 100
+    first = anonymize(before, schema, model)
+    some = pl.int_range(pl.len()) < changed
+    fresh_days = (pl.col("days") + 1, pl.col("days"))
+    changes = {
+        "age": [pl.col("age") + some],
+        "days": [pl.when(some).then(fresh_days[0]).otherwise(fresh_days[1])],
+        "occupation": [pl.when(some).then(pl.lit("none")).otherwise("occupation").alias("occupation")],
+    }
+    changes["days and occupation"] = changes["days"] + changes["occupation"]
+    lines: list[tuple[str, ...]] = []
+    for name, how in changes.items():
+        table = frame.with_columns(how)
+        stay = anonymize_again(before[changed:], schema, model, after=[(before, first.table, first.key)])
+        new = np.concatenate((np.arange(changed), np.arange(PATIENTS, len(frame))))
+        fresh = anonymize(table[new], schema, model)
+        shown = pl.concat([stay.table, fresh.table])
+        key = np.concatenate((stay.key + changed, new[fresh.key]))
+        found = joint_audit(table, shown, schema, model, earlier=[(before, first.table, first.key)], key=key)
+        left = found.rows_of_record[np.isin(np.sort(key), np.arange(changed))]
+        figures = (float(left.mean()), int(left.min()), int((left < 10).sum()), int((left == 1).sum()))
+        lines.append((name, f"{figures[0]:.1f}", *map(str, figures[1:]), f"{found.certain('diagnosis')}"))
+        print(lines[-1], flush=True)
     return lines
 
 
@@ -221,6 +287,19 @@ def main() -> None:
             "still in the table, but whose class was removed. *Rows*: the least number of rows that could be "
             "a record's own, if both releases are audited together.",
             markdown_table(("deleted", "rows kept", "left out", "new", "rows"), keeping()),
+            "## Changed records",
+            "The same, but nobody is deleted: a column changes for some or all of the 5,000 patients. A "
+            "class is redrawn around the same persons if the same carried columns changed for all its "
+            "members, or none did; otherwise it is removed.",
+            markdown_table(("changed", "rows kept", "redrawn", "left out", "new", "rows"), changing()),
+            "If the 50 patients with a changed record were instead deleted and released anew among the 250 "
+            "new ones (which Shoal refuses), each release alone would keep k = 10. Together, of the rows "
+            "that could be theirs are left:",
+            markdown_table(
+                ("changed", "rows on average", "worst", "below k", "one row left", "diagnosis certain"),
+                deleted_and_new(),
+            ),
+            HISTORIES,
             "## Beside m-invariance",
             "The same patients, published twice: 50 are deleted in between, and some are new. With kept rows "
             "(k-anonymity with k = l = m), all members of a class with a deleted patient leave with her. "

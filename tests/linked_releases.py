@@ -44,12 +44,23 @@ class Published:
 
 
 class Linkage:
-    """All that an attacker concludes from some releases, linked by carried values or by whole rows."""
+    """All that an attacker concludes from some releases, linked by carried values or by whole rows.
+
+    `places` says which of the carried values count; all if omitted.
+    """
 
     def __init__(
-        self, releases: Sequence[Published], *, whole: bool, persons: bool, several: bool, matching: bool
+        self,
+        releases: Sequence[Published],
+        *,
+        whole: bool,
+        persons: bool,
+        several: bool,
+        matching: bool,
+        places: Sequence[int] | None = None,
     ) -> None:
         self.releases, self.whole, self.persons, self.several = releases, whole, persons, several
+        self.places = places
         self.covers = [self._covers(each, matching) for each in releases]
         self.shown = [Counter(map(self.signature, each.rows)) for each in releases]
         self.most_missing = cache(self._most_missing)
@@ -66,7 +77,7 @@ class Linkage:
 
     def signature(self, row: OneRow) -> Signature:
         """Return what rows of several releases have in common."""
-        return (row.low, row.high, *row.carried) if self.whole else row.carried
+        return (row.low, row.high, *row.carried) if self.whole else self._some(row.carried)
 
     def identity(self, record: OneRecord) -> Signature:
         """Return what tells that a record is the same in several originals."""
@@ -74,7 +85,10 @@ class Linkage:
             return (record.age, *record.carried)
         if self.several or self.whole:
             return (record.person, record.age, *record.carried)
-        return (record.person, *record.carried)
+        return (record.person, *self._some(record.carried))
+
+    def _some(self, carried: tuple[str, ...]) -> tuple[str, ...]:
+        return carried if self.places is None else tuple(carried[place] for place in self.places)
 
     @property
     def kept(self) -> bool:
@@ -82,7 +96,10 @@ class Linkage:
         pairs = [(i, j) for i in range(len(self.releases)) for j in range(i)]
         records = [(self.there[i] & self.there[j]).total() for i, j in pairs]
         rows = [(self.shown[i] & self.shown[j]).total() for i, j in pairs]
-        return any(records) and all(r <= s for r, s in zip(records, rows, strict=True))
+        if not any(records) or any(r > s for r, s in zip(records, rows, strict=True)):
+            return False
+        often = Counter(who for there in self.there for who in there)
+        return self.several or all(self.tuples(who) for who, number in often.items() if number > 1)
 
     def common(self) -> list[int]:
         """Return how many records each two originals have in common."""
@@ -173,3 +190,14 @@ class Linkage:
     def _boxes(self, rows: tuple[int, ...]) -> Signature:
         shown = [each.rows for each in self.releases]
         return tuple(None if r < 0 else (shown[i][r].low, shown[i][r].high) for i, r in enumerate(rows))
+
+
+def unchanged_places(releases: Sequence[Published]) -> set[tuple[int, ...]]:
+    """Return which carried values stayed the same for a person while others changed, over all persons."""
+    found = set()
+    for i, j in product(range(len(releases)), repeat=2):
+        for one, other in product(releases[i].records, releases[j].records):
+            if i < j and one.person == other.person and one.carried != other.carried:
+                pairs = zip(one.carried, other.carried, strict=True)
+                found.add(tuple(place for place, (a, b) in enumerate(pairs) if a == b))
+    return found - {()}

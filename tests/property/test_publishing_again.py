@@ -19,6 +19,8 @@ from shoal import (
     InfeasibleError,
     InputError,
     KAnonymity,
+    KOne,
+    OneK,
     Patterned,
     Schema,
     SetAnonymity,
@@ -36,6 +38,8 @@ MODELS: list[Model] = [
     Freeform(k=3, l=1.5),
     Concealment(k=2),
     KK(k=2),
+    OneK(k=2),
+    KOne(k=2),
 ]
 SCHEMA = Schema.infer(
     pl.DataFrame({"who": ["p"], "age": [1], "sex": ["f"], "d": ["a"], "days": [1]}),
@@ -88,6 +92,8 @@ class Hospital:
             for name in list(self.people)[: int(self.random.integers(0, 3))]:
                 old = self.people[name]
                 self.people[name] = (old[0] + 1, *old[1:]) if self.random.random() < 0.5 else self.record()
+            if self.random.random() < 0.2:  # everyone stays longer
+                self.people = {name: (*old[:3], old[3] + 3) for name, old in self.people.items()}
         self.admit(int(self.random.integers(0, 9)))
 
     def table(self) -> pl.DataFrame:
@@ -126,15 +132,71 @@ def kept_rows(seed: int) -> int:
             release = shoal.anonymize_again(table, SCHEMA, model, after=steps)
         except InfeasibleError:
             break
-        old, new = steps[0], (table, release.written("csv"), release.key)
-        before = set(zip(old[0]["who"].gather(old[2]), old[1].rows(), strict=True))
-        ever = {who for original, _, key in steps for who in original["who"].gather(key)}
-        for who, row in zip(table["who"].gather(release.key), new[1].rows(), strict=True):
-            assert (who, row) in before or who not in ever
+        new = (table, release.written("csv"), release.key)
+        COUNTS.update(release.circumstances["again"])
+        stays_or_is_new(new, steps)
         steps = [new, *steps]
         holds(steps, model)
+        if model.crowd_kind == "classes":
+            exchangeable(steps, model)
         made += 1
     return made
+
+
+COUNTS: Counter[str] = Counter()
+"""What happened to rows in all histories with kept rows, summed up."""
+
+
+def stays_or_is_new(new: Step, steps: list[Step]) -> None:
+    """Check that each unchanged row stays, and that all others are of new persons or of redrawn classes."""
+    before = set(zip(steps[0][0]["who"].gather(steps[0][2]), steps[0][1].rows(), strict=True))
+    ever = {who for original, _, key in steps for who in original["who"].gather(key)}
+    old_mates, new_mates = mates(steps[0]), mates(new)
+    same = {who for who, *_ in {*steps[0][0].rows()} & {*new[0].rows()}}
+    for who, row in zip(new[0]["who"].gather(new[2]), new[1].rows(), strict=True):
+        assert (who, row) in before or who not in ever or old_mates[who] <= new_mates[who]
+        assert who not in ever or not old_mates[who] <= same or (who, row) in before
+    shown = set(new[0]["who"].gather(new[2]))
+    assert all(who in shown for who, members in old_mates.items() if members <= same)
+
+
+def mates(step: Step) -> dict[str, frozenset[str]]:
+    """Return for each person of a release who is in the same class."""
+    original, released, key = step
+    classes: dict[Any, set[str]] = {}
+    for who, cells in zip(original["who"].gather(key), released.select("age", "sex").rows(), strict=True):
+        classes.setdefault(cells, set()).add(who)
+    return {who: frozenset(members) for members in classes.values() for who in members}
+
+
+def exchangeable(steps: list[Step], model: Model) -> None:
+    """Check by definition that an attacker who follows classes through all releases finds k, l and p.
+
+    Persons are exchangeable if they were in the same releases, always in the same classes, and the same of
+    their carried columns changed each time. Whoever knows all of this cannot tell them from each other.
+    """
+    groups: dict[Any, set[str]] = {}
+    values: dict[tuple[str, int], tuple[Any, ...]] = {}
+    shared = [mates(step) for step in steps]
+    for number, (original, _, key) in enumerate(steps):
+        for who, *carried in original[key].select("who", "d", "days").rows():
+            values[who, number] = tuple(carried)
+    for who in {who for who, _ in values}:
+        there = [number for number in range(len(steps)) if (who, number) in values]
+        patterns = tuple(
+            tuple(a == b for a, b in zip(values[who, i], values[who, j], strict=True))
+            for i, j in itertools.pairwise(there)
+        )
+        always = frozenset.intersection(*(shared[number][who] for number in there))
+        groups.setdefault((tuple(there), patterns, always), set()).add(who)
+    asked = model.diversity
+    for (there, _, _), members in groups.items():
+        assert len(members) >= model.crowd, (model, members)
+        for number in there if asked is not None else ():
+            often = Counter(values[who, number][0] for who in members)
+            assert asked is not None
+            assert asked.l is None or max(often.values()) * asked.l <= len(members) * (1 + 1e-9)
+            assert asked.p is None or len(often) >= asked.p
 
 
 def increments(seed: int) -> int:
@@ -191,7 +253,9 @@ def test_nothing_changed() -> None:
         assert release.written("csv").equals(steps[0][1])
         assert release.key.tolist() == steps[0][2].tolist()
         again = shoal.joint_audit(steps[0][0], release.table, SCHEMA, model, earlier=steps, key=release.key)
-        assert again.k == release.audit.concealment or isinstance(model, KK)
+        assert again.k == release.audit.concealment or isinstance(model, KK | OneK | KOne)
+        around = release.audit.diversity_around
+        assert [each.as_dict() for each in again.diversity] == [pytest.approx(e.as_dict()) for e in around]
 
 
 def test_what_is_refused() -> None:

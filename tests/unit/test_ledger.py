@@ -89,3 +89,33 @@ def test_the_command_finds_what_came_before(tmp_path: Path) -> None:
     assert "must be named as well" in shown
     assert not (tmp_path / "out3").exists()
     assert shoal.read_table(tmp_path / "out1" / "release.csv").height == 100
+
+
+def test_losing_it_loses_convenience_only(tmp_path: Path) -> None:
+    """Originals, releases and keys say the same as the ledger: who is new, and whose record changed."""
+    first, model = PATIENTS[:100], KAnonymity(k=5)
+    release = shoal.anonymize(first, schema(), model)
+    ledger = Ledger.read(tmp_path / "ledger.json").with_release(first, schema(), model, key=release.key)
+    ledger.write(tmp_path / "ledger.json")
+    known = Ledger.read(tmp_path / "ledger.json").unpublished(PATIENTS, schema()).tolist()
+    (tmp_path / "ledger.json").unlink()
+    before = (first, release.written("csv"), release.key)
+    new = shoal.anonymize_new(PATIENTS, schema(), model, after=[before])
+    assert sorted(new.key.tolist()) == known
+    later = (PATIENTS, new.written("csv"), new.key)
+    together = shoal.joint_audit(*later[:2], schema(), model, earlier=[before], key=later[2])
+    assert together.holds
+    older = PATIENTS.with_columns(age=pl.col("age") + 1)
+    with pytest.raises(InputError, match="100 persons with 100 records were published before"):
+        shoal.anonymize_new(older, schema(), model, after=[before])
+
+
+def test_no_text_of_it_is_a_value_of_a_record(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.json"
+    Ledger.read(file).with_release(PATIENTS, schema(), KAnonymity(k=5), key=range(160)).write(file)
+    data = json.loads(file.read_text())
+    (release,) = data["releases"]
+    texts = {data["secret"], *release["persons"], *release["records"]}
+    values = {str(value) for row in PATIENTS.rows() for value in row}
+    assert not texts & values
+    assert not [value for value in values if len(value) > 4 and value in file.read_text()]

@@ -84,6 +84,64 @@ def test_other_people_tell_nothing() -> None:
     assert found.k == 3
 
 
+LATER = {"ann": ("hepatitis", 4), "gus": ("gout", 2), "hal": ("burn", 7)}
+STAYS = {name: (value, 3) for name, value in PEOPLE.items()}
+
+
+def stays(of: dict[str, tuple[str, int]], *names: str) -> pl.DataFrame:
+    """Return the records of some people, with the days of their stay."""
+    rows = [(name, f"{name}town", *of[name]) for name in names]
+    return pl.DataFrame(rows, schema=["name", "town", "diagnosis", "days"], orient="row")
+
+
+def stays_released(of: dict[str, tuple[str, int]], *classes: tuple[str, ...]) -> pl.DataFrame:
+    rows = [("|".join(f"{each}town" for each in group), *of[name]) for group in classes for name in group]
+    return pl.DataFrame(rows, schema=["town", "diagnosis", "days"], orient="row")
+
+
+def test_a_changed_record_released_as_a_new_one_is_linked_by_what_did_not_change() -> None:
+    """The counterexample of docs/how-to/publishing-again.md: Ann's stay is longer now.
+
+    Her class of three is removed, and she is released among three new records. Both releases have three
+    diagnoses in each class; her diagnosis is the only one that both of her classes have.
+    """
+    before, after = stays(STAYS, *PEOPLE), stays(LATER, *LATER)
+    one = stays_released(STAYS, ("ann", "bob", "cem"), ("dee", "eve", "fay"))
+    two = stays_released(LATER, tuple(LATER))
+    described = Schema.infer(
+        before, quasi=["town"], sensitive=["diagnosis"], person="name", kinds={"town": "categorical"}
+    )
+    found = shoal.joint_audit(after, two, described, KAnonymity(k=3, l=3), earlier=[(before, one)])
+    assert [each.links.columns for each in found.linkages] == [("diagnosis", "days"), ("diagnosis",)]
+    assert found.rows_of_record.tolist() == [1, 3, 3]
+    assert found.certain("diagnosis") == 1
+    assert not found.holds
+    assert "if rows are linked by" in found.verdict
+    blind = shoal.joint_audit(
+        after, two, described, KAnonymity(k=3, l=3), earlier=[(before, one)], on=["diagnosis", "days"]
+    )
+    assert blind.holds
+
+
+@pytest.mark.parametrize(("ill", "passes"), [("asthma", True), ("flu", False)])
+def test_who_passes_the_audit_depends_on_her_values(ill: str, passes: bool) -> None:
+    """The second counterexample of decision 072: if Ann were released only if the audit passes.
+
+    The diagnoses of her first class are flu and asthma, those of the new records flu and gout. An attacker
+    who sees that Ann is not released would know that she has flu.
+    """
+    other = {"flu": "asthma", "asthma": "flu"}[ill]
+    old = {"ann": (ill, 3), "bob": (other, 3), "dee": ("gout", 3), "eve": ("burn", 3)}
+    new = {"ann": (ill, 4), "gus": ("flu", 2), "hal": ("gout", 7)}
+    before, after = stays(old, *old), stays(new, *new)
+    one, two = stays_released(old, ("ann", "bob"), ("dee", "eve")), stays_released(new, tuple(new))
+    described = Schema.infer(
+        before, quasi=["town"], sensitive=["diagnosis"], person="name", kinds={"town": "categorical"}
+    )
+    found = shoal.joint_audit(after, two, described, KAnonymity(k=2, l=2), earlier=[(before, one)])
+    assert found.holds is passes, found.verdict
+
+
 def test_a_key_says_who_was_released() -> None:
     everyone = table(*PEOPLE)
     kept = release(("ann", "bob", "cem"))

@@ -67,12 +67,34 @@ class ReleaseLinks:
         return int(records), int(rows)
 
 
-def linked(releases: Sequence[ReleasedTable], on: Sequence[str] | None = None) -> tuple[ReleaseLinks, ...]:
-    """Return the ways to link several releases: by carried columns or, if rows were kept, by whole rows.
+@dataclass(frozen=True, eq=False)
+class WaysToLink:
+    """All ways to link the rows of several releases.
 
-    Rows count as kept if each two releases have at least as many equal rows as their originals have equal
-    records. Then both ways count if some persons are in several originals with the same carried columns, but
-    not with the same quasi-identifiers.
+    Parameters
+    ----------
+    by_columns
+        By all carried columns.
+    by_rows
+        By whole rows; None if rows were not kept.
+    changed
+        Whether some persons are in several originals with the same carried columns, but not with the same
+        quasi-identifiers, so that both ways count if rows were kept.
+    partly
+        By the columns that stayed the same for some person while others changed, a way for each such set.
+    """
+
+    by_columns: ReleaseLinks
+    by_rows: ReleaseLinks | None
+    changed: bool
+    partly: tuple[ReleaseLinks, ...]
+
+
+def linked(releases: Sequence[ReleasedTable], on: Sequence[str] | None = None) -> WaysToLink:
+    """Return the ways to link several releases: by carried columns and, if rows were kept, by whole rows.
+
+    With keys, rows count as kept if each record that two originals have in common has the same row in both
+    releases; without, if the releases have at least as many equal rows as their originals equal records.
 
     Parameters
     ----------
@@ -113,10 +135,44 @@ def linked(releases: Sequence[ReleasedTable], on: Sequence[str] | None = None) -
     by_rows = _links(written, True, _codes(frames, written), same, whose if several else None)
     pairs = [(one, other) for one in range(len(releases)) for other in range(one)]
     common = [by_rows.in_common(*pair) for pair in pairs]
-    if not any(records for records, _ in common) or any(records > rows for records, rows in common):
-        return (by_columns,)
+    partly: tuple[ReleaseLinks, ...] = ()
+    if on is None and persons is not None and not several:
+        partly = tuple(
+            _links(names, False, _codes(frames, names), _united(_codes(originals, names), persons), None)
+            for names in _unchanged(originals, carried, persons, identities)
+        )
+    kept = any(records for records, _ in common) and _kept(releases, by_rows, common, pairs)
     changed = any(by_columns.in_common(*pair)[0] > by_rows.in_common(*pair)[0] for pair in pairs)
-    return (by_columns, by_rows) if changed else (by_rows,)
+    return WaysToLink(by_columns, by_rows if kept else None, changed, partly)
+
+
+def _kept(
+    releases: Sequence[ReleasedTable],
+    links: ReleaseLinks,
+    common: Sequence[tuple[int, int]],
+    pairs: Sequence[tuple[int, int]],
+) -> bool:
+    """Return whether the records that two originals have in common have the same rows in both releases."""
+    if any(records > rows for records, rows in common):
+        return False
+    whose = [each.key for each in releases]
+    if any(key is None for key in whose):
+        return True
+    shown = _parted(
+        np.column_stack(
+            (
+                np.concatenate([of[key] for of, key in zip(links.identities, whose, strict=True)]),
+                np.concatenate(links.signatures),
+            )
+        ).astype(np.int32),
+        [len(each) for each in links.signatures],
+    )
+    size = 1 + max(int(each.max(initial=-1)) for each in shown)
+    often = np.stack([np.bincount(each, minlength=size) for each in shown])
+    return all(
+        int(np.minimum(often[one], often[other]).sum()) >= records
+        for (one, other), (records, _) in zip(pairs, common, strict=True)
+    )
 
 
 def recognized(
@@ -147,9 +203,38 @@ def numbered_copies(codes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int6
     return _parted(copies.to_numpy().astype(np.int32), [len(each) for each in codes])
 
 
+def same_values(one: Any, other: Any, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Return for each row of two frames of the same length whether it has the same values in both."""
+    here, there = _codes((one, other), names)
+    return np.asarray(here == there)
+
+
 def texts_of(frame: Any, names: Sequence[str]) -> list[tuple[str | None, ...]]:
     """Return for each record the values of some columns, as texts that are equal for equal values."""
     return list(zip(*(_text(plain_cells(frame[name])).to_list() for name in names), strict=True))
+
+
+def _unchanged(
+    originals: Sequence[Any],
+    carried: Sequence[str],
+    persons: Sequence[NDArray[np.int64]],
+    identities: Sequence[NDArray[np.int64]],
+) -> list[tuple[str, ...]]:
+    """Return the sets of columns that did not change for some person while others did, the largest first."""
+    pairs = [(one, other) for one in range(len(originals)) for other in range(one)]
+    found = set()
+    values: list[tuple[NDArray[np.int64], ...]] = []
+    for one, other in pairs:
+        _, here, there = np.intersect1d(persons[one], persons[other], return_indices=True)
+        changed = identities[one][here] != identities[other][there]
+        if not changed.any():
+            continue
+        values = values or [_codes(originals, (name,)) for name in carried]
+        here, there = here[changed], there[changed]
+        same = np.column_stack([each[one][here] == each[other][there] for each in values])
+        found |= {tuple(pattern) for pattern in np.unique(same, axis=0).tolist()}
+    sets = [tuple(name for name, same in zip(carried, each, strict=True) if same) for each in found]
+    return sorted((each for each in sets if each), key=lambda names: (-len(names), names))
 
 
 def _links(

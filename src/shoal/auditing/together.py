@@ -12,7 +12,7 @@ from narwhals.stable.v2.typing import IntoDataFrame
 from numpy.typing import NDArray
 
 from shoal.auditing.classes import Diversity
-from shoal.auditing.linking import linked
+from shoal.auditing.linking import WaysToLink, linked
 from shoal.auditing.released import ReleasedTable
 from shoal.auditing.surviving import Difference, Surviving, surviving
 from shoal.base.markup import facts_html
@@ -251,7 +251,7 @@ def audit_together(
 ) -> JointAudit:
     """Audit several releases that are read already, the newest first; see `joint_audit`."""
     matching = model is None or model.by_matching
-    linkages = tuple(surviving(releases, links, matching=matching) for links in linked(releases, on))
+    linkages = _linkages(releases, linked(releases, on), matching=matching)
     left = [
         _per_record(each, each.rows)[:, each.unit_of_identity[each.links.identities[0]]] for each in linkages
     ]
@@ -267,6 +267,24 @@ def audit_together(
         findings,
         np.where(some == np.iinfo(np.int64).max, 0, some),
     )
+
+
+def _linkages(
+    releases: Sequence[ReleasedTable], ways: WaysToLink, *, matching: bool
+) -> tuple[Surviving, ...]:
+    """Return what is left of the crowds for each way to link rows.
+
+    Whole rows count only if each record that is in several releases can have the same row in all of them.
+    """
+    by_rows = None if ways.by_rows is None else surviving(releases, ways.by_rows, matching=matching)
+    if by_rows is not None and ways.by_rows is not None and ways.by_rows.persons is None:
+        several = (by_rows.people > 0).sum(axis=0) > 1
+        if (several & (by_rows.rows.max(axis=0) == 0)).any():
+            by_rows = None
+    others = [ways.by_columns] if by_rows is None or ways.changed else []
+    first = [surviving(releases, each, matching=matching) for each in others]
+    partly = [surviving(releases, each, matching=matching) for each in ways.partly]
+    return (*first, *([] if by_rows is None else [by_rows]), *partly)
 
 
 def _beside(original: Any, released: Any, key: Any, schema: Schema) -> ReleasedTable:

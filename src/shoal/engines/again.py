@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from shoal.auditing import audit_table
 from shoal.auditing.linking import numbered_copies, recognized
-from shoal.auditing.released import ReleasedTable
 from shoal.auditing.together import Earlier, JointAudit, joint_audit, require_joint
 from shoal.base import fresh_columns
 from shoal.base.randomness import checked_seed
 from shoal.base.statements import checked_about
 from shoal.base.wording import plural
+from shoal.engines.keeping import KeptRows, followed
 from shoal.engines.local import anonymize, anonymize_table
 from shoal.errors import InfeasibleError, InputError, PromiseError, Reason, ShoalWarning
 from shoal.kinds.encoding import to_polars
@@ -138,10 +138,13 @@ def anonymize_again(
 ) -> Release[IntoDataFrameT]:
     """Make a second release of a table that keeps the rows of the first for records that did not change.
 
-    A class with a record that changed or is gone is removed as a whole: its other members are left out from
-    then on. New persons are released among themselves; if there are too few, they have to wait. A person
-    who was published before is never published anew. Models whose crowds are not classes of identical rows
-    allow new persons only. The outcome passes its own audit and that of all releases together.
+    A class with a record that is gone is removed as a whole: its other members are left out from then on. A
+    class whose members are all there, and whose carried columns did not change, or the same ones changed for
+    all of them, is redrawn around the same persons (`KAnonymity` only); if other records changed, the class
+    is removed. New persons are released among themselves; if there are too few, they have to wait. A person
+    who was published before is never in a class with others than before. Models whose crowds are not classes
+    of identical rows allow new persons only. The outcome passes its own audit and that of all releases
+    together.
 
     Parameters
     ----------
@@ -185,13 +188,9 @@ def anonymize_again(
     table = Table.encode(as_frame(frame).to_native(), schema)
     if table.owners is not None:
         raise _several()
-    plan = _KeptRows.of(table, model, after)
+    plan = KeptRows.of(table, model, after, _recognized(table.frame, after, schema, kept=True))
     settings = {"method": method, "seed": seed, "progress": progress, **options}
-    release = _composed(table, plan, model, settings) if plan.enough(model) else None
-    if release is None:
-        release = _composed(table, plan.waiting(), model, settings)
-    if release is None:
-        raise _broken(table, plan.waiting(), model)
+    release = _first_that_holds(table, plan, model, settings)
     made = {**release.circumstances, "seconds": round(time.perf_counter() - started, 3)}
     made |= {"about": stated} if (stated := checked_about(about)) else {}
     release = replace(release, circumstances=made, flavour=flavour_of(frame))
@@ -200,73 +199,30 @@ def anonymize_again(
     return release
 
 
-@dataclass(frozen=True, eq=False)
-class _KeptRows:
-    """Which rows of the newest release are kept, and which records of the table are new."""
-
-    after: Sequence[Earlier]
-    earlier: Table  # the original of the newest release, only records that were released
-    kept_rows: Integers
-    kept_records: Integers  # of the table, one for each kept row
-    new: Integers
-    counts: Mapping[str, int]
-
-    @classmethod
-    def of(cls, table: Table, model: Model, after: Sequence[Earlier]) -> _KeptRows:
-        """Compare a table with all earlier releases."""
-        persons, records = _recognized(table.frame, after, table.schema, kept=True)
-        before = np.isin(persons[0], np.concatenate(persons[1:]))
-        original, released, key = _whole(after[0])
-        earlier = Table.encode(as_frame(original)[np.asarray(key)].to_native(), table.schema)
-        if len(earlier) < len(key):
-            raise InputError(
-                "the key names a record with a missing value", reason=Reason.PARAMETER, parameter="key"
-            )
-        place = {record: at for at, record in enumerate(records[0].tolist())}
-        now_at = np.array([place.get(record, -1) for record in records[1].tolist()], dtype=np.int64)
-        gone = now_at < 0
-        if model.crowd_kind == "classes":
-            classes = ReleasedTable(released, earlier).classes
-            hit = np.bincount(classes.of_row, gone, len(classes.sizes)) > 0
-            kept = np.flatnonzero(~hit[classes.of_row])
-        else:
-            if gone.any():
-                raise InputError(
-                    f"{plural(int(gone.sum()), 'record')} of the earlier release changed or are gone; "
-                    f"{model.name} allows new persons only, as other people hide among these rows: use "
-                    "k-anonymity, which removes whole classes",
-                    reason=Reason.PUBLISHED_BEFORE,
-                )
-            kept = np.arange(len(gone))
-        new = np.flatnonzero(~before)
-        same_person = np.isin(persons[1], persons[0])
-        counts = {
-            "kept": len(kept),
-            "removed": len(gone) - len(kept),
-            "gone": int((~same_person).sum()),
-            "changed": int((gone & same_person).sum()),
-            "left_out": int(before.sum()) - len(kept),
-            "new": len(new),
-            "waiting": 0,
-        }
-        return cls(after, earlier, kept, now_at[kept], new, counts)
-
-    def enough(self, model: Model) -> bool:
-        """Return whether new persons can be released; no new ones are enough, too."""
-        return len(self.new) == 0 or len(self.new) >= model.crowd
-
-    def waiting(self) -> _KeptRows:
-        """Return the plan in which new persons wait for a later release."""
-        counts = {**self.counts, "new": 0, "waiting": len(self.new)}
-        return replace(self, new=self.new[:0], counts=counts)
+def _first_that_holds(
+    table: Table, plan: KeptRows, model: Model, settings: Mapping[str, Any]
+) -> Release[Any]:
+    """Return the release with as much in it as possible: new persons wait before classes are removed."""
+    plans = [plan, plan.without_redrawn()] if len(plan.redrawn_records) else [plan]
+    for each in plans:
+        for attempt in [each, each.waiting()] if len(each.new) else [each]:
+            if attempt.enough(model):
+                release = _composed(table, attempt, model, settings)
+                if release is not None:
+                    return release
+    raise _broken(table, plans[-1].waiting(), model)
 
 
-def _composed(table: Table, plan: _KeptRows, model: Model, settings: Mapping[str, Any]) -> Release | None:
+def _composed(table: Table, plan: KeptRows, model: Model, settings: Mapping[str, Any]) -> Release | None:
     """Return the release of kept rows and new persons; None if it does not keep the guarantee."""
     _, released, _ = _whole(plan.after[0])
     parts = [_text_frame(released, table)[plan.kept_rows]]
     records = [plan.kept_records]
     made: dict[str, Any] = {"method": "kept rows", "options": {}, "seeded": settings["seed"] is not None}
+    if len(plan.redrawn_records):
+        rows, members = plan.redrawn(table)
+        parts.append(rows)
+        records.append(members)
     if len(plan.new):
         try:
             subset = Table.encode(table.frame[plan.new].to_native(), table.schema)
@@ -289,8 +245,8 @@ def _composed(table: Table, plan: _KeptRows, model: Model, settings: Mapping[str
     order = np.searchsorted(some, chosen)
     recoding = _recoded(kept, shown, order)
     found = audit_table(kept, shown, model, key=order)
-    together = _together(table, plan, model, shown, chosen)
-    if not found.holds or not together.holds:
+    together, *others = _together(table, plan, model, shown, chosen)
+    if not found.holds or not all(each.holds for each in (together, *others)):
         return None
     made |= {"again": dict(plan.counts), "together": together.as_dict()}
     made["notes"] = [*made.get("notes", ()), *_notes(plan)]
@@ -300,15 +256,23 @@ def _composed(table: Table, plan: _KeptRows, model: Model, settings: Mapping[str
     return Release(replace(recoding, table=bare), everything, order, model, loss, found, made, shown, False)
 
 
-def _together(table: Table, plan: _KeptRows, model: Model, shown: Any, chosen: Integers) -> JointAudit:
-    return joint_audit(table.frame.to_native(), shown, table.schema, model, earlier=plan.after, key=chosen)
+def _together(table: Table, plan: KeptRows, model: Model, shown: Any, chosen: Integers) -> list[JointAudit]:
+    """Return the audit of all releases together and, if rows were redrawn, that of who follows classes."""
+    asked = [plan.after, followed(table, shown, chosen, plan.after)]
+    frame = table.frame.to_native()
+    return [
+        joint_audit(frame, shown, table.schema, model, earlier=earlier, key=chosen)
+        for earlier in asked
+        if earlier is not None
+    ]
 
 
-def _broken(table: Table, plan: _KeptRows, model: Model) -> PromiseError:
+def _broken(table: Table, plan: KeptRows, model: Model) -> PromiseError:
     """Return the error for releases that do not keep the guarantee even without new persons."""
     _, released, _ = _whole(plan.after[0])
     shown = _joined([_text_frame(released, table)[plan.kept_rows]], table)
-    verdict = _together(table, plan, model, shown, plan.kept_records).verdict
+    found = _together(table, plan, model, shown, plan.kept_records)
+    verdict = next((each.verdict for each in found if not each.holds), found[0].verdict)
     return PromiseError(f"nothing is released: {verdict}")
 
 
@@ -351,13 +315,18 @@ def _joined(parts: Sequence[pl.DataFrame], table: Table) -> Any:
     return fresh_columns.frame_of(columns, table.frame)
 
 
-def _notes(plan: _KeptRows) -> list[str]:
+def _notes(plan: KeptRows) -> list[str]:
     """Return what the certificate says about records that are not in the release."""
     counts, notes = plan.counts, []
     if counts["left_out"]:
         notes.append(
             f"{plural(counts['left_out'], 'record')} of persons who were published before are left out, "
             "because their class was removed or their record changed."
+        )
+    if counts["redrawn"]:
+        notes.append(
+            f"{plural(counts['redrawn'], 'row')} of classes with changed records are redrawn around the same "
+            "persons."
         )
     if counts["waiting"]:
         notes.append(

@@ -6,6 +6,7 @@ from shoal.report.panel import Content, Material, percent, plural, report_panel
 
 _COUNTS = {
     "kept": "rows kept from the earlier release",
+    "redrawn": "rows redrawn around the same persons, in whole classes",
     "new": "records of persons who were not published before",
     "removed": "rows removed, in whole classes",
     "gone": "earlier records that are gone from the table",
