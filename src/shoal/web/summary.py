@@ -7,6 +7,7 @@ from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 
+from shoal.base.wording import percent
 from shoal.models import Model
 from shoal.schema import Role, Schema
 from shoal.web import parts
@@ -125,4 +126,7 @@ def _protection(name: str, weighed: Weighed, model: Model | None) -> str:
         for level, asked in levels.items()
         if asked is not None
     ]
-    return ", ".join(words)
+    meaning = (
+        "" if required.l is None else f"; at most {percent(1 / required.l)} of a crowd have the same value"
+    )
+    return f"{', '.join(words)}{meaning}"
