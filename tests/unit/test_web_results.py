@@ -171,7 +171,7 @@ def test_command_line_and_page_have_the_same_words() -> None:
     )
     column = {"name": "age", "role": "quasi", "kind": "numeric", "distinct": 9, "missing": 0, "reason": "r"}
     card = cards.column_card(0, {**column, "missing_share": 0, "unique_share": 0, "histogram": []}, {})
-    page = str(run._more(schema)) + str(card).replace("'", "")
+    page = str(run._control()) + str(run._more(schema)) + str(card).replace("'", "")
     for name, option in declared.items():
         words = CHOICES[name].help
         assert words.rstrip(".").lower() in option.__metadata__[0].help.lower(), name

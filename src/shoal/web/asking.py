@@ -13,8 +13,8 @@ from shoal.web.state import Desk, Problems, Run
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The answer to a question about a release.
+class Reply:
+    """What came of a question about a release.
 
     Parameters
     ----------
@@ -56,18 +56,18 @@ class Question:
         self._desk.start(
             self._task,
             run.plan.source,
-            lambda found: self._desk.keep(self._task, run.number, Answer(run, found, command)),
+            lambda found: self._desk.keep(self._task, run.number, Reply(run, found, command)),
             partial(_where, self._fields),
             **arguments,
         )
 
     @property
-    def answer(self) -> Answer | None:
+    def answer(self) -> Reply | None:
         """The answer for the selected run; None if there is none."""
         run = self._desk.run_shown()
         return None if run is None else self._desk.kept(self._task, run.number)
 
-    def shown(self, draw: Callable[[Answer], TagChild]) -> TagChild:
+    def shown(self, draw: Callable[[Reply], TagChild]) -> TagChild:
         """Return the answer for the selected run as it is drawn; None if there is none."""
         answer = self.answer
         return None if answer is None else draw(answer)

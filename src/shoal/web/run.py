@@ -57,7 +57,7 @@ def serve_run(desk: Desk) -> None:
         if desk.weighed() is None:
             return tags.p("Choose a privacy model first.", class_="waiting")
         return TagList(
-            desk.memory.filled(tags.div(_choice("hold_out"), class_="fields")),
+            desk.memory.filled(_control()),
             parts.button("go", "Make the release", main=True),
             desk.memory.filled(_more(needed(desk.schema()))),
             tags.ul(
@@ -124,6 +124,11 @@ def _serve_summary(desk: Desk) -> None:
     @reactive.event(desk.input.confirmed)
     def _() -> None:
         desk.confirmed.set(desk.dangers() if desk.input.confirmed() is True else ())
+
+
+def _control() -> Tag:
+    """Return the field for the control group, which must be held out before the release is made."""
+    return tags.div(_choice("hold_out"), class_="fields")
 
 
 def _more(schema: Schema) -> Tag:

@@ -11,7 +11,7 @@ from shiny import reactive, render, ui
 from shoal.report.document import VERDICTS
 from shoal.web import parts
 from shoal.web.again import take_file
-from shoal.web.asking import Answer, Question
+from shoal.web.asking import Reply, Question
 from shoal.web.export import joint_audit_command
 from shoal.web.state import Desk, needed
 
@@ -88,7 +88,7 @@ def _verdict(found: Mapping[str, Any]) -> Tag:
     return tags.div(tags.b(heading), tags.span(found["verdict"]), class_=box, id="together")
 
 
-def _details(answer: Answer) -> TagList:
+def _details(answer: Reply) -> TagList:
     return TagList(
         parts.facts(answer.found["facts"]), parts.code("Command line", answer.command, "together-command")
     )

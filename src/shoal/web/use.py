@@ -10,7 +10,7 @@ from shiny import reactive, render, req, ui
 
 from shoal.base.commands import words
 from shoal.web import parts
-from shoal.web.asking import Answer, Question
+from shoal.web.asking import Reply, Question
 from shoal.web.result import nothing_shown
 from shoal.web.state import Desk, needed
 from shoal.web.tasks import DRAWN, DRAWS, TABLES_FILE
@@ -120,7 +120,7 @@ def _command(asked: Mapping[str, str]) -> str:
     return shlex.join(words)
 
 
-def _answer(answer: Answer) -> Tag:
+def _answer(answer: Reply) -> Tag:
     found = answer.found
     return tags.div(
         tags.h3("Answer"),
@@ -132,7 +132,7 @@ def _answer(answer: Answer) -> Tag:
     )
 
 
-def _tables(answer: Answer) -> Tag:
+def _tables(answer: Reply) -> Tag:
     files = ", ".join(answer.found["files"])
     return tags.div(
         tags.ul(parts.download("get_tables", TABLES_FILE, files), class_="downloads"),
