@@ -11,7 +11,7 @@ from shiny import reactive, render, ui
 from shoal.report.document import VERDICTS
 from shoal.web import parts
 from shoal.web.again import take_file
-from shoal.web.asking import Reply, Question
+from shoal.web.asking import Question, Reply
 from shoal.web.export import joint_audit_command
 from shoal.web.state import Desk, needed
 

@@ -10,7 +10,7 @@ from shiny import reactive, render, req, ui
 
 from shoal.base.commands import words
 from shoal.web import parts
-from shoal.web.asking import Reply, Question
+from shoal.web.asking import Question, Reply
 from shoal.web.result import nothing_shown
 from shoal.web.state import Desk, needed
 from shoal.web.tasks import DRAWN, DRAWS, TABLES_FILE
