@@ -18,6 +18,16 @@ from shoal.web.run import start_release
 from shoal.web.state import Desk, Run, needed
 
 
+_REMEDIES = {
+    "Linkability": "Raise k, or generalize more columns: those that are published unchanged help to link.",
+    "Inference": "Require l of the sensitive column, or raise l or k. Other columns that are published unchanged "
+    "may also reveal it.",
+    "Singling out, narrowed cells": "Use hierarchies or bands: their cells are not as small as the records allow. "
+    "A predicate for one record does not tell which row belongs to it, nor who it is.",
+}
+"""What lowers the risk of each attack."""
+
+
 def attack_step() -> Tag:
     """Return the section in which a release is attacked."""
     return parts.step(
@@ -113,6 +123,9 @@ def _attacks(run: Run, found: Mapping[str, Any]) -> Tag:
             tags.summary("What does each attack do?"),
             parts.facts((each["title"], each["about"]) for each in found["results"]),
             class_="more",
+        ),
+        tags.details(
+            tags.summary("What can be done about a risk?"), parts.facts(_REMEDIES.items()), class_="more"
         ),
         None if controlled else parts.code("Command line", attack_command(run.plan), "attack-command"),
         id="attacks-found",

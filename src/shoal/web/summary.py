@@ -56,8 +56,9 @@ def summary(schema: Schema, weighed: Weighed, model: Model | None) -> Tag:
         "Left out": (Role.IDENTIFIER, Role.PERSON),
         "Generalized": (Role.QUASI,),
         "Published unchanged": (Role.OTHER,),
-        "Survey weight, published in groups if it identifies": (Role.WEIGHT,),
     }
+    if any(column.role is Role.WEIGHT for column in schema.columns):
+        roles["Survey weight, published in groups if it identifies"] = (Role.WEIGHT,)
     lines: list[TagChild] = [
         TagList(tags.dt(title), tags.dd(_names([c.name for c in schema.columns if c.role in wanted])))
         for title, wanted in roles.items()
