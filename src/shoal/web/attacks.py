@@ -17,13 +17,11 @@ from shoal.web.result import nothing_shown
 from shoal.web.run import start_release
 from shoal.web.state import Desk, Run, needed
 
-
 _REMEDIES = {
-    "Linkability": "Raise k, or generalize more columns: those that are published unchanged help to link.",
-    "Inference": "Require l of the sensitive column, or raise l or k. Other columns that are published unchanged "
-    "may also reveal it.",
-    "Singling out, narrowed cells": "Use hierarchies or bands: their cells are not as small as the records allow. "
-    "A predicate for one record does not tell which row belongs to it, nor who it is.",
+    "Linkability": "Raise k, or leave out quasi-identifiers that readers do not need.",
+    "Inference": "Require l of the sensitive column, or raise l or k.",
+    "Singling out, narrowed cells": "Use hierarchies or bands: their cells are not as small as the records "
+    "allow. A predicate for one record does not tell which row belongs to it, nor who it is.",
 }
 """What lowers the risk of each attack."""
 
