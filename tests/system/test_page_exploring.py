@@ -45,11 +45,6 @@ def test_quick_runs_lead_to_a_full_one_and_to_a_limit(
     visitor.settle()
     assert not browser.run("return document.getElementById('outdated')")
     first = visitor.download("get_csv")
-    visitor.press("attack_go")
-    visitor.wait("document.querySelector('#attack table')")
-    assert "inference of diagnosis" in visitor.text("#attack table")
-    assert visitor.text("#attack-command") == "shoal attack explored.csv release"
-
     visitor.enter("cost_width", "10")
     visitor.press("cost_go")
     visitor.wait("document.getElementById('cost')")
@@ -66,8 +61,8 @@ def test_quick_runs_lead_to_a_full_one_and_to_a_limit(
     assert "--hold-out 0.1 --leave-out 0.2" in command
     assert "--purpose research" in command
     assert "limits: at most 10 wide" in visitor.text("#used")
-    assert "has a control group" in visitor.text("#attack")
-    assert "on the control group" in visitor.text("#attacks")
+    assert "has a control group" in visitor.text("#step-attack")
+    assert "on the control group" in visitor.text("#attacks-found")
 
     (tmp_path / "earlier.csv").write_bytes(first)
     visitor.wait("document.getElementById('earlier_release')")

@@ -95,6 +95,13 @@ def test_focus_words_and_places(browser: Browser, server: Server) -> None:
     loud = browser.run(
         "return [...document.querySelectorAll('.shiny-html-output:not([aria-live=off])')].map(e => e.id)"
     )
-    short = {"dangers_shown", "verdict_shown", "outdated_shown", "answer_shown", "tables_shown"}
+    short = {
+        "dangers_shown",
+        "verdict_shown",
+        "outdated_shown",
+        "answer_shown",
+        "tables_shown",
+        "attack_words",
+    }
     assert set(loud) <= short | {"columns_found", "trying_words", "cost_shown", "together_shown"}
     assert not browser.complaints()

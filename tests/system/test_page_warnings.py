@@ -70,3 +70,31 @@ def test_a_skewed_column_does_not_take_the_default_from_others_in_silence(
     assert "hiv is sensitive and not protected" in visitor.text("#result-dangers")
     assert "--l 2 --diverse diagnosis" in visitor.text("#command")
     assert "diverse=['diagnosis']" in visitor.text("#script")
+
+
+def test_a_column_that_lowers_l_for_all_is_named(browser: Browser, server: Server, page_folder: Path) -> None:
+    """There is one l for all sensitive columns, and each shows how far it is protected."""
+    often = pl.Series("smokes", ["no"] * 80 + ["yes"] * 20)
+    skewed = hospital(100).select("age", "sex", "diagnosis").with_columns(often)
+    skewed.write_csv(page_folder / "lowered.csv")
+    visitor = Visitor(browser, server)
+    visitor.take("lowered.csv")
+    visitor.wait("document.getElementById('role_3')")
+    visitor.enter("role_2", "sensitive")
+    visitor.enter("role_3", "sensitive")
+    visitor.use_columns()
+    visitor.wait("document.getElementById('summary').textContent.includes('l = 1.11')")
+    assert browser.run("return document.getElementById('l').value") == "1.11"
+    hint = visitor.text("#hint-diverse")
+    assert "80% of the records have the same value of smokes, so l is 1.11 for all columns." in hint
+    assert "For l = 2, tick only diagnosis, and enter it." in hint
+    summary = visitor.text("#summary")
+    assert "smokes: l = 1.11 (at most 1.25 is achievable); at most 90% of a crowd have the same" in summary
+    assert "diagnosis: l = 1.11 (at most" in summary
+    assert browser.run("return document.getElementById('dangers')") is None
+    # As the hint says: the other column gets more, and the lowering one has to be confirmed.
+    browser.run("document.querySelector('#diverse input[value=diagnosis]').click()")
+    visitor.enter("l", "2")
+    visitor.wait("document.getElementById('dangers')?.textContent.includes('smokes is sensitive and not')")
+    assert "diagnosis: l = 2 (at most" in visitor.text("#summary")
+    assert "smokes: not protected" in visitor.text("#summary")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import shoal
+from shoal.attacking.results import WITHOUT_CONTROL, attack_cells, attacks_in_words, most_gained
 from shoal.base.choices import CHOICES
 from shoal.cli import earlier_options, limit_options, options
 from shoal.methods import silent
@@ -65,11 +66,36 @@ def test_the_summary_of_many_columns_stays_short() -> None:
 def test_a_release_is_attacked(source: Source, tmp_path: Path) -> None:
     run = with_dangers(source, tmp_path)
     found = attack_release(source, run.plan.schema, run.file, silent)
-    titles = [line[0] for line in found["lines"]]
+    lines = [attack_cells(each) for each in found["results"]]
+    titles = [line[0] for line in lines]
     assert titles[0] == "singling out"
     assert "inference of diagnosis" in titles
-    assert {line[2] for line in found["lines"]} == {"no control group"}
-    assert [title for title, _ in found["about"]] == titles
+    assert {line[2] for line in lines} == {"no control group"}
+    assert WITHOUT_CONTROL in attacks_in_words(found)
+
+
+@pytest.mark.parametrize(
+    ("risks", "words"),
+    [
+        (
+            [(0.0, 0.0, 0.1), (0.3, 0.2, 0.4)],
+            "An attacker gains most in inference: the risk is 30% (20% to 40%).",
+        ),
+        (
+            [(0.0, 0.0, 0.1), (0.3, 0.0, 0.4)],
+            "No risk is certain: the interval of each begins at 0%. The highest is that of inference: 30% "
+            "(0% to 40%).",
+        ),
+        ([], "No attack was possible."),
+    ],
+)
+def test_the_attack_that_gains_most_is_named(risks: list[tuple[float, ...]], words: str) -> None:
+    titles = ("linkability", "inference")
+    results = [
+        {"title": title, "risk": dict(zip(("value", "low", "high"), risk, strict=True))}
+        for title, risk in zip(titles, risks, strict=False)
+    ]
+    assert most_gained({"results": results}) == words
 
 
 def test_a_release_is_made_after_an_earlier_one(tmp_path: Path) -> None:
@@ -145,7 +171,7 @@ def test_command_line_and_page_have_the_same_words() -> None:
     )
     column = {"name": "age", "role": "quasi", "kind": "numeric", "distinct": 9, "missing": 0, "reason": "r"}
     card = cards.column_card(0, {**column, "missing_share": 0, "unique_share": 0, "histogram": []}, {})
-    page = str(run._more(schema)) + str(card).replace("'", "")
+    page = str(run._control()) + str(run._more(schema)) + str(card).replace("'", "")
     for name, option in declared.items():
         words = CHOICES[name].help
         assert words.rstrip(".").lower() in option.__metadata__[0].help.lower(), name

@@ -2,6 +2,6 @@
 
 from shoal.attacking.attacker import attack
 from shoal.attacking.results import AttackResult, Attacks
-from shoal.attacking.splitting import checked_share, held_out
+from shoal.attacking.splitting import checked_share, held_out, usual_share
 
-__all__ = ["AttackResult", "Attacks", "attack", "checked_share", "held_out"]
+__all__ = ["AttackResult", "Attacks", "attack", "checked_share", "held_out", "usual_share"]

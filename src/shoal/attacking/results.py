@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from shoal.attacking.rates import Gain, Rate
 from shoal.base.markup import table_html
-from shoal.base.wording import percent
+from shoal.base.wording import percent, plural
 
 HEAD = ("attack", "on records in the release", "on the control group", "without the release", "risk")
 """The columns of a table of attacks."""
@@ -141,6 +141,38 @@ class Attacks:
 
     def _repr_html_(self) -> str:
         return table_html("Attacks", HEAD, [each.cells() for each in self.results])
+
+
+def attacks_in_words(found: Mapping[str, Any]) -> str:
+    """Return what the rates and risks of a certificate are, as sentences."""
+    confidence = f"Intervals have a confidence of {percent(found['confidence'])}."
+    if not found["control"]:
+        return (
+            "Attacks were carried out on records in the release, and without the release. "
+            f"{WITHOUT_CONTROL} {confidence}"
+        )
+    return (
+        "Attacks were carried out on records in the release, on a control group of "
+        f"{plural(found['control'], 'record')} that were held out before the release was made, and "
+        "without the release. The risk is the share of failures elsewhere that the release turns into "
+        "successes: elsewhere is the control group, or guesses without the release where these succeed "
+        f"more often. {confidence}"
+    )
+
+
+def most_gained(found: Mapping[str, Any]) -> str:
+    """Return which attack of a certificate gains most from the release, as sentences."""
+    worst = max(found["results"], key=lambda each: (each["risk"]["low"], each["risk"]["value"]), default=None)
+    if worst is None:
+        return "No attack was possible."
+    risk = _interval(worst["risk"]["value"], worst["risk"])
+    if worst["risk"]["low"] > 0:
+        return f"An attacker gains most in {worst['title']}: the risk is {risk}."
+    highest = max(found["results"], key=lambda each: each["risk"]["high"])
+    return (
+        "No risk is certain: the interval of each begins at 0%. The highest is that of "
+        f"{highest['title']}: {_interval(highest['risk']['value'], highest['risk'])}."
+    )
 
 
 def attack_cells(found: dict[str, Any]) -> tuple[str, ...]:

@@ -34,6 +34,15 @@ def checked_share(share: Any) -> float:
     return float(share)
 
 
+def usual_share(records: int) -> float | None:
+    """Return the share of records to hold out if nothing is said about it; None if there are too few records.
+
+    It is 5%, or the smallest percentage that makes a control group large enough.
+    """
+    percentage = max(5, math.ceil(100 * FEWEST / max(1, records)))
+    return percentage / 100 if percentage <= 50 else None
+
+
 def held_out(frame: Any, schema: Schema, share: float, randomness: Randomness) -> NDArray[np.bool_]:
     """Draw which records are held out; all records of a person are, or none.
 

@@ -1,4 +1,4 @@
-"""The page and its server: seven steps on one page."""
+"""The page and its server: eight steps on one page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shiny import App, Inputs, Outputs, Session, reactive
 
 from shoal.report.document import page_style
 from shoal.web import parts
-from shoal.web.attacks import serve_attacks
+from shoal.web.attacks import attack_step, serve_attacks
 from shoal.web.columns import columns_step, serve_columns
 from shoal.web.data import data_step, serve_data
 from shoal.web.download import download_step, serve_download
@@ -96,6 +96,7 @@ def _page(most_bytes: int, shared: Path | None) -> TagList:
             promise_step(trying_part()),
             run_step(),
             result_step(),
+            attack_step(),
             download_step(),
             use_step(),
             data_most_bytes=str(most_bytes),

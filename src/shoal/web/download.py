@@ -1,4 +1,4 @@
-"""The sixth step: download the files of a release, and the commands that make it without the page."""
+"""The seventh step: download the files of a release, and the commands that make it without the page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def download_step() -> Tag:
 
 
 def serve_download(desk: Desk) -> None:
-    """Make the sixth step work."""
+    """Make the seventh step work."""
 
     @render.ui
     def downloads_shown() -> TagChild:

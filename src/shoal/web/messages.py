@@ -43,7 +43,7 @@ BUTTONS = (
         "edit_use",
     ),
     "edit_close",
-    *("try_go", "cost_go", "cost_use", "attack_go", "together_go"),
+    *("try_go", "cost_go", "cost_use", "attack_go", "hold_out_go", "together_go"),
 )
 TICKS = (
     "keep_key",

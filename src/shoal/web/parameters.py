@@ -127,12 +127,31 @@ def _required_of(name: str, declared: Parameter, weighed: dict[str, Any]) -> Tag
     """Return the field for the sensitive columns that l, p and entropy l are required of."""
     usual = _usual(weighed)
     skewed = [
-        f"{percent(1 / weighed['diversity'][column]['l'])} of the records have the same value of {column}, "
-        "so nothing is required of it."
+        f"{_skew(column, weighed)}, so nothing is required of it."
         for column in (usual.skewed if usual.columns else ())
     ]
-    words = " ".join(["All sensitive columns, if none is ticked.", *skewed])
+    words = " ".join(["All sensitive columns, if none is ticked.", *skewed, *_lowered(usual, weighed)])
     return _column_boxes(name, declared, weighed["diversity"], usual.columns or (), words)
+
+
+def _skew(column: str, weighed: dict[str, Any]) -> str:
+    return f"{percent(1 / weighed['diversity'][column]['l'])} of the records have the same value of {column}"
+
+
+def _lowered(usual: UsualDiversity, weighed: dict[str, Any]) -> list[str]:
+    """Return a sentence if one column lowers the l of all: models have one l for all columns."""
+    others = {
+        name: each for name, each in weighed["diversity"].items() if name not in (usual.lowest, *usual.skewed)
+    }
+    if not others or usual.l <= 1:
+        return []
+    higher = _usual({"diversity": others}).l
+    if higher <= usual.l:
+        return []
+    return [
+        f"{_skew(usual.lowest, weighed)}, so l is {usual.l:g} for all columns. For l = {higher:g}, tick only "
+        f"{', '.join(others)}, and enter it."
+    ]
 
 
 def _field(name: str, declared: Parameter, model: type[Model], schema: Schema) -> TagChild:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import ui
@@ -16,6 +16,7 @@ STEPS = {
     "promise": "Privacy model",
     "run": "Run",
     "result": "Result",
+    "attack": "Attack it",
     "download": "Download",
     "use": "Use it",
 }
@@ -148,12 +149,17 @@ def download(name: str, words: TagChild, hint: TagChild = None) -> Tag:
 
 
 def table(
-    caption: str, head: Sequence[TagChild], rows: Sequence[Sequence[TagChild]], *, class_: str = ""
+    caption: str,
+    head: Sequence[TagChild],
+    rows: Sequence[Sequence[TagChild]],
+    *,
+    class_: str = "",
+    hidden_caption: bool = False,
 ) -> Tag:
-    """Return a table that scrolls horizontally if it is too wide."""
+    """Return a table that scrolls horizontally if it is too wide; a hidden caption is for screen readers."""
     return tags.div(
         tags.table(
-            tags.caption(caption),
+            tags.caption(caption, class_="unseen" if hidden_caption else None),
             tags.thead(tags.tr([tags.th(cell, scope="col") for cell in head])),
             tags.tbody([tags.tr([tags.td(cell) for cell in row]) for row in rows]),
         ),
@@ -162,6 +168,11 @@ def table(
         role="region",
         aria_label=caption,
     )
+
+
+def facts(pairs: Iterable[tuple[TagChild, TagChild]]) -> Tag:
+    """Return a list of names and what is said about each."""
+    return tags.dl([TagList(tags.dt(name), tags.dd(words)) for name, words in pairs])
 
 
 def fold(title: str, *content: TagChild, name: str) -> Tag:

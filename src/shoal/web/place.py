@@ -31,5 +31,7 @@ def states(desk: Desk) -> dict[str, str]:
     if run is not None:
         doubtful = desk.outdated() or run.plan.dangers or run.result["status"] != "holds"
         found.setdefault("run", DONE)
+        if "attacks" in run.result["certificate"] or desk.kept("attack_release", run.number):
+            found["attack"] = DONE
         found["result"] = found["download"] = ATTENTION if doubtful else DONE
     return found

@@ -13,7 +13,6 @@ from shoal.report.document import VERDICTS
 from shoal.report.panel import percent
 from shoal.schema import Column
 from shoal.web import export, parts
-from shoal.web.attacks import attack_part
 from shoal.web.cards import ROLES
 from shoal.web.columns import fields_of
 from shoal.web.rows import rows_part
@@ -53,7 +52,7 @@ def result_step() -> Tag:
         ui.output_ui("verdict_shown"),
         parts.output("comparison_shown"),
         parts.output("result_shown"),
-        tags.div(rows_part(), attack_part(), together_part(), class_="report"),
+        tags.div(rows_part(), together_part(), class_="report"),
     )
 
 
@@ -174,7 +173,7 @@ def _used(run: Run) -> Tag:
     }
     return tags.details(
         tags.summary(f"What run {run.number} was made with"),
-        tags.dl([TagList(tags.dt(name), tags.dd(words)) for name, words in facts.items()]),
+        parts.facts(facts.items()),
         class_="more",
         id="used",
     )
@@ -197,7 +196,7 @@ def _glossary() -> Tag:
     measures = {each.label: each.help for each in MEASURES.values() if each.label}
     return tags.details(
         tags.summary("What do the terms mean?"),
-        tags.dl([TagList(tags.dt(term), tags.dd(words)) for term, words in {**TERMS, **measures}.items()]),
+        parts.facts({**TERMS, **measures}.items()),
         class_="more",
         id="terms",
     )

@@ -10,6 +10,7 @@ from shiny import reactive, render
 
 from shoal.errors import ShoalError
 from shoal.web import parts
+from shoal.web.asking import Question
 from shoal.web.fields import chosen, text, whole
 from shoal.web.looking import ON_PAGE, SHADES
 from shoal.web.state import Desk, Problems, Run, needed
@@ -25,7 +26,7 @@ def rows_part() -> Tag:
 
 def serve_rows(desk: Desk) -> None:
     """Make the view of rows work."""
-    found: reactive.Value[tuple[Run, dict[str, Any]] | None] = reactive.Value(None)
+    question = Question(desk, "rows", "rows_text", "rows_record")
 
     @render.ui
     def rows_asked() -> TagChild:
@@ -34,8 +35,7 @@ def serve_rows(desk: Desk) -> None:
 
     @render.ui
     def rows_shown() -> TagChild:
-        seen, run = found(), desk.run_shown()
-        return None if seen is None or seen[0] is not run else _views(seen[1])
+        return question.shown(lambda answer: _views(answer.found))
 
     @reactive.effect
     @reactive.event(desk.input.show_rows)
@@ -45,15 +45,7 @@ def serve_rows(desk: Desk) -> None:
         if problems:
             desk.tell(problems)
             return
-        desk.start(
-            "rows",
-            run.plan.source,
-            lambda result: found.set((run, result)),
-            _where,
-            schema=run.plan.schema,
-            release=run.file,
-            **asked,
-        )
+        question.ask(run, schema=run.plan.schema, release=run.file, **asked)
 
 
 def read_fields(run: Run, entries: Mapping[str, Any]) -> tuple[dict[str, Any], Problems]:
@@ -74,10 +66,6 @@ def read_fields(run: Run, entries: Mapping[str, Any]) -> tuple[dict[str, Any], P
         except ShoalError as error:
             problems[field] = str(error)
     return asked, problems
-
-
-def _where(error: Mapping[str, Any]) -> Problems:
-    return {"rows_record" if error["parameter"] == "rows_record" else "rows_text": error["message"]}
 
 
 def _fields(run: Run) -> Tag:

@@ -18,7 +18,7 @@ from shoal.models import Model, declarations
 from shoal.schema import Schema
 from shoal.web import export, parts
 from shoal.web.again import AGAIN_FILES, STABLE, again_fields, attached, serve_again
-from shoal.web.columns import fields_of_columns, on_screen
+from shoal.web.columns import Entries, fields_of_columns, on_screen
 from shoal.web.planning import (
     EXTRAS,
     FORMS,
@@ -57,6 +57,7 @@ def serve_run(desk: Desk) -> None:
         if desk.weighed() is None:
             return tags.p("Choose a privacy model first.", class_="waiting")
         return TagList(
+            desk.memory.filled(_control()),
             parts.button("go", "Make the release", main=True),
             desk.memory.filled(_more(needed(desk.schema()))),
             tags.ul(
@@ -68,20 +69,8 @@ def serve_run(desk: Desk) -> None:
     @reactive.effect
     @reactive.event(desk.input.go)
     def _() -> None:
-        source, schema = desk.source(), desk.schema()
-        if source is None or schema is None or on_screen(desk) != desk.used():
-            desk.tell({"columns": "A column was edited. Press “Use these columns” again."})
-            return
-        plan, problems = planned(source, schema, desk.present("model"), partial(_entry, desk))
-        if plan is None:
-            desk.stop()
-            desk.tell(problems)
-            return
-        found = dangers(schema, needed(desk.weighed()), plan.model)
-        if not set(found) <= set(desk.confirmed()):
-            desk.tell({"confirmed": "Read the warnings and tick this box, or change the settings."})
-            return
-        make_release(desk, replace(plan, dangers=found))
+        desk.present("model")
+        start_release(desk)
 
     _serve_summary(desk)
     serve_again(desk)
@@ -137,15 +126,20 @@ def _serve_summary(desk: Desk) -> None:
         desk.confirmed.set(desk.dangers() if desk.input.confirmed() is True else ())
 
 
+def _control() -> Tag:
+    """Return the field for the control group, which must be held out before the release is made."""
+    return tags.div(_choice("hold_out"), class_="fields")
+
+
 def _more(schema: Schema) -> Tag:
     """Return the fields that most users do not need."""
-    extras = [name for name in extras_of(schema) if name in ABOUT_RECORDS]
+    extras = [name for name in extras_of(schema) if name in ABOUT_RECORDS and name != "hold_out"]
     stated = [
         parts.text(field, name.replace("_", " ").capitalize(), f"{ABOUT[name].capitalize()}.")
         for field, name in STATED.items()
     ]
     return tags.details(
-        tags.summary("More: control group, file format, statements for the report, seed, secret key"),
+        tags.summary("More: file format, statements for the report, seed, secret key"),
         tags.div(
             [_choice(name) for name in extras],
             _choice("predict"),
@@ -169,6 +163,32 @@ _KEY_WARNING = "Keep it apart from the release, or do not create it."
 def _choice(name: str) -> Tag:
     """Return the field of a choice, with the words of the command line."""
     return parts.text(name, CHOICES[name].label, CHOICES[name].help)
+
+
+def start_release(desk: Desk, entry: Entries | None = None) -> None:
+    """Make the release that the fields describe, or show what prevents it.
+
+    Parameters
+    ----------
+    desk
+        The desk.
+    entry
+        Returns the content of a field; by default, that on the page, where fields of a model must exist.
+    """
+    source, schema = desk.source(), desk.schema()
+    if source is None or schema is None or on_screen(desk) != desk.used():
+        desk.tell({"columns": "A column was edited. Press “Use these columns” again."})
+        return
+    plan, problems = planned(source, schema, desk.entry("model"), entry or partial(_entry, desk))
+    if plan is None:
+        desk.stop()
+        desk.tell(problems)
+        return
+    found = dangers(schema, needed(desk.weighed()), plan.model)
+    if not set(found) <= set(desk.confirmed()):
+        desk.tell({"confirmed": "Read the warnings and tick this box, or change the settings."})
+        return
+    make_release(desk, replace(plan, dangers=found))
 
 
 def make_release(desk: Desk, plan: Plan) -> None:

@@ -214,6 +214,7 @@ class Desk:
         self.drawings: reactive.Value[int] = reactive.Value(0)
         """How often all fields were drawn again; what draws fields reads it."""
         self.memory = Memory()
+        self._answers: dict[str, reactive.Value[dict[int, Any]]] = {}
         self._session: Session | None = None
         self._told: dict[str, dict[str, object]] = {}
         self._job: Job | None = None
@@ -299,6 +300,19 @@ class Desk:
     def run_shown(self) -> Run | None:
         """Return the selected run."""
         return next((run for run in self.runs() if run.number == self.shown()), None)
+
+    def keep(self, question: str, run: int, answer: Any) -> None:
+        """Keep the answer to a question about a run, also for the next page that shows this desk."""
+        answers = self._answers_to(question)
+        with reactive.isolate():
+            answers.set({**answers(), run: answer})
+
+    def kept(self, question: str, run: int) -> Any:
+        """Return the last answer to a question about a run; None if there is none."""
+        return self._answers_to(question)().get(run)
+
+    def _answers_to(self, question: str) -> reactive.Value[dict[int, Any]]:
+        return self._answers.setdefault(question, reactive.Value({}))
 
     def take(self, source: Source) -> None:
         """Load another table; hierarchy files of the previous one are detached, and its runs are kept."""

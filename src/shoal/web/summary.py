@@ -7,6 +7,7 @@ from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 
+from shoal.base.wording import percent
 from shoal.models import Model
 from shoal.schema import Role, Schema
 from shoal.web import parts
@@ -55,8 +56,9 @@ def summary(schema: Schema, weighed: Weighed, model: Model | None) -> Tag:
         "Left out": (Role.IDENTIFIER, Role.PERSON),
         "Generalized": (Role.QUASI,),
         "Published unchanged": (Role.OTHER,),
-        "Survey weight, published in groups if it identifies": (Role.WEIGHT,),
     }
+    if any(column.role is Role.WEIGHT for column in schema.columns):
+        roles["Survey weight, published in groups if it identifies"] = (Role.WEIGHT,)
     lines: list[TagChild] = [
         TagList(tags.dt(title), tags.dd(_names([c.name for c in schema.columns if c.role in wanted])))
         for title, wanted in roles.items()
@@ -125,4 +127,7 @@ def _protection(name: str, weighed: Weighed, model: Model | None) -> str:
         for level, asked in levels.items()
         if asked is not None
     ]
-    return ", ".join(words)
+    meaning = (
+        "" if required.l is None else f"; at most {percent(1 / required.l)} of a crowd have the same value"
+    )
+    return f"{', '.join(words)}{meaning}"

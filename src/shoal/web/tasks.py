@@ -43,8 +43,10 @@ TABLES_FILE = "tables.zip"
 """The archive of tables that were written to be used."""
 MOST_COLUMNS = 1_000
 """Maximum number of columns of a table; a browser needs long to show the fields of more."""
-OPEN_PANELS = ("adversary", "attacks", "loss")
+OPEN_PANELS = ("adversary", "loss")
 """The panels of a result that are shown unfolded: risk and information loss."""
+STEPS_OF_THEIR_OWN = ("attacks",)
+"""The panels of a report that are a step of the page, and not shown in the result."""
 _PANEL = re.compile(r"(<section [^>]*>)\s*(<h3 [^>]*>.*?</h3>)(.*?)</section>", re.DOTALL)
 BARS = 16
 """Maximum number of bars in the small picture of a column."""
@@ -205,10 +207,12 @@ def make(
 
 
 def folded(panels: str) -> str:
-    """Return the panels of a report with the content of each below a heading that folds it."""
+    """Return the panels of a result, with the content of each below a heading that folds it."""
     parts = _PANEL.split(panels)
     found = [parts[0]]
     for section, title, content, after in zip(*[iter(parts[1:])] * 4, strict=True):
+        if any(f'id="{name}"' in section for name in STEPS_OF_THEIR_OWN):
+            continue
         is_open = " open" if any(f'id="{name}"' in section for name in OPEN_PANELS) else ""
         found.append(
             f"{section}<details{is_open}><summary>{title}</summary>{content}</details></section>{after}"
@@ -257,16 +261,10 @@ def both_releases(
 
 
 def attack_release(source: Source, schema: Schema, release: Path, progress: Progress) -> dict[str, Any]:
-    """Attack a release without a control group; return a table of attacks, what each does, and notes."""
+    """Attack a release without a control group; return what was found, as a certificate has it."""
     progress("reading the files", 0.0)
     table, released = source.read(), read_table(release)
-    found = attack(table, released, schema, progress=progress)
-    return {
-        "lines": [list(each.cells()) for each in found],
-        "about": [[each.title, each.about] for each in found],
-        "notes": list(found.notes),
-        "confidence": found.confidence,
-    }
+    return attack(table, released, schema, progress=progress).as_dict()
 
 
 def ask(
@@ -327,7 +325,11 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
 """The tasks by name."""
 
 
-_LABELS = {"date_format": "date format", "missing_marks": "texts that mean missing"}
+_LABELS = {
+    "date_format": "date format",
+    "missing_marks": "texts that mean missing",
+    "hold_out = ": "a share of ",
+}
 
 
 def _histogram(cells: pl.Series, *, numeric: bool) -> list[int]:

@@ -11,8 +11,9 @@ from shiny import reactive, render, ui
 from shoal.report.document import VERDICTS
 from shoal.web import parts
 from shoal.web.again import take_file
+from shoal.web.asking import Question, Reply
 from shoal.web.export import joint_audit_command
-from shoal.web.state import Desk, Problems, Run, needed
+from shoal.web.state import Desk, needed
 
 FILES = ("earlier_release", "earlier_table")
 """The fields for the files of an earlier release."""
@@ -25,7 +26,7 @@ def together_part() -> Tag:
 
 def serve_together(desk: Desk) -> None:
     """Make the audit of two releases work."""
-    found: reactive.Value[tuple[Run, str, dict[str, Any]] | None] = reactive.Value(None)
+    question = Question(desk, "both_releases", "earlier_release")
 
     @render.ui
     def together_asked() -> TagChild:
@@ -33,13 +34,11 @@ def serve_together(desk: Desk) -> None:
 
     @render.ui
     def together_shown() -> TagChild:
-        seen, run = found(), desk.run_shown()
-        return None if seen is None or seen[0] is not run else _verdict(seen[2])
+        return question.shown(lambda answer: _verdict(answer.found))
 
     @render.ui
     def together_details() -> TagChild:
-        seen, run = found(), desk.run_shown()
-        return None if seen is None or seen[0] is not run else _details(seen[1], seen[2])
+        return question.shown(_details)
 
     @reactive.effect
     @reactive.event(desk.input.together_go)
@@ -50,11 +49,9 @@ def serve_together(desk: Desk) -> None:
             return
         earlier, table = files["earlier_release"], files.get("earlier_table")
         command = joint_audit_command(run, earlier[0], table[0] if table else run.plan.source.name)
-        desk.start(
-            "both_releases",
-            run.plan.source,
-            lambda result: found.set((run, command, result)),
-            _where,
+        question.ask(
+            run,
+            command,
             schema=run.plan.schema,
             model=run.plan.model,
             release=run.file,
@@ -91,12 +88,7 @@ def _verdict(found: Mapping[str, Any]) -> Tag:
     return tags.div(tags.b(heading), tags.span(found["verdict"]), class_=box, id="together")
 
 
-def _details(command: str, found: Mapping[str, Any]) -> TagList:
+def _details(answer: Reply) -> TagList:
     return TagList(
-        tags.dl([TagList(tags.dt(name), tags.dd(words)) for name, words in found["facts"]]),
-        parts.code("Command line", command, "together-command"),
+        parts.facts(answer.found["facts"]), parts.code("Command line", answer.command, "together-command")
     )
-
-
-def _where(error: Mapping[str, Any]) -> Problems:
-    return {"earlier_release": error["message"]}

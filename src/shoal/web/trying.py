@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from htmltools import HTML, Tag, TagChild, TagList, tags
@@ -15,11 +14,10 @@ from shoal.report.panel import percent
 from shoal.schema import Schema
 from shoal.web import fields, parts
 from shoal.web.parameters import usual_k
-from shoal.web.planning import planned, read_parameters
+from shoal.web.planning import read_parameters
 from shoal.web.quick import comparable, limit_of
-from shoal.web.run import make_release
+from shoal.web.run import start_release
 from shoal.web.state import Desk, Problems, needed
-from shoal.web.summary import dangers
 
 USUAL_KS = (2, 5, 10, 20, 50)
 METHODS_TRIED = {"first": "each model's default", "all": "all of each model"}
@@ -126,7 +124,6 @@ def _about_sensitive(
 
 def run_in_full(desk: Desk, run: Mapping[str, Any], parameters: Mapping[str, Any]) -> None:
     """Fill in the settings of a quick run, and make the release; if it is dangerous, ask first."""
-    source, schema, weighed = needed(desk.source()), needed(desk.schema()), needed(desk.weighed())
     known = [name for name, _, _ in declarations(MODELS[run["model"]])]
     given = {name: parameters.get(name) for name in known if name != "k"}
     entries: dict[str, Any] = {
@@ -139,16 +136,7 @@ def run_in_full(desk: Desk, run: Mapping[str, Any], parameters: Mapping[str, Any
     }
     desk.memory.recall(entries)
     desk.redraw()
-    plan, problems = planned(source, schema, run["model"], desk.entry)
-    if plan is None:
-        desk.tell(problems)
-        return
-    found = dangers(schema, weighed, plan.model)
-    if not set(found) <= set(desk.confirmed()):
-        desk.go_to("run")
-        desk.say("The settings are filled in. Read the warnings, then make the release.")
-        return
-    make_release(desk, replace(plan, dangers=found))
+    start_release(desk, desk.entry)
 
 
 def _entered(value: Any) -> Any:

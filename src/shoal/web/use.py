@@ -1,23 +1,19 @@
-"""The seventh step: ask the release questions, and write it as tables that any tool can read."""
+"""The eighth step: ask the release questions, and write it as tables that any tool can read."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from functools import partial
-from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, render, req, ui
 
 from shoal.base.commands import words
 from shoal.web import parts
+from shoal.web.asking import Question, Reply
 from shoal.web.result import nothing_shown
-from shoal.web.state import Desk, Problems, Run, needed
+from shoal.web.state import Desk, needed
 from shoal.web.tasks import DRAWN, DRAWS, TABLES_FILE
-
-_Outcome = tuple[Run, str, dict[str, Any]]
-"""A run, the command that does the same, and the result."""
 
 FORMS = {
     DRAWN: f"{DRAWS} tables with drawn values",
@@ -44,13 +40,13 @@ def use_step() -> Tag:
 
 
 def serve_use(desk: Desk) -> None:
-    """Make the seventh step work."""
+    """Make the eighth step work."""
     _serve_questions(desk)
     _serve_tables(desk)
 
 
 def _serve_questions(desk: Desk) -> None:
-    answer: reactive.Value[_Outcome | None] = reactive.Value(None)
+    question = Question(desk, "ask", "question")
 
     @render.ui
     def question_shown() -> TagChild:
@@ -62,27 +58,18 @@ def _serve_questions(desk: Desk) -> None:
 
     @render.ui
     def answer_shown() -> TagChild:
-        found, run = answer(), desk.run_shown()
-        return None if found is None or found[0] is not run else _answer(found[1], found[2])
+        return question.shown(_answer)
 
     @reactive.effect
     @reactive.event(desk.input.ask)
     def _() -> None:
         run = needed(desk.run_shown())
         asked = {name: str(desk.entry(name) or "").strip() for name in ("question", "by", "mean")}
-        command = _command(asked)
-        desk.start(
-            "ask",
-            run.plan.source,
-            lambda found: answer.set((run, command, found)),
-            partial(_where, "question"),
-            folder=run.folder,
-            **asked,
-        )
+        question.ask(run, _command(asked), folder=run.folder, **asked)
 
 
 def _serve_tables(desk: Desk) -> None:
-    written: reactive.Value[_Outcome | None] = reactive.Value(None)
+    question = Question(desk, "write_tables", "table_form")
 
     @render.ui
     def forms_shown() -> TagChild:
@@ -90,8 +77,7 @@ def _serve_tables(desk: Desk) -> None:
 
     @render.ui
     def tables_shown() -> TagChild:
-        found, run = written(), desk.run_shown()
-        return None if found is None or found[0] is not run else _tables(found[1], found[2])
+        return question.shown(_tables)
 
     @reactive.effect
     @reactive.event(desk.input.write_tables)
@@ -100,20 +86,11 @@ def _serve_tables(desk: Desk) -> None:
         req(form in FORMS)
         what = words({"draw": DRAWS} if form == DRAWN else {"as": form})
         command = shlex.join(["shoal", "read", FOLDER, *what, "-o", "tables"])
-        desk.start(
-            "write_tables",
-            run.plan.source,
-            lambda found: written.set((run, command, found)),
-            partial(_where, "table_form"),
-            folder=run.folder,
-            form=form,
-        )
+        question.ask(run, command, folder=run.folder, form=form)
 
     @render.download_button(filename=TABLES_FILE)
     def get_tables() -> str:
-        found, run = needed(written()), needed(desk.run_shown())
-        req(found[0] is run)
-        return str(run.folder / TABLES_FILE)
+        return str(needed(question.answer).run.folder / TABLES_FILE)
 
 
 def _question() -> TagList:
@@ -143,34 +120,22 @@ def _command(asked: Mapping[str, str]) -> str:
     return shlex.join(words)
 
 
-def _answer(command: str, found: Mapping[str, Any]) -> Tag:
-    if "facts" in found:
-        shown: Tag = tags.dl([TagList(tags.dt(name), tags.dd(words)) for name, words in found["facts"]])
-    else:
-        shown = tags.div(
-            tags.table(
-                tags.caption("Answers", class_="unseen"),
-                tags.thead(tags.tr([tags.th(each, scope="col") for each in found["head"]])),
-                tags.tbody([tags.tr([tags.td(cell) for cell in line]) for line in found["lines"]]),
-            ),
-            class_="scroll",
-            tabindex="0",
-            role="region",
-            aria_label="Answers",
-        )
+def _answer(answer: Reply) -> Tag:
+    found = answer.found
     return tags.div(
-        tags.h3("Answer"), shown, parts.code("Command line", command, "query-command"), id="answer"
+        tags.h3("Answer"),
+        parts.facts(found["facts"])
+        if "facts" in found
+        else parts.table("Answers", found["head"], found["lines"], hidden_caption=True),
+        parts.code("Command line", answer.command, "query-command"),
+        id="answer",
     )
 
 
-def _tables(command: str, found: Mapping[str, Any]) -> Tag:
+def _tables(answer: Reply) -> Tag:
+    files = ", ".join(answer.found["files"])
     return tags.div(
-        tags.ul(parts.download("get_tables", TABLES_FILE, ", ".join(found["files"])), class_="downloads"),
-        parts.code("Command line", command, "read-command"),
+        tags.ul(parts.download("get_tables", TABLES_FILE, files), class_="downloads"),
+        parts.code("Command line", answer.command, "read-command"),
         id="tables",
     )
-
-
-def _where(field: str, error: Mapping[str, Any]) -> Problems:
-    """Return at which field an error is shown."""
-    return {field: error["message"]}

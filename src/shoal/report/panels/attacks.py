@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shoal.attacking.results import HEAD, attack_cells
-from shoal.report.panel import Content, Grid, Material, percent, plural, report_panel
+from shoal.attacking.results import HEAD, attack_cells, attacks_in_words
+from shoal.report.panel import Content, Grid, Material, report_panel
 
 
 @report_panel("attacks", "Attacks", applies=lambda material: "attacks" in material.certificate, place=28)
@@ -11,13 +11,7 @@ def attacks(material: Material) -> Content:
     """Return the panel on how often attacks succeeded."""
     found = material.certificate["attacks"]
     return Content(
-        paragraphs=(
-            "Attacks were carried out on records in the release, on a control group of "
-            f"{plural(found['control'], 'record')} that were held out before the release was made, and "
-            "without the release. The risk is the share of failures elsewhere that the release turns into "
-            "successes: elsewhere is the control group, or guesses without the release where these succeed "
-            f"more often. Intervals have a confidence of {percent(found['confidence'])}.",
-        ),
+        paragraphs=(attacks_in_words(found),),
         grids=(Grid("Success rates of attacks", HEAD, [attack_cells(each) for each in found["results"]]),),
         points=(*(f"{each['title']}: {each['about']}" for each in found["results"]), *found["notes"]),
     )
