@@ -18,6 +18,11 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason
 
+LONG = 10_000
+"""Columns of text with at least as many rows may have each different text copied once."""
+OFTEN = 4
+"""The least number of rows for each different text of such a column, on average."""
+
 
 def readable(data: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """Return a frame that can be worked on: PyArrow can neither pick nor filter views of text, nor runs."""
@@ -178,8 +183,7 @@ def _present_values(column: pl.Series) -> pl.Series:
     if _is_extension(dtype):
         return _present_values(column.ext.storage())
     if dtype in (pl.String, pl.Binary, pl.Object):
-        # Views of text share a buffer with all the text that was ever read with it.
-        return pl.Series(column.to_list(), dtype=dtype)
+        return _texts(column, dtype)
     if isinstance(dtype, pl.Struct):
         fields = [_of_polars(field) for field in column.struct.unnest().get_columns()]
         return pl.DataFrame(fields).to_struct() if fields else column
@@ -188,6 +192,19 @@ def _present_values(column: pl.Series) -> pl.Series:
     if isinstance(dtype, pl.List):
         return _lists(column)
     return column
+
+
+def _texts(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return texts, none of them null, anew: views share a buffer with all the text that was read with them.
+
+    Of a long column with few different texts, each is copied once, and the rows refer to the copies.
+    """
+    if dtype == pl.String and len(column) >= LONG:
+        different = column.unique().sort()
+        if len(different) * OFTEN <= len(column):
+            copies = pl.Series(different.to_list(), dtype=dtype)
+            return column.replace_strict(different, copies, return_dtype=dtype)
+    return pl.Series(column.to_list(), dtype=dtype)
 
 
 def _lists(column: pl.Series) -> pl.Series:
