@@ -70,10 +70,29 @@ def gathered(column: nw.Series[Any], order: NDArray[np.int64]) -> Any:
     return [cells[place] for place in order]
 
 
-def in_flavour(column: pl.Series, like: nw.DataFrame[Any]) -> Any:
-    """Return a Polars column as a new native column of the flavour of a frame, with the values alone."""
+def in_flavour(
+    column: pl.Series, like: nw.DataFrame[Any], order: NDArray[np.integer[Any]] | None = None
+) -> Any:
+    """Return values of a Polars column as a new native column of the flavour of a frame, and nothing else.
+
+    Parameters
+    ----------
+    column
+        The column.
+    like
+        The frame.
+    order
+        The positions of the values; all of them, as they are, if omitted.
+    """
     if like.implementation.is_polars():
-        return rebuilt(column)
+        if order is None:
+            return rebuilt(column)
+        # Each value that occurs is built once; the others are left behind, so that no buffer has them.
+        occurs = np.zeros(len(column), dtype=np.bool_)
+        occurs[order] = True
+        return rebuilt(column.filter(pl.Series(occurs))).gather((np.cumsum(occurs) - 1)[order])
+    if order is not None:
+        column = column.gather(order)
     if like.implementation.is_pyarrow():
         return _of_arrow(column.to_arrow())
     return column.to_list()

@@ -47,18 +47,18 @@ def published(
             given = table.frame[column.name].dtype
             lists = column.kind.several and given not in (nw.String, nw.Categorical)
             # One column at a time: those of all boxes together take as much memory as the release.
-            for written in generalized[column.name].columns(column.name, typed=typed or lists):
+            values = generalized[column.name]
+            for written, shown in values.shared_columns(column.name, typed=typed or lists):
                 if written.dtype == pl.String and not column.kind.several:
                     written = written.set(written == MISSING, None)  # the missing value of the flavour
-                columns[written.name] = fresh_columns.in_flavour(written.gather(boxes), table.frame)
+                chosen = boxes if shown is None else shown[boxes]
+                columns[written.name] = fresh_columns.in_flavour(written, table.frame, chosen)
         elif column.role.released:
             columns[column.name] = fresh_columns.gathered(table.frame[column.name], order)
     return fresh_columns.frame_of(columns, table.frame)
 
 
-def for_file(
-    frame: Any, *, nested: bool, items: Collection[str] = (), fresh: bool = False
-) -> pl.DataFrame:
+def for_file(frame: Any, *, nested: bool, items: Collection[str] = (), fresh: bool = False) -> pl.DataFrame:
     """Return a frame of any library as a file contains it.
 
     Parameters
