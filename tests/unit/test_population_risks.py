@@ -7,6 +7,8 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
+from scipy import optimize, stats
 
 import shoal
 from shoal import InputError, KAnonymity, Schema
@@ -64,6 +66,57 @@ def test_snb_solves_its_equations(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [(alpha, beta) for alpha, beta in asked if total * beta**alpha == pytest.approx(found)]
     assert answers
     assert made(total, 0.2)(*answers[-1]) == pytest.approx((400, 120), rel=1e-6)
+
+
+def snb_by_sums(sizes: NDArray[np.int64], fraction: float, total: float | None = None) -> float:
+    """Return the estimate by SNB, written anew: sums over the distributions of SciPy instead of closed forms.
+
+    `total` is the number of classes of the population; estimated by Haas and Stokes (1998) if not given.
+    """
+    often = dict(zip(*np.unique(sizes, return_counts=True), strict=True))
+    if total is None:
+        q = fraction
+        first = sum(i * q**2 * (1 - q**2) ** (i - 1) * c for i, c in often.items())
+        first /= sum((1 - q) ** i * ((1 + q) ** i - 1) * c for i, c in often.items())
+        second = sum((1 - q) ** i * c for i, c in often.items())
+        second /= sum(i * q * (1 - q) ** (i - 1) * c for i, c in often.items())
+        total = len(sizes) + often[1] * first * second**2
+    size = np.arange(1, 20_000)
+    once, twice = (stats.binom.pmf(wanted, size, fraction) for wanted in (1, 2))
+
+    def residual(point: NDArray[np.float64]) -> list[float]:
+        chances = stats.nbinom.pmf(size - 1, np.exp(point[0]), 1 / (1 + np.exp(-point[1])))
+        return [np.log(total * (chances @ each) / often[i]) for i, each in ((1, once), (2, twice))]
+
+    found = optimize.root(residual, [0.0, -1.0], tol=1e-12)
+    assert found.success
+    return float(total * (1 + np.exp(-found.x[1])) ** -np.exp(found.x[0]))
+
+
+@pytest.mark.parametrize("fraction", [0.05, 0.1, 0.2, 0.4])
+def test_snb_agrees_with_sums_over_its_distributions(fraction: float) -> None:
+    assert population_uniques(SIZES, fraction).snb == pytest.approx(snb_by_sums(SIZES, fraction), rel=1e-8)
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.2, 0.5])
+@pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.2), (1.0, 0.3), (0.8, 0.4)])
+def test_snb_on_populations_that_it_describes(
+    alpha: float, beta: float, fraction: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the true number of classes it is right at every fraction; estimating that needs large ones."""
+    draw = np.random.default_rng(7)
+    classes, found, estimated, unique = 100_000, [], [], []
+    for _ in range(5):
+        people = 1 + draw.negative_binomial(alpha, beta, classes)
+        unique.append((people == 1).sum())
+        sizes = draw.binomial(people, fraction)
+        estimated.append(population_uniques(sizes[sizes > 0], fraction).snb)
+        with monkeypatch.context() as known:
+            known.setattr(population, "_classes_of_population", lambda *_: float(classes))
+            found.append(population_uniques(sizes[sizes > 0], fraction).snb)
+    assert np.mean(found) == pytest.approx(np.mean(unique), rel=0.05)
+    if fraction == 0.5:
+        assert np.mean(estimated) == pytest.approx(np.mean(unique), rel=0.05)
 
 
 def test_pitman_has_the_largest_likelihood() -> None:

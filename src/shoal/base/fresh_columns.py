@@ -18,6 +18,11 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, Reason
 
+LONG = 10_000
+"""Columns of text with at least as many rows may have each different text copied once."""
+OFTEN = 4
+"""The least number of rows for each different text of such a column, on average."""
+
 
 def readable(data: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """Return a frame that can be worked on: PyArrow can neither pick nor filter views of text, nor runs."""
@@ -65,10 +70,29 @@ def gathered(column: nw.Series[Any], order: NDArray[np.int64]) -> Any:
     return [cells[place] for place in order]
 
 
-def in_flavour(column: pl.Series, like: nw.DataFrame[Any]) -> Any:
-    """Return a Polars column as a new native column of the flavour of a frame, with the values alone."""
+def in_flavour(
+    column: pl.Series, like: nw.DataFrame[Any], order: NDArray[np.integer[Any]] | None = None
+) -> Any:
+    """Return values of a Polars column as a new native column of the flavour of a frame, and nothing else.
+
+    Parameters
+    ----------
+    column
+        The column.
+    like
+        The frame.
+    order
+        The positions of the values; all of them, as they are, if omitted.
+    """
     if like.implementation.is_polars():
-        return rebuilt(column)
+        if order is None:
+            return rebuilt(column)
+        # Each value that occurs is built once; the others are left behind, so that no buffer has them.
+        occurs = np.zeros(len(column), dtype=np.bool_)
+        occurs[order] = True
+        return rebuilt(column.filter(pl.Series(occurs))).gather((np.cumsum(occurs) - 1)[order])
+    if order is not None:
+        column = column.gather(order)
     if like.implementation.is_pyarrow():
         return _of_arrow(column.to_arrow())
     return column.to_list()
@@ -178,8 +202,7 @@ def _present_values(column: pl.Series) -> pl.Series:
     if _is_extension(dtype):
         return _present_values(column.ext.storage())
     if dtype in (pl.String, pl.Binary, pl.Object):
-        # Views of text share a buffer with all the text that was ever read with it.
-        return pl.Series(column.to_list(), dtype=dtype)
+        return _texts(column, dtype)
     if isinstance(dtype, pl.Struct):
         fields = [_of_polars(field) for field in column.struct.unnest().get_columns()]
         return pl.DataFrame(fields).to_struct() if fields else column
@@ -188,6 +211,19 @@ def _present_values(column: pl.Series) -> pl.Series:
     if isinstance(dtype, pl.List):
         return _lists(column)
     return column
+
+
+def _texts(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return texts, none of them null, anew: views share a buffer with all the text that was read with them.
+
+    Of a long column with few different texts, each is copied once, and the rows refer to the copies.
+    """
+    if dtype == pl.String and len(column) >= LONG:
+        different = column.unique().sort()
+        if len(different) * OFTEN <= len(column):
+            copies = pl.Series(different.to_list(), dtype=dtype)
+            return column.replace_strict(different, copies, return_dtype=dtype)
+    return pl.Series(column.to_list(), dtype=dtype)
 
 
 def _lists(column: pl.Series) -> pl.Series:

@@ -137,7 +137,8 @@ class DiskBlocks:
         for unit in sorted(left, key=lambda unit: -sum(counts[unit.start : unit.stop])):
             begin(unit)
         while waiting:
-            finished = sum(self.done(unit).exists() for unit in units)
+            unfinished = set(waiting.values())
+            finished = sum(unit not in unfinished for unit in units)
             progress(f"{finished} of {len(units)} blocks", finished / len(units))
             for done in wait(waiting, return_when=FIRST_COMPLETED).done:
                 unit, told = waiting.pop(done), done.result()

@@ -36,6 +36,8 @@ from shoal.table import some_of_each
 
 BUFFERED = 500_000
 """The number of rows that are kept in memory before they are written to their blocks."""
+MANY_BLOCKS = 500
+"""With more blocks than this, up to four times as many rows are kept, since each time takes many files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,12 +198,13 @@ class DiskRun:
         held: list[pl.DataFrame] = []
         blocks: list[NDArray[np.int32]] = []
         turn = 0
+        enough = BUFFERED * min(max(len(tree) / MANY_BLOCKS, 1), 4)
         for batch in chain(self._batches(), [None]):
             table = None if batch is None else agreed.encode(batch)
             if table is not None:
                 held.append(table.frame.to_native())
                 blocks.append(tree.blocks_of(table, self.randomness))
-            if held and (batch is None or sum(map(len, held)) >= BUFFERED):
+            if held and (batch is None or sum(map(len, held)) >= enough):
                 self.blocks.append(turn, pl.concat(held, rechunk=True), np.concatenate(blocks))
                 counts += np.bincount(np.concatenate(blocks), minlength=len(tree))
                 held, blocks, turn = [], [], turn + 1

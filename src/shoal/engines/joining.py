@@ -30,6 +30,8 @@ from shoal.schema import Column
 
 TOGETHER = 400_000
 """The number of rows that are shuffled in memory at a time."""
+MANY = 50
+"""With more buckets than this, more rows are read at a time: each time takes a file for each bucket."""
 
 
 def join(
@@ -125,7 +127,7 @@ def _scatter(
     are in random order already, so the first ones can be those of the first bucket, and so on.
     """
     scattered: list[list[Path]] = [[] for _ in range(buckets)]
-    for turn, group in enumerate(_groups(parts)):
+    for turn, group in enumerate(_groups(parts, TOGETHER if buckets <= MANY else 4 * TOGETHER)):
         progress("joining blocks", 0.5 * min(turn / buckets, 1.0))
         frames = [pl.read_parquet(part) for part in group]
         ends = [_ends(frame.height, buckets, randomness) for frame in frames]
@@ -147,14 +149,14 @@ def _ends(rows: int, buckets: int, randomness: Randomness) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.bincount(drawn, minlength=buckets))))
 
 
-def _groups(parts: Sequence[Path]) -> Iterator[list[Path]]:
-    """Yield groups of parts with about `TOGETHER` rows each."""
+def _groups(parts: Sequence[Path], wanted: int) -> Iterator[list[Path]]:
+    """Yield groups of parts with about the wanted number of rows each."""
     group: list[Path] = []
     rows = 0
     for part in parts:
         group.append(part)
         rows += int(pl.scan_parquet(part, glob=False).select(pl.len()).collect().item())
-        if rows >= TOGETHER:
+        if rows >= wanted:
             yield group
             group, rows = [], 0
     if group:

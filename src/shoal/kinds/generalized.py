@@ -68,9 +68,18 @@ class Generalized(ABC):
 
     def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
         """Return the columns that a release has for them, typed or as text; the first has this name."""
+        return [
+            written if shown is None else written.gather(shown)
+            for written, shown in self.shared_columns(name, typed=typed)
+        ]
+
+    def shared_columns(
+        self, name: str, *, typed: bool
+    ) -> list[tuple[pl.Series, NDArray[np.integer[Any]] | None]]:
+        """Return `columns` as their different values and which of them each is; None if each is its own."""
         different, shown = self.different()
         written = different.typed() if typed else pl.Series(different.texts(), dtype=pl.String)
-        return [(written if shown is None else written.gather(shown)).rename(name)]
+        return [(written.rename(name), shown)]
 
     def different(self) -> tuple[Generalized, NDArray[np.int64] | None]:
         """Return the different ones of them, and which each is.

@@ -177,7 +177,9 @@ class Worlds(Generalized):
         most = len(self.domain.names) if limit.uncertain is None else limit.uncertain
         return np.asarray(self.uncertain.sizes > most)
 
-    def columns(self, name: str, *, typed: bool) -> list[pl.Series]:
+    def shared_columns(
+        self, name: str, *, typed: bool
+    ) -> list[tuple[pl.Series, NDArray[np.integer[Any]] | None]]:
         """Return base items, uncertain items and the maximum number of errors, as three columns."""
         both = [
             named_items(lists, self.domain.names) if typed else _item_texts(lists, self.domain)
@@ -185,7 +187,7 @@ class Worlds(Generalized):
         ]
         errors = pl.Series(self.most_errors, dtype=pl.Int64)
         names = notation.items_columns(name)
-        return [column.rename(each) for column, each in zip((*both, errors), names, strict=True)]
+        return [(column.rename(each), None) for column, each in zip((*both, errors), names, strict=True)]
 
     def of_items(self) -> Worlds:
         return self

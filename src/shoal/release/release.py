@@ -233,7 +233,7 @@ class Release(Generic[FrameT]):
             if column.kind.several
             for name in column.kind.released_columns(column.name)
         ]
-        return for_file(self._frame(typed=typed), nested=typed, items=items)
+        return for_file(self._frame(typed=typed), nested=typed, items=items, fresh=True)
 
     @property
     def key(self) -> NDArray[np.int64]:

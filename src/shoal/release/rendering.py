@@ -36,25 +36,29 @@ def published(
         or sets are lists in any case.
     """
     table = recoding.table
-    generalized = {}
-    for attribute, values in zip(table.attributes, recoding.values, strict=True):
-        name = attribute.column.name
-        lists = attribute.column.kind.several and table.frame[name].dtype not in (nw.String, nw.Categorical)
-        generalized[name] = values.columns(name, typed=typed or lists)
+    generalized = {
+        attribute.column.name: values
+        for attribute, values in zip(table.attributes, recoding.values, strict=True)
+    }
     boxes = recoding.box[rows]
     columns: dict[str, Any] = {}
     for column in table.schema:
         if column.role is Role.QUASI:
-            for written in generalized[column.name]:
+            given = table.frame[column.name].dtype
+            lists = column.kind.several and given not in (nw.String, nw.Categorical)
+            # One column at a time: those of all boxes together take as much memory as the release.
+            values = generalized[column.name]
+            for written, shown in values.shared_columns(column.name, typed=typed or lists):
                 if written.dtype == pl.String and not column.kind.several:
                     written = written.set(written == MISSING, None)  # the missing value of the flavour
-                columns[written.name] = fresh_columns.in_flavour(written.gather(boxes), table.frame)
+                chosen = boxes if shown is None else shown[boxes]
+                columns[written.name] = fresh_columns.in_flavour(written, table.frame, chosen)
         elif column.role.released:
             columns[column.name] = fresh_columns.gathered(table.frame[column.name], order)
     return fresh_columns.frame_of(columns, table.frame)
 
 
-def for_file(frame: Any, *, nested: bool, items: Collection[str] = ()) -> pl.DataFrame:
+def for_file(frame: Any, *, nested: bool, items: Collection[str] = (), fresh: bool = False) -> pl.DataFrame:
     """Return a frame of any library as a file contains it.
 
     Parameters
@@ -65,9 +69,14 @@ def for_file(frame: Any, *, nested: bool, items: Collection[str] = ()) -> pl.Dat
         Whether the file can hold lists; otherwise their members are joined by spaces.
     items
         The columns of generalized items, whose names are escaped where they contain a space.
+    fresh
+        Whether `published` has made the frame, so that a frame of Polars has nothing but its values.
     """
-    columns = nw.from_native(frame, eager_only=True).iter_columns()
-    table = pl.DataFrame([fresh_columns.rebuilt(to_polars(column)) for column in columns])
+    if fresh and isinstance(frame, pl.DataFrame):
+        table = frame
+    else:
+        columns = nw.from_native(frame, eager_only=True).iter_columns()
+        table = pl.DataFrame([fresh_columns.rebuilt(to_polars(column)) for column in columns])
     if nested:
         return table
     lists = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.List)]

@@ -435,7 +435,7 @@ def _singled_out(name: str, own: _Facts, table: pl.DataFrame, quasi: Mapping[str
         # No more records can be unique than there are pairs of values.
         pairs = (own.distinct + 1) * (theirs.distinct + 1)
         if own.distinct > 1 and theirs.unique <= own.records / 4 and pairs > OFTEN_UNIQUE * own.records:
-            unique = int(table[[name, other]].is_unique().sum())
+            unique = int(table[[name, other]].hash_rows(seed=0).is_unique().sum())
             if unique > OFTEN_UNIQUE * own.records:
                 return f"together with {other!r} it is unique in {unique / own.records:.0%} of the records"
     return None
