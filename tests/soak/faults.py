@@ -40,7 +40,9 @@ def case(draw: Draw, folder: Path) -> str:
     engine = draw.choice(["memory", "blocks"])
     what, code = draw.choice(DISTURBANCES)(draw, folder, engine)
     found = released(folder)
-    if code and found != before:
+    if (
+        code and found != before and not (code < 0 and what in SIGNALS)
+    ):  # killed after the output was in place
         raise Finding(f"{what}: exit code {code}, but the output is another: {found}")
     finished(folder, command(engine, "3"))
     left = sorted(each.name for each in folder.iterdir())

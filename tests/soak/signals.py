@@ -54,7 +54,8 @@ def runs(draw: Draw, folder: Path, engine: str, moments: int) -> str:
         name = draw.choice(SIGNALS)
         before = faults.released(folder)
         code = ended(draw, folder, engine, signal.Signals[name], draw.uniform(0, took))
-        if code and faults.released(folder) != before:
+        # A process that is killed after its output is in place, or while Python ends, has no say in its code.
+        if faults.released(folder) != before and code > 0:
             raise Finding(f"{name}, {engine}: exit code {code}, but the output is another")
         late += not code
         COUNTS[f"signals, {engine}"] += 1
