@@ -4,30 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InfeasibleError, InputError, InternalError, PromiseError, ShoalError, ShoalWarning
-from shoal.files.reading import read_table
-from shoal.kinds.hierarchy import Hierarchy
-from shoal.kinds.hierarchy_rules import Intervals, Prefixes
-from shoal.models import (
-    KK,
-    BetaLikeness,
-    Concealment,
-    DeltaDisclosure,
-    DeltaPresence,
-    Dissimilarity,
-    Freeform,
-    KAnonymity,
-    KmAnonymity,
-    KMap,
-    KOne,
-    OneK,
-    Patterned,
-    SetAnonymity,
-    SetDiversity,
-    TCloseness,
-)
-from shoal.models.patterns import Pattern
-from shoal.schema import Column, Kind, Missing, Role, Schema
-from shoal.schema.long_tables import collect_items
 
 if TYPE_CHECKING:
     from shoal.attacking import AttackResult, Attacks, attack
@@ -41,10 +17,34 @@ if TYPE_CHECKING:
     from shoal.engines.scanning import Scan, scan
     from shoal.engines.spark import SparkRelease, anonymize_spark
     from shoal.engines.spark_sessions import spark_session
+    from shoal.files.reading import read_table
+    from shoal.kinds.hierarchy import Hierarchy
+    from shoal.kinds.hierarchy_rules import Intervals, Prefixes
     from shoal.measures import Loss
     from shoal.methods.dissimilarity_limits import Advice, advise
+    from shoal.models import (
+        KK,
+        BetaLikeness,
+        Concealment,
+        DeltaDisclosure,
+        DeltaPresence,
+        Dissimilarity,
+        Freeform,
+        KAnonymity,
+        KmAnonymity,
+        KMap,
+        KOne,
+        OneK,
+        Patterned,
+        SetAnonymity,
+        SetDiversity,
+        TCloseness,
+    )
+    from shoal.models.patterns import Pattern
     from shoal.reading import open_release
     from shoal.release import BlockedRelease, Release
+    from shoal.schema import Column, Kind, Missing, Role, Schema
+    from shoal.schema.long_tables import collect_items
 
 __all__ = [
     "KK",
@@ -123,12 +123,27 @@ _LATE = {
     "engines.scanning": ("Scan", "scan"),
     "engines.spark": ("SparkRelease", "anonymize_spark"),
     "engines.spark_sessions": ("spark_session",),
+    "files.reading": ("read_table",),
+    "kinds.hierarchy": ("Hierarchy",),
+    "kinds.hierarchy_rules": ("Intervals", "Prefixes"),
     "measures": ("Loss",),
     "methods.dissimilarity_limits": ("Advice", "advise"),
+    "models": (
+        *("BetaLikeness", "Concealment", "DeltaDisclosure", "DeltaPresence", "Dissimilarity", "Freeform"),
+        *("KAnonymity", "KK", "KMap", "KOne", "KmAnonymity", "OneK", "Patterned"),
+        *("SetAnonymity", "SetDiversity", "TCloseness"),
+    ),
+    "models.patterns": ("Pattern",),
     "reading": ("open_release",),
     "release": ("BlockedRelease", "Release"),
+    "schema": ("Column", "Kind", "Missing", "Role", "Schema"),
+    "schema.long_tables": ("collect_items",),
 }
-"""Names that are loaded on first use, by module, so that importing Shoal takes little time."""
+"""Names that are loaded on first use, by module: importing Shoal takes little time, and a command can handle
+signals before it loads large libraries."""
+
+_ROOMS = ("base", "files", "kernels", "kinds", "models", "schema")
+"""Modules that need no import of their own."""
 
 
 def __getattr__(name: str) -> Any:
@@ -138,6 +153,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             globals()[name] = found = getattr(import_module(f"shoal.{module}"), name)
             return found
+    if name in _ROOMS:
+        return import_module(f"shoal.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -23,7 +23,7 @@ from shoal import (
     scan,
 )
 from shoal.files.spreadsheets import write_excel
-from shoal.files.writing import without_formulas
+from shoal.files.writing import without_formulas, write_csv
 
 NAMES = ("*", "^", "$")
 PATTERNS = ("^.*$", "^(name|x)$", "^$")
@@ -92,3 +92,18 @@ def test_a_name_that_is_a_pattern_is_refused(name: str, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="rename the column"):
             call()
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param({"a|b": ["a\\|b", "1..2|\\\\*", "a\\|b"]}, id="one column of sets"),
+        pytest.param({"a|b|c": ["x|y|z"] * 3, "d": ["1"] * 3}, id="as many signs as columns"),
+        pytest.param({"a;b": ["1;2"] * 3}, id="semicolons"),
+        pytest.param({"a\tb": ["1\t2"] * 3}, id="tabs"),
+    ],
+)
+def test_names_with_other_delimiters_are_read_back(columns: dict[str, list[str]], tmp_path: Path) -> None:
+    frame = pl.DataFrame(columns)
+    write_csv(frame, tmp_path / "release.csv")
+    assert read_table(tmp_path / "release.csv").equals(frame)

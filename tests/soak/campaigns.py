@@ -12,22 +12,25 @@ import long_runs
 import mutants
 import native_mutants
 import properties
+import signals
 import worlds
 from soaking import Campaign
 
 CAMPAIGNS: dict[str, Campaign] = {
-    each.CAMPAIGN.name: each.CAMPAIGN
+    each.name: each
     for each in (
-        worlds,
-        forged,
-        draws,
-        inputs,
-        faults,
-        allocations,
-        long_runs,
-        properties,
-        guided,
-        mutants,
-        native_mutants,
+        worlds.CAMPAIGN,
+        forged.CAMPAIGN,
+        draws.CAMPAIGN,
+        inputs.CAMPAIGN,
+        faults.CAMPAIGN,
+        signals.CAMPAIGN,
+        signals.SPARK,
+        allocations.CAMPAIGN,
+        long_runs.CAMPAIGN,
+        properties.CAMPAIGN,
+        guided.CAMPAIGN,
+        mutants.CAMPAIGN,
+        native_mutants.CAMPAIGN,
     )
 }

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))  # helpers of all tests
@@ -17,18 +17,29 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[1]))  # helpers of all t
 if __name__ == "__main__":
     import atheris
 
-    seen = atheris.instrument_imports(include=["shoal", "tomllib", "json"])
-else:
-    seen = nullcontext()
-with seen:
-    import shoal
-    import shoal.auditing.auditor
-    from shoal.reading.codebook import Codebook
-    from shoal.release.claims import Claims
-    from shoal.release.saving import read_key
-    from shoal.schema.suggesting import suggest
+    ordinary = SourceFileLoader.get_code
+
+    def get_code(self: SourceFileLoader, fullname: str) -> object:
+        """Return the code of a module, changed to tell which parts of it are reached.
+
+        Atheris can do so itself, but not where a package has a loader of its own, as one has that is
+        installed for development.
+        """
+        code = ordinary(self, fullname)
+        if code is None or fullname.partition(".")[0] not in ("shoal", "tomllib", "json"):
+            return code
+        return atheris.patch_code(code, trace_dataflow=True)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
 
 import inputs
+
+import shoal
+import shoal.auditing.auditor
+from shoal.reading.codebook import Codebook
+from shoal.release.claims import Claims
+from shoal.release.saving import read_key
+from shoal.schema.suggesting import suggest
 
 
 @dataclass(frozen=True)
@@ -100,7 +111,7 @@ TARGETS: dict[str, Target] = {
 
 
 def main(name: str, folder: str, *options: str) -> None:
-    """Read inputs until libFuzzer has enough."""
+    """Read inputs until libFuzzer has enough; the last of its options is the folder of the first inputs."""
     warnings.simplefilter("ignore")
     target = TARGETS[name]
     place = Path(folder) / "work"
@@ -115,6 +126,8 @@ def main(name: str, folder: str, *options: str) -> None:
             if type(error).__name__ == "InternalError":
                 raise
 
+    for each in sorted(Path(options[-1]).iterdir()):  # which loads all modules that readers need
+        once(each.read_bytes())
     atheris.Setup([sys.argv[0], *options], once)
     atheris.Fuzz()
 

@@ -8,28 +8,27 @@ from __future__ import annotations
 
 import ast
 import functools
-import os
-import subprocess
-import sys
+import importlib
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import forged
+import mutant_process
+import pytest
+import worlds
 from drawing import Draw
-from soaking import Campaign, Finding
+from soaking import Campaign, Finding, soak
 from tests_of_modules import OWN
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("auditing", "release", "kernels", "recoding")
-SECONDS = 3600
+PACKAGE = ROOT / "src/shoal"
+SECONDS = 600
 """A mutant that keeps the tests busy for longer counts as killed."""
 QUICK = ("unit/test_audit.py", "unit/test_adversarial_releases.py", "unit/test_release.py")
-"""Tests of everything that take a few seconds; they come first."""
-COMMON = (
-    "soak/test_soak_slices.py::test_a_slice_of_a_campaign_has_no_findings[worlds]",
-    "soak/test_soak_slices.py::test_a_slice_of_a_campaign_has_no_findings[forged]",
-)
-"""Tests of everything that come after those of the changed module."""
+"""Tests of everything that take a few seconds; they come last."""
 
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -52,15 +51,15 @@ class Mutant:
         Its path below the folder of the package.
     line, before, after
         Where it is changed, and the text of the changed part.
-    source
-        The whole text of the changed module.
+    tree
+        The code of the changed module.
     """
 
     module: str
     line: int
     before: str
     after: str
-    source: str
+    tree: ast.Module
 
     @property
     def name(self) -> str:
@@ -69,33 +68,50 @@ class Mutant:
 
 
 def case(draw: Draw, folder: Path) -> str:
-    """Change a module, and run the tests that know it."""
+    """Change a module in a copy of this process, and run the tests that know it there."""
+    del folder
+    prepare()
     mutant = drawn_mutant(draw)
     if mutant.name in EQUIVALENT:
         return "equivalent"
-    (folder / "mutant.py").write_text(mutant.source, encoding="utf-8")
-    known = os.environ | {
-        "SHOAL_MUTANT": f"{ROOT / 'src/shoal' / mutant.module}={folder / 'mutant.py'}",
-        "PYTHONPATH": str(Path(__file__).parent),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    words = ["-x", "-q", "-p", "no:cacheprovider", "-p", "mutant_plugin", "-m", "not slow", "--no-header"]
-    files = [str(ROOT / "tests" / each) for each in tests_of(mutant.module)]
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *words, "--hypothesis-profile=few", *files],
-            cwd=ROOT,
-            env=known,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return "killed: too slow"
-    if done.returncode:
-        return "killed"
+    began = time.monotonic()
+    code = mutant_process.tried(
+        ROOT / "src/shoal" / mutant.module, mutant.tree, functools.partial(judged, mutant.module), SECONDS
+    )
+    CAMPAIGN.counts["mutants"] += 1
+    if code == mutant_process.NOT_APPLIED:
+        return "not applied"
+    if code == mutant_process.KILLED:
+        return "killed: too slow" if time.monotonic() - began >= SECONDS else "killed"
     raise Finding(f"survives: line {mutant.line} of {mutant.name}")
+
+
+@functools.cache
+def prepare() -> None:
+    """Load all that tests need, once.
+
+    Raises
+    ------
+    Finding
+        If tests fail without a change.
+    """
+    packages = [f"shoal.{room}.{file.stem}" for room in ROOMS for file in (PACKAGE / room).glob("[a-z]*.py")]
+    for name in [*packages, "shoal.engines.on_disk", "shoal.report", "pandas", "pyarrow", "pytest"]:
+        importlib.import_module(name)
+    same = PACKAGE / "auditing/auditor.py"
+    unchanged = ast.parse(same.read_text(encoding="utf-8"))
+    if mutant_process.tried(same, unchanged, functools.partial(judged, "auditing/auditor.py"), SECONDS):
+        raise Finding("tests fail without a change")
+
+
+def judged(module: str) -> bool:
+    """Return whether nothing is noticed: by random cases, then by tests of the module."""
+    for campaign, cases in ((forged.CAMPAIGN, 25), (worlds.CAMPAIGN, 50)):
+        if soak(campaign, cases=cases).findings:
+            return False
+    words = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", "--no-header"]
+    files = [str(ROOT / "tests" / each) for each in tests_of(module)]
+    return pytest.main([*words, "--hypothesis-profile=few", *files]) == 0
 
 
 def drawn_mutant(draw: Draw) -> Mutant:
@@ -106,15 +122,14 @@ def drawn_mutant(draw: Draw) -> Mutant:
     node, field = draw.choice(list(places(tree)))
     before, line = ast.unparse(node), getattr(node, "lineno", 0)
     after = changed(draw, node, field)
-    return Mutant(module, line, before, after, ast.unparse(ast.fix_missing_locations(tree)))
+    return Mutant(module, line, before, after, ast.fix_missing_locations(tree))
 
 
 @functools.cache
 def sources() -> dict[str, str]:
     """Return the text of each module that can be changed."""
-    package = ROOT / "src/shoal"
-    files = [file for room in ROOMS for file in sorted((package / room).glob("*.py"))]
-    return {str(file.relative_to(package)): file.read_text(encoding="utf-8") for file in files}
+    files = [file for room in ROOMS for file in sorted((PACKAGE / room).glob("*.py"))]
+    return {str(file.relative_to(PACKAGE)): file.read_text(encoding="utf-8") for file in files}
 
 
 def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
@@ -192,7 +207,7 @@ def _rename(function: ast.expr) -> None:
 def tests_of(module: str) -> list[str]:
     """Return the tests that must notice a change in a module."""
     own = [f"{each}.py" for each in OWN.get(module.removesuffix(".py"), ())]
-    return list(dict.fromkeys([*QUICK, *own, *COMMON]))
+    return list(dict.fromkeys([*own, *QUICK]))
 
 
 EQUIVALENT: dict[str, str] = {}

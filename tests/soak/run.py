@@ -13,8 +13,9 @@ import tempfile
 import warnings
 from pathlib import Path
 
-# Tables are tiny: handing them to threads of Polars takes longer than the work, and files need no disk.
+# Tables are tiny: handing them to other threads takes longer than the work, and files need no disk.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+os.environ.setdefault("SHOAL_THREADS", "1")
 if os.access("/dev/shm", os.W_OK):
     tempfile.tempdir = "/dev/shm"
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+USED = "from shoal import Freeform, Schema, read_table"
 HEAVY = ("pandas", "pyspark", "shiny", "altair", "pyarrow", "scipy", "rich", "typer")
 
 
 def test_import_loads_no_heavy_packages() -> None:
-    code = f"import sys, shoal; sys.exit(', '.join(m for m in {HEAVY!r} if m in sys.modules) or 0)"
+    code = f"{USED}; import sys; sys.exit(', '.join(m for m in {HEAVY!r} if m in sys.modules) or 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -22,10 +26,30 @@ def test_import_takes_less_than_half_a_second(tmp_path: Path) -> None:
         # compiled once and kept costs nothing later, unless the environment forbids to keep it.
         env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPYCACHEPREFIX": str(tmp_path)}
         env.pop("PYTHONDONTWRITEBYTECODE", None)
-        process = subprocess.Popen([sys.executable, "-c", "import shoal"], env=env)
+        process = subprocess.Popen([sys.executable, "-c", USED], env=env)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.returncode == 0
         return used.ru_utime + used.ru_stime  # processor time: other tests may run beside this one
 
     assert min(seconds() for _ in range(5)) < 0.5
+
+
+def test_import_alone_loads_no_package() -> None:
+    code = "import sys, shoal; sys.exit('polars' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_modules_are_loaded_ends_a_command_quietly(tmp_path: Path, number: int) -> None:
+    interrupted = (
+        f"import os\ntry:\n    os.kill(os.getpid(), {number})\nexcept BaseException:\n    raise ImportError\n"
+    )
+    (tmp_path / "polars.py").write_text(interrupted)
+    done = subprocess.run(
+        [sys.executable, "-m", "shoal", "scan", "people.csv"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")

@@ -40,6 +40,8 @@ ENOUGH = 5
 """The minimum number of records needed to exclude chance."""
 SAMPLE = 20_000
 """In larger tables, a sample is looked at first, which usually shows that a column reveals nothing."""
+FEW = SAMPLE // 20
+"""The number of records that are compared before all are."""
 SPARSE = 5
 """A part of the sample, one record in this number, is looked at before."""
 SAMPLED_ERRORS = 200
@@ -231,17 +233,19 @@ class _Original:
 
     def repeated(self, name: str, hidden: Sequence[tuple[Attribute, ReleasedColumn]]) -> Iterator[str]:
         """Yield what a column of the original repeats, record by record."""
+        everything = len(self._table) <= FEW
         for other, words in self._others(hidden):
-            # A few records show most often that it repeats nothing.
-            if not _unlike(self._few(name), self._few(other)) and _equal(
-                comparable(self.cells(name)), comparable(self.cells(other))
-            ):
+            # A few records show most often that it repeats nothing; in a small table, they are all there are.
+            alike = _alike(self._few(name), self._few(other))
+            if alike is False or (everything and alike is None):
+                continue
+            if everything or _equal(comparable(self.cells(name)), comparable(self.cells(other))):
                 yield words
 
     def _few(self, name: str) -> _Few | None:
         """Return some values of a column, as `comparable` writes them."""
         if name not in self._sampled:
-            places = _places(len(self._table), SAMPLE // 20)
+            places = _places(len(self._table), FEW)
             keys = comparable(self.cells(name).gather(places))
             self._sampled[name] = None if keys is None else _Few.of(keys.to_list())
         return self._sampled[name]
@@ -307,13 +311,15 @@ class _Few:
         return cls(np.array(keys, dtype=np.object_), np.array(judged, dtype=np.bool_))
 
 
-def _unlike(mine: _Few | None, theirs: _Few | None) -> bool:
-    """Return whether a few records show that a column does not repeat another."""
+def _alike(mine: _Few | None, theirs: _Few | None) -> bool | None:
+    """Return whether a column repeats another in a few records; None if too few of them count."""
     if mine is None or theirs is None:
-        return True
+        return False
     judged = theirs.judged
     count = int(judged.sum())
-    return count >= ENOUGH and int((mine.keys[judged] == theirs.keys[judged]).sum()) < COPIED * count
+    if count < ENOUGH:
+        return None
+    return int((mine.keys[judged] == theirs.keys[judged]).sum()) >= COPIED * count
 
 
 def _unexplained(by: NDArray[np.int32], codes: NDArray[np.int32]) -> bool:
@@ -468,11 +474,12 @@ def comparable(cells: pl.Series) -> pl.Series | None:
         return cells.cast(pl.String).str.replace(r"[ T]00:00:00(\.0+)?$", "")
     if cells.dtype != pl.String:
         return cells.cast(pl.Float64, strict=False).cast(pl.String)
-    texts = cells.unique()
+    few = len(cells) <= FEW
+    texts = cells if few else cells.unique()
     keys = normalized(texts)
     numbers = keys.cast(pl.Float64, strict=False).cast(pl.String)
     keys = pl.select(pl.coalesce(numbers, keys)).to_series()
-    return cells.replace_strict(texts, keys, return_dtype=pl.String)
+    return keys if few else cells.replace_strict(texts, keys, return_dtype=pl.String)
 
 
 def plain_cells(series: nw.Series[Any]) -> pl.Series:

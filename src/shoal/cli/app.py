@@ -69,7 +69,7 @@ def main() -> NoReturn:
     """Run the command line and exit with one of the four codes (128 + the signal when interrupted)."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under nohup
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup
         signal.signal(signal.SIGHUP, _interrupt)
     as_json = "--json" in sys.argv
     warnings.simplefilter("ignore", ShoalWarning)  # commands show the warnings of a release themselves

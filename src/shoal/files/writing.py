@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_MISTAKEN = ";\t|"
+"""Signs that readers could take for the delimiter if the names of the columns have them."""
+
 
 def write_csv(frame: pl.DataFrame, path: str | Path, *, header: bool = True) -> None:
     """Write a table as UTF-8 with commas, a line feed after each row, and quotes only where they are needed.
+
+    Names of columns are also quoted if one contains another sign that separates cells in some files.
 
     Parameters
     ----------
@@ -37,7 +42,12 @@ def write_csv(frame: pl.DataFrame, path: str | Path, *, header: bool = True) -> 
     with writing(path):
         try:
             plain = frame.with_columns(pl.col(pl.String).replace("", None))
-            plain.write_csv(path, null_value=empty, include_header=header)
+            if header and any(sign in name for name in frame.columns for sign in _MISTAKEN):
+                with open(path, "wb") as file:
+                    plain.clear().write_csv(file, quote_style="always")
+                    plain.write_csv(file, null_value=empty, include_header=False)
+            else:
+                plain.write_csv(path, null_value=empty, include_header=header)
         except pl.exceptions.PanicException:
             dates = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
             raise InputError(

@@ -107,12 +107,13 @@ def factorize(series: pl.Series, *, numeric: bool = False) -> tuple[pl.Series, C
     numeric
         Whether texts are numbers, as `exact.read` returns them, and ascend as such.
     """
-    distinct = exact.ascending(series) if numeric else series.drop_nulls().unique().sort()
+    known = series.drop_nulls() if series.null_count() else series
+    distinct = exact.ascending(known) if numeric else known.unique().sort()
     if series.dtype == pl.String:
         ranks = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32)
     else:
         ranks = series.rank("dense").cast(pl.Int32) - 1
-    return distinct, ranks.fill_null(-1).to_numpy()
+    return distinct, (ranks.fill_null(-1) if series.null_count() else ranks).to_numpy()
 
 
 def plain(cells: pl.Series) -> pl.Series:

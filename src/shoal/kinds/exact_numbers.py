@@ -192,7 +192,7 @@ def labels(values: pl.Series) -> list[str]:
 
 def ascending(values: pl.Series) -> pl.Series:
     """Return the different numbers of a column in ascending order, without null."""
-    distinct = values.drop_nulls().unique()
+    distinct = (values.drop_nulls() if values.null_count() else values).unique()
     if distinct.dtype != pl.String:
         return distinct.sort()
     return pl.Series(values.name, sorted(distinct.to_list(), key=Decimal), dtype=pl.String)

@@ -44,7 +44,8 @@ def without_marks(cells: pl.Series, missing_marks: Sequence[str], *, numeric: bo
         marked = values.filter([text in missing_marks or exact.parse(text) in numbers for text in texts])
     else:
         return cells
-    return pl.select(pl.when(~cells.is_in(marked.implode())).then(cells)).to_series().rename(cells.name)
+    found = cells.is_in(marked.implode())
+    return pl.select(pl.when(~found).then(cells)).to_series().rename(cells.name) if found.any() else cells
 
 
 def check_marks(column: Column, domain: Domain | None = None, is_value: Callable[[str], bool] = bool) -> None:

@@ -1,0 +1,82 @@
+"""A process in which one module is changed: a copy of this one, so that nothing is loaded again."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType, FunctionType
+
+KILLED, SURVIVED, NOT_APPLIED = 1, 0, 77
+
+
+def tried(file: Path, tree: ast.Module, judge: Callable[[], bool], seconds: float) -> int:
+    """Return how the judgement of a changed module ended: killed, also if it takes too long, or survived.
+
+    Parameters
+    ----------
+    file, tree
+        The module, and its changed code. Only bodies of functions may differ.
+    judge
+        Called in the other process; returns whether all tests pass.
+    seconds
+        How long it may take.
+    """
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        _quiet()
+        try:
+            applied = apply(compile(tree, str(file), "exec", dont_inherit=True), file)
+            os._exit((SURVIVED if judge() else KILLED) if applied else NOT_APPLIED)
+        except BaseException:  # whatever it is, the change was noticed
+            os._exit(KILLED)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code in (SURVIVED, NOT_APPLIED) else KILLED
+        time.sleep(0.01)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return KILLED
+
+
+def apply(code: CodeType, file: Path) -> bool:
+    """Give all functions of a loaded module the code that they have in another version of it.
+
+    Returns
+    -------
+    bool
+        Whether all of them have it.
+    """
+    new = {(each.co_qualname, each.co_firstlineno): each for each in _functions(code)}
+    found = 0
+    for function in [each for each in gc.get_objects() if isinstance(each, FunctionType)]:
+        old = function.__code__
+        other = new.get((old.co_qualname, old.co_firstlineno))
+        if other is None or Path(old.co_filename) != file:
+            continue
+        if len(other.co_freevars) != len(old.co_freevars):
+            return False
+        function.__code__ = other
+        found += 1
+    return found > 0
+
+
+def _functions(code: CodeType) -> Iterator[CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _functions(each)
+
+
+def _quiet() -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for each in (0, 1, 2):
+        os.dup2(nothing, each)
