@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import secrets
@@ -72,6 +73,11 @@ def pytest_xdist_auto_num_workers() -> int:
     """Start one worker more than there are cores: tests of pages, of Spark and of processes often wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + 1
+
+
+def pytest_collection_finish() -> None:
+    """Let no collection of garbage look through modules and tests, which stay until the end."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
