@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import secrets
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -74,28 +75,37 @@ def pytest_xdist_auto_num_workers() -> int:
     return cores + 1
 
 
+def pytest_collection_finish() -> None:
+    """Let no collection of garbage look through modules and tests, which stay until the end."""
+    gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the slow ones and with groups, so that no core waits for a long one at the end.
 
     Tests that share what a module makes once (a server, a release) run in one process, so that it is made
-    only once. Those that are only for campaigns are left out of other runs.
+    only once; and so do all that need the browser. Those that are only for campaigns are left out of other
+    runs.
     """
     if settings().derandomize:
         left_out = [item for item in items if item.get_closest_marker("campaign")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("campaign")]
+    in_browser = {item.path for item in items if "browser" in _fixtures(item)}
     for item in items:
-        if item.get_closest_marker("xdist_group") is None and _shares(item):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        made = _fixtures(item)
+        shares = any(fixture.scope == "module" for same_name in made.values() for fixture in same_name)
+        if item.get_closest_marker("xdist_group") is None and (shares or "browser" in made):
+            group = "browser" if item.path in in_browser else item.path.stem
+            item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("slow", "xdist_group")])
 
 
-def _shares(item: pytest.Item) -> bool:
-    """Return whether a test uses a fixture that its module makes once."""
+def _fixtures(item: pytest.Item) -> Mapping[str, Sequence[pytest.FixtureDef[Any]]]:
+    """Return the fixtures that a test uses, by name."""
     used = getattr(item, "_fixtureinfo", None)
-    made = () if used is None else used.name2fixturedefs.values()
-    return any(fixture.scope == "module" for same_name in made for fixture in same_name)
+    return {} if used is None else used.name2fixturedefs
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -27,7 +27,7 @@ run() {  # folder, runtime of the sanitizer, arguments for pytest
   # Python's own allocator would hide reads beyond the end of an array; full capture, what the runtime says.
   (cd "$root" && SHOAL_NATIVE=$core PYTHONMALLOC=malloc LD_PRELOAD="$runtime $standard" \
     "${unrandomized[@]}" "$python" -m pytest -p no:cacheprovider --capture=sys --hypothesis-profile=few \
-    -m "not slow" "${tests[@]}" "${@:3}")
+    -m "not slow and not large" "${tests[@]}" "${@:3}")
 }
 
 export ASAN_OPTIONS=detect_leaks=0

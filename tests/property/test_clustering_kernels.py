@@ -135,6 +135,7 @@ def check_agglomeration(drawn: Any, k: int) -> None:
     assert found == agglomerated([tuple(row) for row in codes.tolist()], copies, k, cost)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("by_entropy", [False, True])
 @pytest.mark.parametrize(("seed", "k"), [(1, 3), (2, 7), (3, 20)])
 def test_agglomeration_of_many_unites_the_closest(seed: int, k: int, by_entropy: bool) -> None:
@@ -236,6 +237,7 @@ def test_forest_cuts_the_lightest_trees(drawn: Any, k: int) -> None:
     check_forest(drawn, k)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("by_entropy", [False, True])
 @pytest.mark.parametrize(("seed", "k"), [(1, 3), (2, 7), (3, 20)])
 def test_forest_of_many_cuts_the_lightest_trees(seed: int, k: int, by_entropy: bool) -> None:

@@ -187,6 +187,7 @@ def test_mondrian_on_copies_of_one_record(data: st.DataObject) -> None:
     assert classes == [0] * n
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("group", [1, 3, 1000])
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_mondrian_loses_patience_with_cuts_that_take_off_a_little(group: int, relaxed: bool) -> None:

@@ -27,7 +27,7 @@ def session() -> Iterator[Any]:
     settings = {
         "spark.driver.maxResultSize": SMALL,
         "spark.executor.memory": "1g",
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.shuffle.partitions": "2",
         "spark.driver.extraJavaOptions": BRIEF,
         "spark.executor.extraJavaOptions": BRIEF,
         "spark.sql.codegen.wholeStage": "false",
