@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -200,11 +201,8 @@ class _Colouring:
         """Colour one more edge."""
         one, other = self._ends[edge]
         taken = self._edges[1][other]
-        tried = 0
-        for colour in self._free(0, one):
-            tried += 1
-            if colour not in taken or tried == LOOKS:
-                break
+        tried = list(islice(self._free(0, one), LOOKS))
+        colour = next((each for each in tried if each not in taken), tried[0])
         if colour in taken:
             self._exchange(other, colour, next(self._free(1, other)))
         self._set(edge, colour)

@@ -231,7 +231,7 @@ def _draw(
     *,
     weighed: bool = True,
 ) -> DiverseDraw:
-    """Return a draw over the crowds of a recoding: covering rows, counted and perhaps weighed, and matches."""
+    """Return a draw over the crowds of a recoding: covering rows, counted or also weighed, and matches."""
     units = recoding.box
     graph = Graph.of_recoding(recoding)
     edges = _Edges.of(graph, units, assignment)
