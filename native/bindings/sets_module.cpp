@@ -59,11 +59,11 @@ auto near_sets_py(const SetsSpec& sets, const Array<std::int32_t>& weights, cons
 class SetGraphPy {
  public:
   SetGraphPy(SetsSpec sets, Array<std::int32_t> weights, const Matrix& graph, Matrix neighbours,
-             Array<std::int32_t> labels, const Array<std::uint64_t>& key)
+             Array<std::int32_t> labels, bool in_places, const Array<std::uint64_t>& key)
       : sets_(std::move(sets)), weights_(std::move(weights)), neighbours_(std::move(neighbours)),
         labels_(std::move(labels)), random_(view(key)),
         graph_(sets_of(sets_), view(weights_), {graph.data(), graph.data() + graph.size()}, graph.shape(1),
-               view(neighbours_), view(labels_)) {}
+               view(neighbours_), view(labels_), in_places) {}
 
   std::int64_t reassign(std::int32_t times, double temperature) {
     nb::gil_scoped_release release;
@@ -105,9 +105,9 @@ void bind_sets(nb::module_& module) {
   module.def("near_sets", &near_sets_py, "sets"_a, "weights"_a, "orders"_a, "count"_a, "rounds"_a);
   module.def("mix", &mix_py, "graph"_a, "assignment"_a, "labels"_a, "steps"_a, "key"_a);
   nb::class_<SetGraphPy>(module, "SetGraph")
-      .def(nb::init<SetsSpec, Array<std::int32_t>, const Matrix&, Matrix, Array<std::int32_t>,
+      .def(nb::init<SetsSpec, Array<std::int32_t>, const Matrix&, Matrix, Array<std::int32_t>, bool,
                     const Array<std::uint64_t>&>(),
-           "sets"_a, "weights"_a, "graph"_a, "neighbours"_a, "labels"_a, "key"_a)
+           "sets"_a, "weights"_a, "graph"_a, "neighbours"_a, "labels"_a, "in_places"_a, "key"_a)
       .def("reassign", &SetGraphPy::reassign, "times"_a, "temperature"_a)
       .def("cost", &SetGraphPy::cost)
       .def("members", &SetGraphPy::members);

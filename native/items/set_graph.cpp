@@ -35,6 +35,7 @@ class SetGraph::Part {
     given_.assign(rows.size(), kNone);
     counted_.clear();
     counted_starts_.assign(1, 0);
+    if (graph_.in_places_) place_ = random.below(static_cast<std::uint32_t>(graph_.degree_));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       given_[i] = choose(i, mine, random);
       counted_starts_.push_back(counted_.size());
@@ -72,15 +73,16 @@ class SetGraph::Part {
   std::int32_t* row(std::size_t i) { return graph_.members_.data() + at(rows_[i]) * graph_.degree_; }
   std::int32_t given(std::size_t i) { return row(i)[given_[i]]; }
 
-  // A slot whose record may be given away: of two random ones, the one with more errors.
+  // A slot whose record may be given away: the same for all rows, or of two random ones the one with more
+  // errors.
   std::size_t choose(std::size_t i, std::span<const char> mine, QuickRandom& random) {
-    const bool labelled = !graph_.labels_.empty();
+    const bool labelled = differing();
     const std::size_t first = labelled ? 1 : 0;
     if (graph_.degree_ <= first) return kNone;
     count(row(i));
-    std::size_t best = kNone;
+    std::size_t best = graph_.in_places_ ? place_ : kNone;
     std::int32_t most = -1;
-    for (int tries = 0, found = 0; tries < 4 && found < 2; ++tries) {
+    for (int tries = 0, found = 0; !graph_.in_places_ && tries < 4 && found < 2; ++tries) {
       const std::size_t slot = first + random.below(static_cast<std::uint32_t>(graph_.degree_ - first));
       const std::int32_t record = row(i)[slot];
       // A record with two new rows at once could get the same label from both.
@@ -95,6 +97,9 @@ class SetGraph::Part {
     forget();
     return best;
   }
+
+  // Whether rows carry labels that have to differ around each record.
+  bool differing() const { return !graph_.labels_.empty() && !graph_.in_places_; }
 
   // Counts the items of a row's records.
   void count(const std::int32_t* row) {
@@ -175,13 +180,15 @@ class SetGraph::Part {
       const std::int32_t record = graph_.neighbours_[at(members[member]) * graph_.near_ + rank];
       if (!offered_[at(record)] || seen_[at(record)] == mark) continue;
       seen_[at(record)] = mark;
-      ++looks;
       const auto& givers = givers_[at(record)];
       const std::int32_t giver = givers[random.below(static_cast<std::uint32_t>(givers.size()))];
+      // At one place of all rows, each record is once.
+      if (graph_.in_places_ && graph_.labels_[at(rows_[at(giver)])] != graph_.labels_[at(rows_[i])]) continue;
+      ++looks;
       const auto cost = static_cast<double>(price(record) - now);
       const bool full = edges_.size() - begin > kOffers;
       if (full && cost >= edges_.back().cost) continue;
-      if (!graph_.labels_.empty() && clashes(record, rows_[at(giver)], rows_[i])) continue;
+      if (differing() && clashes(record, rows_[at(giver)], rows_[i])) continue;
       if (!full) edges_.emplace_back();
       std::size_t place = edges_.size() - 1;
       for (; place > begin + 1 && edges_[place - 1].cost > cost; --place) edges_[place] = edges_[place - 1];
@@ -232,7 +239,7 @@ class SetGraph::Part {
       const std::size_t giver = at(from[i]);
       if (giver != i && given(giver) != given(i)) taken_.emplace_back(i, given(giver));
     }
-    if (!graph_.labels_.empty())
+    if (differing())
       for (std::size_t i = 0; i < rows_.size(); ++i) {
         const std::size_t giver = at(from[i]);
         if (giver == i) continue;
@@ -245,6 +252,7 @@ class SetGraph::Part {
 
   SetGraph& graph_;
   std::span<const std::int32_t> rows_;
+  std::size_t place_ = 0;            // the slot that all rows give away, if records keep their places
   std::vector<std::size_t> given_;   // per row of the part: the slot it gives away, or none
   std::vector<Votes> has_;           // per item
   std::vector<std::int32_t> items_;  // the items that any of them has
@@ -264,10 +272,11 @@ class SetGraph::Part {
 
 SetGraph::SetGraph(const ItemSets& sets, std::span<const std::int32_t> weights,
                    std::vector<std::int32_t> members, std::size_t degree,
-                   std::span<const std::int32_t> neighbours, std::span<const std::int32_t> labels)
+                   std::span<const std::int32_t> neighbours, std::span<const std::int32_t> labels,
+                   bool in_places)
     : sets_(sets), weights_(weights), members_(std::move(members)), degree_(degree), neighbours_(neighbours),
-      near_(neighbours.size() / (members_.size() / degree)), labels_(labels) {
-  if (!labels_.empty()) rows_of_ = rows_of(members_, degree_);
+      near_(neighbours.size() / (members_.size() / degree)), labels_(labels), in_places_(in_places) {
+  if (!labels_.empty() && !in_places_) rows_of_ = rows_of(members_, degree_);
 }
 
 std::int64_t SetGraph::reassign(std::int32_t times, double temperature, RandomWords& random) {
@@ -277,7 +286,7 @@ std::int64_t SetGraph::reassign(std::int32_t times, double temperature, RandomWo
     seeds.push_back(std::uint64_t{random.below(0xffffffffU)} << 32U | random.below(0xffffffffU));
   // A record may stand in rows of several parts; with labels, only one of them moves it.
   std::vector<std::int32_t> part_of(at(sets_.size()));
-  std::vector<std::int32_t> home(labels_.empty() ? 0 : part_of.size());
+  std::vector<std::int32_t> home(rows_of_.empty() ? 0 : part_of.size());
   for (std::size_t i = 0; i < cut.size(); ++i)
     for (const std::int32_t row : cut[i]) part_of[at(row)] = static_cast<std::int32_t>(i);
   for (std::size_t record = 0; record < home.size(); ++record)

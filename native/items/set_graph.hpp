@@ -24,10 +24,11 @@ class SetGraph {
   // as many rows as records, and every record is in as many rows as a row has records. `neighbours` are
   // records near each record, row-major, equally many for each. `labels` are those that rows carry: a
   // record never gets into two rows with the same label, unless it starts there, and the first record of
-  // each row stays. Empty if rows carry none.
+  // each row stays. Empty if rows carry none. If `in_places`, records only change places with records at the
+  // same place in rows with the same label, the first place as well.
   SetGraph(const ItemSets& sets, std::span<const std::int32_t> weights, std::vector<std::int32_t> members,
-           std::size_t degree, std::span<const std::int32_t> neighbours,
-           std::span<const std::int32_t> labels);
+           std::size_t degree, std::span<const std::int32_t> neighbours, std::span<const std::int32_t> labels,
+           bool in_places);
 
   // Lets every row give away one record and take one of those that other rows gave away and that are near
   // to its own, all at once and at the least total cost; repeated `times` times. At a temperature above
@@ -49,7 +50,8 @@ class SetGraph {
   std::span<const std::int32_t> neighbours_;
   std::size_t near_;  // neighbours of each record
   std::span<const std::int32_t> labels_;
-  std::vector<std::int32_t> rows_of_;  // per record, the rows it stands in; where rows carry labels
+  bool in_places_;
+  std::vector<std::int32_t> rows_of_;  // per record, the rows it stands in; where labels have to differ
 };
 
 }  // namespace shoal

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from shoal.engines.ledger import Ledger
     from shoal.engines.local import anonymize
     from shoal.engines.on_disk import anonymize_file
-    from shoal.engines.repetition import Guesses, RepeatedAttack, repeated_attack
+    from shoal.engines.repetition import repeated_attack
+    from shoal.engines.rerunning import Guesses, RepeatedAttack
     from shoal.engines.scanning import Scan, scan
     from shoal.engines.spark import SparkRelease, anonymize_spark
     from shoal.engines.spark_sessions import spark_session
@@ -119,7 +120,8 @@ _LATE = {
     "engines.ledger": ("Ledger",),
     "engines.local": ("anonymize",),
     "engines.on_disk": ("anonymize_file",),
-    "engines.repetition": ("Guesses", "RepeatedAttack", "repeated_attack"),
+    "engines.repetition": ("repeated_attack",),
+    "engines.rerunning": ("Guesses", "RepeatedAttack"),
     "engines.scanning": ("Scan", "scan"),
     "engines.spark": ("SparkRelease", "anonymize_spark"),
     "engines.spark_sessions": ("spark_session",),

@@ -119,6 +119,27 @@ def test_rows_err_less_and_stay_regular(
             assert all(len(set(seen)) == k for seen in around(graph, labels.tolist()))
 
 
+@given(records(min_size=4, max_size=20), st.integers(0, 2**32))
+def test_records_keep_their_places_and_labels(drawn: Any, seed: int) -> None:
+    sets, arrays = drawn
+    n = len(sets) // 2 * 2
+    arrays = packed(sets[:n], arrays.size)
+    weights = np.ones(n, dtype=np.int32)
+    near = itemsets.near_sets(arrays, weights, [np.arange(n)], min(8, n - 1), 1)
+    labels = np.arange(n) % 2
+    before = np.column_stack((np.arange(n), (np.arange(n) + 1) % n)).astype(np.int32)
+    search = itemsets.SetGraph(
+        arrays, weights, before, near, Randomness(seed).words(4), labels, in_places=True
+    )
+    cost = search.cost
+    search.reassign(4)
+    assert search.cost <= cost
+    for label in range(2):
+        for place in range(2):
+            rows = labels == label
+            assert sorted(search.graph[rows, place]) == sorted(before[rows, place])
+
+
 def test_many_rows_on_all_cores() -> None:
     rng = np.random.default_rng(5)
     n, k = 9_000, 3

@@ -41,6 +41,11 @@ CHOICES = {
         "Train models that predict this column, on the release and on the original, and report how well both "
         "do.",
     ),
+    "run_again": Choice(
+        "Runs of an attacker who has the code",
+        "Run the method again this number of times, such as 200, as an attacker who has the code would, and "
+        "report how often the attacker's guesses are right.",
+    ),
     "keep_key": Choice("Secret key", "Also write key.csv, which re-identifies every row."),
     "stable": Choice("Keep rows", "Release the whole table again, and keep the rows of unchanged records."),
     "widest": Choice(

@@ -60,6 +60,7 @@ def anonymize(
     most_per_person: options.MostPerPerson = None,
     hold_out: options.HoldOut = None,
     predict: options.Predict = None,
+    run_again: options.RunAgain = None,
     leave_out: limit_options.LeaveOut = 0.0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -72,9 +73,10 @@ def anonymize(
         choices["hold_out"] = checked_share(options.share(hold_out, "--hold-out"))
     in_memory = keep_key or safe_for_spreadsheets or file_format in COPIES or again.asked(file_format)
     in_memory = in_memory or hold_out is not None or predict is not None or leave_out > 0
+    in_memory = in_memory or run_again is not None
     who = loading.engine_for(pieces.engine, load, whole=in_memory)
     if who == "memory":
-        choices |= {"leave_out": leave_out, "predict": predict}
+        choices |= {"leave_out": leave_out, "predict": predict, "run_again": run_again}
     release: Release | BlockedRelease
     types: Mapping[str, Any] = {}
     with progress(quiet or as_json) as report, promised.explained():

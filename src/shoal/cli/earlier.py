@@ -93,9 +93,9 @@ class PublishingAgain:
             new = None if known is None else known.unpublished(frame, schema)
             if known is None or new is None or not known.releases:
                 return engines.anonymize(frame, schema, model, **choices)
-            _refuse(choices, "hold_out", "leave_out", "predict")
+            _refuse(choices, "hold_out", "leave_out", "predict", "run_again")
             return released_alone(frame, schema, model, new, choices)
-        _refuse(choices, "hold_out", "leave_out", "predict")
+        _refuse(choices, "hold_out", "leave_out", "predict", "run_again")
         after = self.earlier.read()
         if known is not None:
             known.require_named([sha256(_file_of(each)) for each in self.earlier.releases])

@@ -282,8 +282,8 @@ def engine_for(engine: str, load: Loading, *, whole: bool) -> str:
     whole = whole or load.keywords["long"] is not None
     if engine in ("blocks", "spark") and whole:
         raise InputError(
-            "--keep-key, --hold-out, --leave-out, --long, --safe-for-spreadsheets and --format xlsx, sav or "
-            "dta need the whole table in memory; use --engine memory",
+            "--keep-key, --hold-out, --run-again, --leave-out, --long, --safe-for-spreadsheets and --format "
+            "xlsx, sav or dta need the whole table in memory; use --engine memory",
             reason=Reason.PARAMETER,
         )
     if engine != "auto":

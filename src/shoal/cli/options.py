@@ -210,6 +210,15 @@ Predict = Annotated[
         help=CHOICES["predict"].help,
     ),
 ]
+RunAgain = Annotated[
+    int | None,
+    _in(
+        REPORT,
+        "--run-again",
+        metavar="RUNS",
+        help=CHOICES["run_again"].help,
+    ),
+]
 RunsSeed = Annotated[int | None, _in(METHOD, "--seed", help="Make runs repeatable.")]
 ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")]
 FileFormat = Annotated[

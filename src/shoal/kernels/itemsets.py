@@ -141,6 +141,9 @@ class SetGraph(Reassignable):
     labels
         What rows carry besides, or None. No record comes to stand in two rows with the same label, unless it
         does so from the beginning, and the first record of each row stays.
+    in_places
+        Whether records, the first of each row as well, only change places with records at the same place in
+        rows with the same label instead. At each place, each record is in one row.
     """
 
     def __init__(
@@ -151,10 +154,12 @@ class SetGraph(Reassignable):
         neighbours: NDArray[np.int32],
         key: NDArray[np.uint64],
         labels: NDArray[np.integer[Any]] | None = None,
+        *,
+        in_places: bool = False,
     ) -> None:
         carried = np.empty(0, np.int32) if labels is None else labels.astype(np.int32)
-        rows, near = graph, neighbours
-        super().__init__(_native.SetGraph(spec_of(sets), weights, rows, near, carried, key), graph.shape)
+        native = _native.SetGraph(spec_of(sets), weights, graph, neighbours, carried, in_places, key)
+        super().__init__(native, graph.shape)
 
 
 def mix(

@@ -89,7 +89,9 @@ def recoded(
         if len(rows) == 0:
             if len(diversification.grown[0]):
                 circumstances.notes.append(GROWN)
-            return recoding
+            if len(table) > unseen.DRAWN:
+                return recoding
+            return replace(recoding, assignment=unseen.reshuffled(recoding, model, assignment, circumstances))
         diversification.grow(rows, records)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shoal.base.ragged import Subsets
 from shoal.errors import InfeasibleError
 from shoal.kernels import itemsets
+from shoal.methods.alternatives import alternatives
 from shoal.methods.method import Circumstances, Effort
 from shoal.methods.ring import ring_graph
 from shoal.methods.setgraphs import EXCHANGES, near_records
@@ -25,6 +26,8 @@ from shoal.recoding.assignment import random_assignment
 
 MIXED, MIXED_AT_LAST = 20, 200
 """Number of tries, for each row, to pass labels on: between two exchanges, and at the end."""
+NEAR = 64
+"""Number of near records that are listed for each record, where it can take the places of few of them."""
 WINDOW = 50
 """A group for several sensitive columns tries this many records for each it needs."""
 
@@ -118,6 +121,53 @@ def diverse(
     circumstances.progress("reassigning records", 1.0)
     steps = MIXED_AT_LAST * len(graph)
     return Diverse(graph, itemsets.mix(graph, assignment, labels, steps, randomness.words(4)))
+
+
+def unseen_rows(
+    sets: Subsets,
+    labels: NDArray[np.integer[Any]],
+    different: int,
+    circumstances: Circumstances,
+    *,
+    effort: Effort = "balanced",
+) -> Diverse:
+    """Return rows of l records each, made such that l labellings explain them equally well.
+
+    The true labels are hidden among l - 1 alternatives; see `alternatives`. A row with a label has one record
+    from each labelling, one that has this label there. First these are neighbours in the order, then records
+    change places, within labellings, where this reduces errors. The record from the true labelling is the
+    one that the row carries. About O(l n) for each round.
+
+    Parameters
+    ----------
+    sets, labels, different, circumstances, effort
+        As for `diverse`; l is at least 2.
+
+    Raises
+    ------
+    InfeasibleError
+        If some label is more frequent than 1 / l.
+    """
+    chosen = EXCHANGES[effort]
+    require_eligible(labels, different)
+    order = short_order(sets)
+    randomness = circumstances.randomness
+    found = alternatives(labels, order, different, randomness)
+    rows_by_label = [order[np.argsort(column[order], kind="stable")] for column in found.labels.T]
+    graph = np.column_stack(rows_by_label).astype(np.int32)
+    shown = found.labels[graph[:, 0], 0]
+    if different < len(graph):
+        neighbours = near_records(sets, NEAR)
+        weights = error_weights(sets)
+        key = randomness.words(4)
+        search = itemsets.SetGraph(sets, weights, graph, neighbours, key, shown, in_places=True)
+        rounds = chosen.rounds + chosen.heated + 2 * different
+        for done in range(rounds):
+            circumstances.progress("reassigning records", done / rounds)
+            search.reassign(1)
+        graph = search.graph
+    circumstances.progress("reassigning records", 1.0)
+    return Diverse(graph, np.ascontiguousarray(graph[:, found.true]))
 
 
 def diverse_groups(labels: NDArray[np.integer[Any]], different: int) -> NDArray[np.int32]:

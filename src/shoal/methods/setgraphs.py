@@ -102,9 +102,9 @@ def freeform(
     return free if error_rate(sets, free) < error_rate(sets, graph) else graph
 
 
-def near_records(sets: Subsets) -> NDArray[np.int32]:
-    """Return records near each record, nearest first; there are at least two records."""
-    count = min(NEIGHBOURS, len(sets.starts) - 2)
+def near_records(sets: Subsets, most: int = NEIGHBOURS) -> NDArray[np.int32]:
+    """Return records near each record, at most this many, nearest first; there are at least two records."""
+    count = min(most, len(sets.starts) - 2)
     return itemsets.near_sets(
         sets, error_weights(sets), [short_order(sets, kicks=0), gray_order(sets)], count, ROUNDS
     )

@@ -33,6 +33,11 @@ SMALL = 32
 """The maximum number of records of a table in which rows never depend on labels. In larger ones, such rows
 lose twice as much as others, and most of what there is to lose (decision 060)."""
 
+TELLING = (
+    "rows depend on sensitive values; an attacker who knows every record and has the code may learn from that"
+)
+"""Note on a release of sets whose rows were found together with their labels."""
+
 CLASSES = "some persons have several records, so the release has classes of identical rows"
 """Note on a release of sets in which persons are counted; it loses more than one of different rows."""
 
@@ -107,12 +112,12 @@ def diverse_freeform(
 ) -> Recoding:
     """Return rows of l records each, so that the rows of each record carry l different labels.
 
-    If persons have several records, the result has classes: those of `diverse_groups`. Otherwise, in tables
-    of at most 32 records rows do not depend on labels, and the assignment is drawn such that no label around
-    a record is more likely than 1 / l; see `unseen.drawn_unseen`. In larger ones, the assignment and the
-    graph are found together (see `setdiversity.diverse`), and the assignment is drawn anew. With several
-    sensitive columns, the labels of each must differ, and the result has classes as well. About O(l n) for
-    each round.
+    An attacker who knows every record and has the code can tell a label with a probability of at most 1 / l.
+    In tables of at most 32 records rows do not depend on labels, and the assignment is drawn such that no
+    label around a record is more likely than 1 / l; see `unseen.drawn_unseen`. In larger ones, rows are made
+    such that l labellings explain them equally well; see `setdiversity.unseen_rows`. About O(l n) for each
+    round. If persons have several records, or there are several sensitive columns, the result has classes
+    instead: those of `diverse_groups`, which depend on labels.
 
     Parameters
     ----------
@@ -123,15 +128,35 @@ def diverse_freeform(
     """
     if table.owners is None and len(table) <= SMALL:
         return _drawn_unseen(table, model, circumstances, effort)
-    if len(table.sensitive) > 1:
-        circumstances.notes.append(
-            "there are several sensitive columns, so the release has classes of identical rows, as by "
-            "method 'groups'; it loses more than with one sensitive column"
-        )
+    if _as_classes(table, circumstances):
         return diverse_groups(table, model, circumstances)
-    if table.owners is not None:
-        circumstances.notes.append(f"{CLASSES}, as by method 'groups'")
+    sets = labelled(table, circumstances)
+    labels = table.sensitive[0].codes
+    found = setdiversity.unseen_rows(sets, labels, model.l, circumstances, effort=effort)
+    return Recoding.of_graph(table, found.graph, assignment=found.assignment)
+
+
+@keeps(SetDiversity, name="exchanges", persons=True)
+def diverse_exchanges(
+    table: Table, model: SetDiversity, circumstances: Circumstances, /, *, effort: Effort = "balanced"
+) -> Recoding:
+    """Return rows of l records each, so that the rows of each record carry l different labels, at less loss.
+
+    The assignment and the graph are found together (see `setdiversity.diverse`), and the assignment is drawn
+    anew. Rows depend on labels: an attacker who knows every record and has the code can guess more than 1 in
+    l of them. If persons have several records, or there are several sensitive columns, the result has
+    classes: those of `diverse_groups`. About O(l n) for each round.
+
+    Parameters
+    ----------
+    table, model, circumstances
+        As for every method.
+    effort
+        ``fast``, ``balanced`` or ``best``: how many rounds.
+    """
+    if _as_classes(table, circumstances):
         return diverse_groups(table, model, circumstances)
+    circumstances.notes.append(TELLING)
     sets = labelled(table, circumstances)
     labels = table.sensitive[0].codes
     found = setdiversity.diverse(sets, labels, model.l, circumstances, effort=effort)
@@ -163,6 +188,20 @@ def diverse_groups(table: Table, model: SetDiversity, circumstances: Circumstanc
         return Recoding.of_classes(table, setdiversity.varied_groups(sets, labels, model.l))
     groups = setdiversity.varied_groups(sets, np.column_stack((labels, table.owners)), model.l)
     return Recoding.of_classes(table, setdiversity.united_groups(groups, table.owners, model.l))
+
+
+def _as_classes(table: Table, circumstances: Circumstances) -> bool:
+    """Return whether a release has classes instead of different rows, and note why."""
+    if len(table.sensitive) > 1:
+        circumstances.notes.append(
+            "there are several sensitive columns, so the release has classes of identical rows, as by "
+            "method 'groups'; it loses more than with one sensitive column"
+        )
+        return True
+    if table.owners is not None:
+        circumstances.notes.append(f"{CLASSES}, as by method 'groups'")
+        return True
+    return False
 
 
 def _drawn_unseen(

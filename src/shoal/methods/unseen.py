@@ -49,6 +49,9 @@ MIXING = 60
 PRICES = (2.0, 3.0, 4.0, 6.0)
 """How unlikely violated crowds are. With low prices all assignments are reached soon, but few are valid."""
 
+FORBIDDEN = 1e9
+"""A price at which crowds are never violated."""
+
 SHARED = 8
 """In one of this number of releases of a small table, rows are shared by more people than needed. Otherwise,
 shared rows would tell that the labels of some crowd were not diverse before."""
@@ -167,6 +170,31 @@ def redrawn(
     return assignment if left else found
 
 
+def reshuffled(
+    recoding: Recoding, model: Freeform, assignment: NDArray[np.int32], circumstances: Circumstances
+) -> NDArray[np.int32]:
+    """Draw anew who carries which row after rows grew, while all crowds stay diverse as counted.
+
+    Rows that grew cover records that they could not carry before. Without this draw, an attacker who tells
+    both apart would find a record among fewer rows.
+
+    Parameters
+    ----------
+    recoding, model, assignment, circumstances
+        Rows, what is asked of their labels, and an assignment that keeps it.
+
+    Returns
+    -------
+    NDArray
+        The record of each row; the same as before if the assignment was not as diverse as asked.
+    """
+    draw = _draw(recoding, model, assignment, circumstances, weighed=False)
+    if draw.violated:
+        return assignment
+    draw.mix(MIXING * len(assignment), FORBIDDEN)
+    return assignment if draw.violated else draw.assignment
+
+
 def _repaired(draw: DiverseDraw, rows: int) -> bool:
     """Search while this is worthwhile; return whether no crowd is violated."""
     left = draw.violated
@@ -196,9 +224,14 @@ def _united(table: Table, graph: NDArray[np.int32], size: int) -> Recoding:
 
 
 def _draw(
-    recoding: Recoding, model: Freeform, assignment: NDArray[np.int32], circumstances: Circumstances
+    recoding: Recoding,
+    model: Freeform,
+    assignment: NDArray[np.int32],
+    circumstances: Circumstances,
+    *,
+    weighed: bool = True,
 ) -> DiverseDraw:
-    """Return a draw over the crowds of a recoding: covering rows, weighed and counted, and matches."""
+    """Return a draw over the crowds of a recoding: covering rows, counted or also weighed, and matches."""
     units = recoding.box
     graph = Graph.of_recoding(recoding)
     edges = _Edges.of(graph, units, assignment)
@@ -207,12 +240,15 @@ def _draw(
     first = np.unique(graph.record_type, return_index=True)[1]
     fewer = np.unique(edges.kind[~match])
     some = match & np.isin(edges.kind, fewer)
-    unit = np.concatenate((edges.unit[match], edges.unit, edges.unit[some]))
-    crowd = np.concatenate(
-        (edges.kind[match], types + edges.kind, 2 * types + np.searchsorted(fewer, edges.kind[some]))
-    )
-    weight = np.concatenate((share * model.k, np.ones(len(match) + int(some.sum()))))
-    around = np.concatenate((first, first, first[fewer]))
+    # Of each kind of crowd: the units, the crowd of each, its weight, and a record that each crowd surrounds.
+    counted = [
+        (edges.unit, edges.kind, np.ones(len(match)), first),
+        (edges.unit[some], np.searchsorted(fewer, edges.kind[some]), np.ones(int(some.sum())), first[fewer]),
+    ]
+    kinds = [(edges.unit[match], edges.kind[match], share * model.k, first), *counted] if weighed else counted
+    before = np.cumsum([0, *(len(records) for *_, records in kinds)])
+    unit, weight, around = (np.concatenate([kind[part] for kind in kinds]) for part in (0, 2, 3))
+    crowd = np.concatenate([kind[1] + begin for kind, begin in zip(kinds, before, strict=False)])
     by_unit = np.argsort(unit, kind="stable")
     starts = np.searchsorted(unit[by_unit], np.arange(int(units.max()) + 2))
     crowds = Crowds(
