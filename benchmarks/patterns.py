@@ -201,9 +201,7 @@ def program_alone() -> str:
             shares = (f"{above[0]:.1%}", f"{above[1]:.2%}")
             rows.append((k, seed, found["pairs"], *costs, *shares, f"{found['seconds']:.1f}"))
     head = ("k", "list", "pairs", "search", "program", "bound", "search above", "program above")
-    pairs = [
-        (*each.values(), *pairs_of(**each)) for each in ({"count": n, "k": k} for n in COUNTS for k in KS)
-    ]
+    pairs = [(count, k, *pairs_of(count, k)) for count in COUNTS for k in EXACT_KS]
     return "\n\n".join(
         (
             "## Adult-2 by the integer program alone",
@@ -221,7 +219,7 @@ def program_alone() -> str:
 def pairs_of(count: int, k: int) -> list[int | str]:
     """Return how many pairs the program of Adult-2 has, for each list of that length."""
     codes = table_of("Adult-2").codes
-    found = []
+    found: list[int | str] = []
     for seed in SEEDS:
         patterns = like_a_user(codes.shape[1], count, seed)
         program = PatternProgram.of(codes, patterns.suppressed, patterns.costs, k)
