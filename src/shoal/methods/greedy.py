@@ -31,8 +31,8 @@ def greedy(
     table, model, circumstances
         As for every method.
     effort
-        ``fast`` (without exchanges, deterministic), ``balanced`` or ``best``. `printed_greedy` follows the paper
-        exactly.
+        ``fast`` (without exchanges, deterministic), ``balanced`` or ``best``. `printed_greedy` follows
+        the paper exactly.
     """
     return grown(
         table, model, circumstances, EXCHANGES[effort], choosing_in(lexicographic_order(table.codes))
