@@ -201,6 +201,7 @@ def program_alone() -> str:
             shares = (f"{above[0]:.1%}", f"{above[1]:.2%}")
             rows.append((k, seed, found["pairs"], *costs, *shares, f"{found['seconds']:.1f}"))
     head = ("k", "list", "pairs", "search", "program", "bound", "search above", "program above")
+    pairs = [(count, k, *pairs_of(count, k)) for count in COUNTS for k in EXACT_KS]
     return "\n\n".join(
         (
             "## Adult-2 by the integer program alone",
@@ -208,8 +209,22 @@ def program_alone() -> str:
             f"the program of both lists of {COUNTS[0]} patterns. *Search above* is how far the local search "
             "is above the proven bound.",
             markdown_table((*head, "processor s"), rows),
+            "How many pairs of a row type and a class that it can join the program has, for both lists of "
+            "each length:",
+            markdown_table(("patterns", "k", "pairs, list 1", "pairs, list 2"), pairs),
         )
     )
+
+
+def pairs_of(count: int, k: int) -> list[int | str]:
+    """Return how many pairs the program of Adult-2 has, for each list of that length."""
+    codes = table_of("Adult-2").codes
+    found: list[int | str] = []
+    for seed in SEEDS:
+        patterns = like_a_user(codes.shape[1], count, seed)
+        program = PatternProgram.of(codes, patterns.suppressed, patterns.costs, k)
+        found.append("too many" if program is None else len(program.row_type))
+    return found
 
 
 def against_mondrian() -> str:

@@ -31,7 +31,8 @@ def greedy(
     table, model, circumstances
         As for every method.
     effort
-        ``fast`` (the paper's algorithm, deterministic), ``balanced`` or ``best``.
+        ``fast`` (without exchanges, deterministic), ``balanced`` or ``best``. `printed_greedy` follows
+        the paper exactly.
     """
     return grown(
         table, model, circumstances, EXCHANGES[effort], choosing_in(lexicographic_order(table.codes))
