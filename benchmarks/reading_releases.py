@@ -52,7 +52,7 @@ CENSUS = {
     "census 3": (800, (3, 4, 6, 7, 21, 46, 61, 63), 66),
     "census 4": (4334, (0, 3, 4, 8, 16, 21, 40, 45, 57), 67),
 }
-"""Records, quasi-identifiers and sensitive column of tables from Pumsb, a census whose columns have numbers."""
+"""Records, quasi-identifiers and sensitive column of tables from Pumsb, a census."""
 CENSUS_ORDERED = (3, 21, 44, 63)
 """The columns of Pumsb that are read as numbers."""
 TRAINING = ("patients", "many patients", "nursery", *MADE_UP, *CENSUS)
