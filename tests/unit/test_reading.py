@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.reading import Codebook
+from shoal.reading import Codebook, Count
 from shoal.reading.questions import read_question
 from shoal.release import codebook_of
 from shoal.samples import hospital
@@ -71,6 +71,21 @@ def test_the_joint_estimate_is_closer_than_an_even_spread(patients: Any, model: 
     assert errors["tight"] < 0.7 * errors["even"]
     assert errors["tight"] < errors["marginal"]
     assert bias["tight"] == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("count", "interval"),
+    [
+        (Count(0.04, 0.02, 0, 3), (0.0, 1.0)),
+        (Count(7.3, 1.0, 2, 40), (5.0, 10.0)),
+        (Count(7.3, 1.0, 6, 9), (6.0, 9.0)),
+        (Count(5.0, 0.0, 5, 5), (5.0, 5.0)),
+        (Count(5.0 + 1e-9, 0.0, 3, 9), (5.0, 5.0)),
+    ],
+)
+def test_intervals_of_counts_end_at_whole_numbers(count: Count, interval: tuple[float, float]) -> None:
+    """They are rounded outward: of rows that hardly ever meet a question, one still may."""
+    assert count.interval == interval
 
 
 def test_means_and_tables(folder: Path, patients: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ SHIFT = 0.3
 """Answers are also computed with other powers of probabilities, which differ by this."""
 CONFIDENCE = 1.96
 """The number of standard errors on either side of an interval with 95% confidence."""
+ROUNDING = 1e-6
+"""By how much an end of an interval may miss a whole number and is still taken for it."""
 NEVER = 1e-9
 """Rows with at most this probability are estimated never to meet the conditions."""
 
@@ -60,9 +63,13 @@ class Count(Answer):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The interval that contains the truth with 95% confidence; it holds no impossible numbers."""
+        """The interval that contains the truth with 95% confidence.
+
+        It holds no impossible numbers, and its ends are whole numbers, rounded outward, as counts are.
+        """
         low, high = super().interval
-        return max(low, float(self.certain)), min(high, float(self.possible))
+        lowest, highest = floor(low + ROUNDING), ceil(high - ROUNDING)
+        return float(max(lowest, self.certain)), float(min(highest, self.possible))
 
 
 @dataclass(frozen=True)

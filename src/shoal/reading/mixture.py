@@ -58,7 +58,7 @@ class Assumption:
 RANDOM = Assumption(1.0, nodes=1.0)
 """Generalization that does not depend on values."""
 CLASSES = 30
-ROWS_PER_CLASS = 100
+ROWS_PER_CLASS = 200
 """The maximum number of latent classes, and the minimum number of rows for each."""
 ITERATIONS = 25
 SAMPLE = 50_000
