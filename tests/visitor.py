@@ -231,10 +231,13 @@ class Forger:
 
     def vanish(self) -> None:
         """Lose the connection without a word, as a machine does that is switched off."""
-        now = struct.pack("ii", 1, 0)  # data that was not sent is discarded
+        connection = self._socket.sock
+        if connection is None:  # the server was faster
+            return
         with suppress(OSError):
-            self._socket.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
-            self._socket.sock.close()
+            now = struct.pack("ii", 1, 0)  # data that was not sent is discarded
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+            connection.close()
 
     @property
     def key(self) -> str:
