@@ -63,7 +63,11 @@ class Server:
 def running(
     folder: Path, temporary: Path, *options: str, signal_number: int = signal.SIGINT
 ) -> Iterator[Server]:
-    """Run a server, end it by a signal, and see that it left nothing behind, unless it was killed."""
+    """Run a server, end it by a signal, and see that it left nothing behind, unless it was killed.
+
+    If a test fails meanwhile, the error also tells what the server complained about.
+    """
+    failure: Exception | None = None
     before = set(temporary.iterdir())
     process = subprocess.Popen(
         [*SHOAL, "ui", "--no-browser", "--folder", str(folder), *options],
@@ -77,12 +81,17 @@ def running(
     try:
         address = next(found[0] for line in process.stdout if (found := re.search(r"http://\S+", line)))
         yield Server(process, address, temporary)
+    except Exception as error:
+        failure = error
+        raise
     finally:
         process.send_signal(signal_number)
         process.wait(timeout=60)
         complaints = process.stderr.read()
         process.stdout.close()
         process.stderr.close()
+        if failure is not None:
+            failure.add_note(f"The server said: {complaints or 'nothing'}")
     assert "Traceback" not in complaints, complaints
     if signal_number != signal.SIGKILL:
         assert set(temporary.iterdir()) <= before  # nothing is left behind
@@ -222,10 +231,13 @@ class Forger:
 
     def vanish(self) -> None:
         """Lose the connection without a word, as a machine does that is switched off."""
-        now = struct.pack("ii", 1, 0)  # data that was not sent is discarded
+        connection = self._socket.sock
+        if connection is None:  # the server was faster
+            return
         with suppress(OSError):
-            self._socket.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
-            self._socket.sock.close()
+            now = struct.pack("ii", 1, 0)  # data that was not sent is discarded
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+            connection.close()
 
     @property
     def key(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import webbrowser
 from collections.abc import Iterator
 from functools import partial
@@ -128,6 +129,15 @@ def test_a_session_without_a_page_ends_after_a_while(page_folder: Path, tmp_path
             forger.listen("columns_done")
             assert len(folders(server)) == 1
         until(lambda: not folders(server))
+
+
+@pytest.mark.campaign
+def test_a_page_that_is_silent_for_a_while_keeps_its_connection(server: Server) -> None:
+    """As that of a machine on which other programs take all processors."""
+    with Forger(server) as forger:
+        assert forger.key
+        time.sleep(50)  # the server asks every 20 seconds whether the page is there
+        assert forger.connected
 
 
 def test_it_opens_by_a_link_of_another_site_and_by_the_private_file(

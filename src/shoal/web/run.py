@@ -128,7 +128,8 @@ def _serve_summary(desk: Desk) -> None:
 
 def _control() -> Tag:
     """Return the field for the control group, which must be held out before the release is made."""
-    return tags.div(_choice("hold_out"), class_="fields")
+    words = f"{CHOICES['hold_out'].help} Leave it empty to release all records."
+    return tags.div(parts.text("hold_out", CHOICES["hold_out"].label, words), class_="fields")
 
 
 def _more(schema: Schema) -> Tag:

@@ -29,6 +29,9 @@ from shoal.web.guard import Guard, redirect_page
 from shoal.web.messages import Conversation
 from shoal.web.sessions import Sessions
 
+LONGEST_SILENCE = 60
+"""Seconds without an answer until a connection counts as lost: a busy machine may need half a minute."""
+
 
 def serve(
     *,
@@ -76,6 +79,7 @@ def serve(
             log_level="warning",
             server_header=False,
             ws_max_size=1 << 22,
+            ws_ping_timeout=LONGEST_SILENCE,
             timeout_graceful_shutdown=2,
             lifespan="on",
         )
