@@ -14,6 +14,7 @@ from pathlib import Path
 
 NOT_BENCHMARKS = {
     "__main__",
+    "beside_arx",
     "concealment_data",
     "harness",
     "literal_sort_greedy",

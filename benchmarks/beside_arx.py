@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -98,6 +98,7 @@ def population_cases(people: pl.DataFrame) -> tuple[Case, ...]:
 
 def beside_arx(frame: pl.DataFrame, measured: Measured) -> str:
     """Return the section on the results of ARX."""
+    measured = _once(measured)
     levels = levels_of(frame)
     occupations = frame["occupation"].rank("dense").to_numpy().astype(np.int64) - 1
     table = Table.encode(frame, Schema.infer(frame, quasi=QUASI, sensitive=["occupation"]))
@@ -111,6 +112,20 @@ def beside_arx(frame: pl.DataFrame, measured: Measured) -> str:
     sections += [DISCLOSURE.format(nodes=nodes), _disclosure(levels, occupations, table, measured)]
     sections += [POPULATIONS, markdown_table(HEAD, list(_populations(frame, levels, measured)))]
     return "\n\n".join(sections)
+
+
+def _once(measured: Measured) -> Measured:
+    """Return a function that measures each model once for each table."""
+    known: dict[tuple[Any, ...], tuple[str, ...]] = {}
+
+    def remembered(table: Table, model: Model, method: str) -> tuple[str, ...]:
+        own = {name: value for name, value in model.parameters.items() if name != "population"}
+        key = (id(table), model.name, *own.items(), method)
+        if key not in known:
+            known[key] = measured(table, model, method)
+        return known[key]
+
+    return remembered
 
 
 def levels_of(frame: pl.DataFrame) -> dict[tuple[int, int], Level]:

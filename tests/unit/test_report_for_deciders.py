@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.app import app
-from shoal.report.panels.decision import _made_up
+from shoal.report.panels.decision import _made_up, _most_frequent
 from shoal.samples import hospital
 
 STATED = {
@@ -85,3 +86,13 @@ def test_the_limits_and_the_example_are_near_the_top() -> None:
 )
 def test_an_exact_value_is_made_up_within_the_cell(cell: str, exact: str) -> None:
     assert _made_up(cell) == exact
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_frequent_cells_are_those_of_all_rows(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    written = pl.Series(["b", "a", None, "c", "", "a", "never"])  # two look the same
+    rows = draw.integers(0, len(written) - 1, 40)
+    texts = written.gather(rows).fill_null("").to_list()
+    expected = sorted(set(texts), key=lambda text: (-texts.count(text), texts.index(text)))
+    assert _most_frequent(written, rows) == expected

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import datetime
 from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from shoal.base.statements import ABOUT
 from shoal.kinds import notation
@@ -41,10 +46,8 @@ def _example(material: Material) -> Grid:
     boxes = recoding.box[rows]
     shown = {}
     for attribute, values in zip(recoding.table.attributes, recoding.values, strict=True):
-        written = values.columns(attribute.column.name, typed=False)[0].cast(str)
-        cells = written.gather(boxes).fill_null("").rename("text").to_frame()
-        often = cells.group_by("text", maintain_order=True).len()
-        texts = often.sort("len", descending=True, maintain_order=True)["text"].to_list()
+        written, which = values.shared_columns(attribute.column.name, typed=False)[0]
+        texts = _most_frequent(written, boxes if which is None else which[boxes])
         shown[attribute.column.name] = next((text for text in texts if _made_up(text) != text), texts[0])
     lines = []
     for column in material.certificate["columns"]:
@@ -62,6 +65,30 @@ def _example(material: Material) -> Grid:
         ("column", "before", "after"),
         lines,
     )
+
+
+def _most_frequent(written: pl.Series, rows: NDArray[np.integer[Any]]) -> list[str]:
+    """Return the cells of rows as texts, the most frequent first, and of equally frequent ones the first.
+
+    Parameters
+    ----------
+    written
+        The different cells.
+    rows
+        Which of them each row shows.
+    """
+    first = np.full(len(written), len(rows))
+    first[rows[::-1]] = np.arange(len(rows))[::-1]
+    cells = pl.DataFrame(
+        {
+            "text": written.cast(pl.String).fill_null(""),
+            "often": np.bincount(rows, minlength=len(written)),
+            "first": first,
+        }
+    ).filter(pl.col("often") > 0)
+    together = cells.group_by("text").agg(pl.col("often").sum(), pl.col("first").min())
+    texts: list[str] = together.sort("often", "first", descending=[True, False])["text"].to_list()
+    return texts
 
 
 def _made_up(cell: str) -> str:

@@ -103,13 +103,15 @@ class _PossiblePairs:
 
 
 def _links(recoding: Recoding, k: int) -> tuple[str, _PossiblePairs]:
-    graph, types = recoding.graph, recoding.types
+    graph = recoding.graph
     if graph is not None:
+        members, size = graph.ravel(), graph.shape[1]
         # The order within a row of the graph may reveal the record that it was first made for.
         return "graph", _PossiblePairs(
             lambda row: np.sort(graph[row]).astype(np.int64),
-            lambda record: np.flatnonzero((graph == record).any(axis=1)),
+            lambda record: np.unique(np.flatnonzero(members == record) // size),
         )
+    types = recoding.types
     if recoding.assignment is None and np.bincount(types).min() >= k:
         return "classes", _PossiblePairs(
             lambda row: np.flatnonzero(types == types[row]),
