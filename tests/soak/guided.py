@@ -57,6 +57,9 @@ def case(draw: Draw, folder: Path) -> str:
     )
     if "Is the code instrumented" in done.stderr:
         raise Finding(f"{target}: no input reached new code, so none was derived from another")
+    if "memory allocation of" in done.stderr and "polars_parquet" in done.stderr:
+        CAMPAIGN.counts["inputs that Polars ended the process for"] += 1
+        return f"{target}: a page that claims to be huge"
     if done.returncode:
         found = [each.read_bytes()[:2000] for each in folder.glob("*-*") if each.is_file()]
         raise Finding(f"{target} with {found}: {(done.stdout + done.stderr)[-3000:]}")

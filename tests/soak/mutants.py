@@ -106,7 +106,7 @@ def prepare() -> None:
 
 def judged(module: str) -> bool:
     """Return whether nothing is noticed: by random cases, then by tests of the module."""
-    for campaign, cases in ((forged.CAMPAIGN, 25), (worlds.CAMPAIGN, 50)):
+    for campaign, cases in ((forged.CAMPAIGN, 15), (worlds.CAMPAIGN, 30)):
         if soak(campaign, cases=cases).findings:
             return False
     words = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", "--no-header"]

@@ -23,6 +23,8 @@ MOMENTS = 6
 
 def case(draw: Draw, folder: Path) -> str:
     """End runs of one engine, one after the other, and repeat the last one without a signal."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup, which runs would inherit
+        signal.signal(signal.SIGHUP, lambda *_: None)
     engine = draw.choice(["memory", "memory", "blocks", "blocks", "page"])
     if engine == "page":
         return page(draw, folder)

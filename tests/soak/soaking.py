@@ -18,6 +18,9 @@ Case = Callable[[random.Random, Path], str]
 It raises an exception if there is a finding.
 """
 
+HELD = 1000
+"""The number of cases after which what the process holds is noted."""
+
 
 class Finding(AssertionError):  # noqa: N818 - not an error of the campaign
     """What a case found: a fault, in words."""
@@ -62,6 +65,8 @@ class Outcome:
         For each case with a finding, its number and what was found.
     seconds
         The processor time it took.
+    held
+        What the process held after some cases: their number, MiB of memory, open files, threads.
     """
 
     first: int
@@ -69,6 +74,7 @@ class Outcome:
     ended: Counter[str] = field(default_factory=Counter)
     findings: list[tuple[int, str]] = field(default_factory=list)
     seconds: float = 0.0
+    held: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     @property
     def cases(self) -> int:
@@ -109,8 +115,20 @@ def soak(
             if found is not None:
                 found(*outcome.findings[-1])
         outcome.after += 1
+        if outcome.cases % HELD == 0:
+            outcome.held.append(_held(outcome.cases))
     outcome.seconds = _processor_time() - began
     return outcome
+
+
+def _held(cases: int) -> tuple[int, int, int, int]:
+    """Return what the process holds after a number of cases; zeros where that is not told."""
+    place = Path("/proc/self")
+    if not place.exists():
+        return cases, 0, 0, 0
+    pages = int((place / "statm").read_text().split()[1])
+    memory = pages * os.sysconf("SC_PAGE_SIZE") >> 20
+    return cases, memory, len(os.listdir(place / "fd")), len(os.listdir(place / "task"))
 
 
 def _processor_time() -> float:
@@ -135,6 +153,8 @@ def summary(campaign: Campaign, outcome: Outcome) -> Iterator[str]:
         yield f"  {often:>10,} {how}"
     for what, often in sorted(campaign.counts.items()):
         yield f"  {often:>10,} {what} in all"
+    for cases, memory, files, threads in outcome.held[:1] + outcome.held[1:][-1:]:
+        yield f"  after {cases:,} cases: {memory:,} MiB, {files} open files, {threads} threads"
     for number, _ in outcome.findings:
         yield f"  repeat a finding: make soak NAME={campaign.name} CASE={number}"
     yield f"  continue: make soak NAME={campaign.name} SEED={outcome.after}"

@@ -82,3 +82,12 @@ def test_in_classes_the_best_guess_is_one_of_the_class() -> None:
     assert diagnosis.likeliest is not None
     highest = release.audit.diversity[0].highest
     assert diagnosis.likeliest.mean == pytest.approx((highest * sizes).sum() / len(patients))
+
+
+def test_a_value_that_no_row_shows_is_not_believed() -> None:
+    original = pl.DataFrame({"place": ["a", "a", "b"], "disease": ["x", "z", "x"]})
+    schema = Schema.infer(original, quasi=["place"], sensitive=["disease"])
+    released = original.with_columns(disease=pl.lit("x"))
+    (disease,) = posterior_of(original, released, schema, k=1).disclosures
+    assert disease.right is not None
+    assert disease.right.mean == pytest.approx(2 / 3)
