@@ -65,7 +65,7 @@ def test_one_more_record(n: int, k: int) -> None:
 @pytest.mark.parametrize("effort", ["balanced", "best"])
 def test_every_k_and_number_of_records(n: int, k: int, effort: str) -> None:
     table = table_of(people(n))
-    chosen = HALVED[effort][1]
+    chosen = HALVED[effort]
     assert chosen.halved < k
     graph = grow_from_halves(table, k, chosen, Circumstances(Randomness(1)), cheapest_together)
     assert is_regular_and_simple(graph, n, k)
@@ -74,7 +74,7 @@ def test_every_k_and_number_of_records(n: int, k: int, effort: str) -> None:
 def test_progress_never_goes_back() -> None:
     told: list[tuple[str, float]] = []
     circumstances = Circumstances(Randomness(1), progress=lambda stage, share: told.append((stage, share)))
-    grow_from_halves(table_of(people(300)), 60, HALVED["balanced"][1], circumstances, cheapest_together)
+    grow_from_halves(table_of(people(300)), 60, HALVED["balanced"], circumstances, cheapest_together)
     growing = [share for stage, share in told if stage == told[0][0]]
     assert growing == sorted(growing)
     assert len({stage for stage, _ in told}) == 2
@@ -83,9 +83,7 @@ def test_progress_never_goes_back() -> None:
 def test_many_equal_records() -> None:
     frame = people(400).with_columns(pl.lit(30).alias("age"), pl.lit("cook").alias("job"), town=pl.lit("X"))
     table = table_of(frame)
-    graph = grow_from_halves(
-        table, 40, HALVED["balanced"][1], Circumstances(Randomness(1)), cheapest_together
-    )
+    graph = grow_from_halves(table, 40, HALVED["balanced"], Circumstances(Randomness(1)), cheapest_together)
     assert is_regular_and_simple(graph, 400, 40)
 
 
@@ -99,7 +97,7 @@ def test_a_release_keeps_its_guarantee() -> None:
 def test_seeds_repeat_a_release() -> None:
     table = table_of(people(200))
     one, again, other = (
-        grow_from_halves(table, 33, HALVED["balanced"][1], Circumstances(Randomness(seed)), cheapest_together)
+        grow_from_halves(table, 33, HALVED["balanced"], Circumstances(Randomness(seed)), cheapest_together)
         for seed in (1, 1, 2)
     )
     assert (one == again).all()

@@ -28,31 +28,26 @@ TOGETHER = 10
 later rounds, and after some rounds this costs more than it saves. Larger rows have two candidates:
 their nearest record, and the one SortGreedy gives them."""
 
-SMALL, MEDIUM = 32, 64
+FEW, SMALL, MEDIUM = 12, 32, 64
 GROWING = {
     "balanced": (
-        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=72, pieces=True),
+        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=80, pieces=True),
+        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, worthwhile=2e-3, pieces=True),
         Exchanges((0.5, 0.2), (0.6, 0.5, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, pieces=True),
         refinement.BALANCED,
     ),
-    "best": (replace(refinement.BEST, pieces=True), refinement.BEST, refinement.BEST),
+    "best": (*(replace(refinement.BEST, pieces=True),) * 2, *(refinement.BEST,) * 2),
 }
-"""The efforts for rows that grow, with a small k, a medium one and a larger one. Rows that take in whole rows
-need fewer exchanges, and more if they are larger; with a large k, they lose more than those that take in
-single records (decision 058)."""
+"""The efforts for rows that grow: with a k up to `FEW`, `SMALL`, `MEDIUM`, and with a larger one. Rows that
+take in whole rows need fewer exchanges, and more if they are larger; with a large k, they lose more than
+rows that take in single records (decision 058)."""
 
-FEW = 12
-"""With a larger k, rows are made from rows for half of it."""
 FORESIGHT, BETWEEN = (0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05), (0.6, 0.4, 0.2, 0.1)
 HALVED = {
-    "balanced": (
-        Exchanges((0.4,), FORESIGHT, 0, 0, 104, 2e-3, pieces=True, halved=FEW, between=BETWEEN),
-        Exchanges((0.4,), FORESIGHT, 0, 0, 64, 2e-3, pieces=True, halved=FEW, between=BETWEEN),
-    ),
-    "best": (replace(refinement.BEST, pieces=True, halved=FEW, between=refinement.BEST.foresight),) * 2,
+    "balanced": Exchanges((0.4,), FORESIGHT, 0, 0, 64, 2e-3, pieces=True, halved=FEW, between=BETWEEN),
+    "best": replace(refinement.BEST, pieces=True, halved=FEW, between=refinement.BEST.foresight),
 }
-"""The efforts for rows that are made from rows for half of k, with a k up to `SMALL` and with a larger one
-(decision 076)."""
+"""The efforts with a k above `SMALL`: rows are made from rows for half of k, down to `FEW` (decision 076)."""
 
 
 @keeps(Freeform, default=True, persons=True)
@@ -76,17 +71,16 @@ def matching(
         ``fast`` has no rounds: it is that of `ring`, which loses a few percent more than ``balanced`` in a
         small part of the time. With ``balanced`` and ``best``, rows take in whole rows where this is
         possible, and exchange records between rounds and at the end, while this reduces the loss. With a k
-        above 12, rows for half of k are made first, for one record of each pair of similar ones; not if
+        above 32, rows for half of k are made first, for one record of each pair of similar ones; not if
         persons have several records or columns have limits.
     """
     if effort == "fast":
         return ring(table, model, circumstances, effort=effort)
-    if model.k <= FEW or table.owners is not None or table.limited:
-        chosen = GROWING[effort][(model.k > SMALL) + (model.k > MEDIUM)]
+    if model.k <= SMALL or table.owners is not None or table.limited:
+        chosen = GROWING[effort][(model.k > FEW) + (model.k > SMALL) + (model.k > MEDIUM)]
         return grown(table, model, circumstances, chosen, cheapest_together)
     require_feasible(table, model)
-    chosen = HALVED[effort][model.k > SMALL]
-    graph = grow_from_halves(table, model.k, chosen, circumstances, cheapest_together)
+    graph = grow_from_halves(table, model.k, HALVED[effort], circumstances, cheapest_together)
     return recoded(table, model, graph, circumstances)
 
 
