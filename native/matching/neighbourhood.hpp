@@ -22,11 +22,13 @@ class Neighbourhood {
  public:
   // `rows` are the numbers of its rows in `members`, which is row-major, rows x degree. With foresight, the
   // cost of a row without its outermost members counts by that share: changes then lead rows to where they
-  // can lose a value that several members have. `owners`, if not empty, says whose record each is; a
-  // row has no two records of one owner.
+  // can lose a value that several members have. `numbers` has kUnknown for each record outside, and
+  // afterwards again: memory that may be used for another one. `owners`, if not empty, says whose record each
+  // is; a row has no two records of one owner.
   Neighbourhood(std::span<const std::int32_t> codes, const std::vector<Attribute>& attributes,
                 std::span<const std::int32_t> members, std::size_t degree, std::span<const std::int32_t> rows,
-                double foresight, std::span<const std::int32_t> owners = {});
+                double foresight, std::span<std::int32_t> numbers, std::span<const std::int32_t> owners = {});
+  static constexpr std::int32_t kUnknown = -1;
 
   std::int32_t rows() const { return static_cast<std::int32_t>(costs_.size()); }
   std::size_t degree() const { return degree_; }
@@ -36,23 +38,33 @@ class Neighbourhood {
   std::int32_t outer_member(std::int32_t row, std::size_t slot) const {
     return records_[at(member(row, slot))];
   }
-  // The places of a record, among these rows: place p is slot p % degree of row p / degree.
-  std::span<const std::int32_t> places_of(std::int32_t record) const {
-    const auto r = at(record);
-    return {places_of_.data() + starts_[r], starts_[r + 1] - starts_[r]};
+  // A record stands at several places, one for each of these rows that have it. Its places have consecutive
+  // numbers, from places_of(record).first up to, not including, .second.
+  std::pair<std::size_t, std::size_t> places_of(std::int32_t record) const {
+    return {starts_[at(record)], starts_[at(record) + 1]};
   }
+  std::int32_t row_of(std::size_t place) const { return places_[place].row; }
+  std::size_t slot_at(std::size_t place) const { return at(places_[place].slot); }
   // Whether the row has the record, or another one of its owner, in another slot than this.
   bool has_beside(std::int32_t row, std::size_t slot, std::int32_t record) const;
   std::size_t slot_of(std::int32_t row, std::int32_t record) const;
 
+  bool has(std::int32_t row, std::int32_t record) const;
+
   // What the row would save without that member, with foresight.
-  double saving(std::int32_t row, std::size_t slot) const { return savings_[at(row) * degree_ + slot]; }
-  double saving(std::int32_t place) const { return savings_[at(place)]; }
+  double saving(std::int32_t row, std::size_t slot) const {
+    return savings_[at(place_at_[at(row) * degree_ + slot])];
+  }
+  double saving(std::size_t place) const { return savings_[place]; }
   // What it would cost the row, without that member and with foresight, to take in the record; to have it in
   // place of the member costs that minus the saving. Once it is `enough` or more, it need not be exact.
   double extra(std::int32_t row, std::size_t slot, std::int32_t record, double enough) const;
   // About the least that this costs, whichever member is left out: ranges and small sets only.
   double fit(std::int32_t row, std::int32_t record) const;
+
+  // Which rows have all values of a record but one, or all: a bit for each row. Ranges count by their bounds.
+  // Values of trees and of large domains are not asked for.
+  void find_homes(std::int32_t record, std::vector<std::uint64_t>& homes) const;
 
   // Records change places: each leaves its place before another is put there. Afterwards `renew` updates
   // the figures of a row.
@@ -65,41 +77,59 @@ class Neighbourhood {
   void near(std::int32_t row, QuickRandom& random, std::span<std::int32_t> found) const;
 
  private:
-  // What the members of a row span in one attribute, and what they would span without one or two of them:
-  // - range, tree: the three lowest and the three highest codes;
-  // - set of at most 64 codes: the codes, those that one member has and those that two have. Larger sets are
-  //   looked up.
+  // What the members of a row span in a range or tree, and what they would span without one or two of them:
+  // the three lowest and the three highest codes. Of sets of at most 64 codes, all together, bits tell which
+  // codes any, one and two members have. Larger sets are looked up.
   struct Interval {
     std::array<std::int32_t, 3> low, high;
   };
-  struct Bits {
-    std::uint64_t any, once, twice;
+  struct Place {
+    std::int32_t row, slot;
   };
-  union Span {
-    Interval interval;
-    Bits bits;
+  struct Stretch {
+    double low, high;
   };
 
   const std::int32_t* codes(std::int32_t record) const {
     return codes_.data() + at(record) * attributes_.size();
   }
+  const std::uint64_t* bits(std::int32_t record) const { return bits_.data() + at(record) * words_; }
+  // The codes that any member has, then those that one has, then those that two have.
+  const std::uint64_t* spans(std::int32_t row) const { return spans_.data() + at(row) * 3 * words_; }
+  double bit_costs(std::uint64_t bits, std::size_t word) const;
   std::int64_t count(std::int32_t row, std::size_t attribute, std::int32_t code) const;
   double interval_cost(const Attribute& attribute, const Interval& interval) const;
   static Interval without(Interval interval, std::int32_t leaving);
   static Interval with(Interval interval, std::int32_t coming);
-  double saved(std::int32_t row, const std::int32_t* leaving) const;
+  double saved(std::int32_t row, std::int32_t leaving) const;
+  void describe_records();
+  double renew_sets(std::int32_t row);
+  double renew_intervals(std::int32_t row);
+  void renew_homes(std::int32_t row, std::size_t bit, bool is_there);
 
   const std::vector<Attribute>& attributes_;
   std::size_t degree_;
   double foresight_;
-  std::vector<double> units_;            // per attribute: what one more value of a set costs
-  std::vector<std::size_t> small_sets_;  // attributes
-  std::vector<std::pair<std::size_t, std::vector<double>>> ranges_;  // attributes, and what reaches each code
-  std::vector<std::int32_t> records_;                                // their outer numbers
-  std::vector<std::int32_t> codes_, members_, places_of_, owner_of_;
+  std::size_t words_ = 0;
+  std::vector<std::size_t> intervals_, small_sets_, large_sets_;  // attributes
+  std::vector<std::size_t> first_bits_;                           // of each attribute
+  std::vector<double> units_;                   // per attribute: what one more value of a set costs
+  std::vector<double> bit_units_;               // the same per bit
+  std::vector<std::size_t> ranges_;             // attributes
+  std::vector<std::vector<double>> positions_;  // of each range: what reaches each code
+  std::vector<std::int32_t> records_;           // their outer numbers
+  std::vector<std::int32_t> codes_, members_, owner_of_;
+  std::vector<std::uint64_t> bits_, spans_;  // of each record, and of each row
+  std::vector<Interval> extremes_;           // of each row and interval
+  std::vector<double> reached_;              // of each record and range: its position
+  std::vector<Stretch> stretches_;           // of each row and range
   std::vector<std::size_t> starts_;
-  std::vector<Span> spans_;
+  std::vector<Place> places_;           // of each record
+  std::vector<std::int32_t> place_at_;  // the place that each slot of each row is
   std::vector<double> costs_, savings_;
+  std::size_t row_words_ = 0;
+  std::vector<std::size_t> first_values_;  // of each range that counts, or none
+  std::vector<std::uint64_t> having_;  // for each bit, then for each code of such a range: which rows have it
 };
 
 }  // namespace shoal

@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::size_t kPart = 4096;  // rows
 constexpr int kLooks = 48;           // other rows searched for records that a row might take
+constexpr std::size_t kMany = 13;    // records of a row, from which on it first asks which rows suit a record
 constexpr std::size_t kOffers = 12;  // the best of them
+constexpr std::size_t kNoPlace = ~std::size_t{0};
 
 // Every row in turn gives away its members, the most expensive first.
 class Exchanges {
@@ -61,44 +63,49 @@ class Exchanges {
     for (std::int32_t& one : near_) one = here_.member(one, random_.below(degree));
     for (const std::int32_t record : near_) {
       const double fit = here_.fit(row, record);
-      if (fit < most && here_.slot_of(row, record) == degree) candidates_.push_back({fit, -1.0, record});
+      if (fit < most && !here_.has(row, record)) candidates_.push_back({fit, -1.0, record});
     }
   }
 
   double most_saved(std::int32_t record) const {
     double most = 0.0;
-    for (const std::int32_t place : here_.places_of(record)) most = std::max(most, here_.saving(place));
+    const auto [first, end] = here_.places_of(record);
+    for (std::size_t place = first; place < end; ++place) most = std::max(most, here_.saving(place));
     return most;
   }
 
   // Looks at the candidates, and at all rows that have them.
   bool give_away(std::int32_t row, std::size_t slot) {
     const std::int32_t given = here_.member(row, slot);
-    const auto degree = static_cast<std::int32_t>(here_.degree());
     const double saved = here_.saving(row, slot);
     double best = -kWorthwhileAlone;
-    std::int32_t chosen = -1;
+    std::size_t chosen = kNoPlace;
+    const bool many = here_.degree() >= kMany;
+    homes_.clear();
     for (Candidate& one : candidates_) {
       if (one.fit >= saved) continue;
       const double mine = here_.extra(row, slot, one.record, saved) - saved;
       if (mine >= 0.0) continue;  // a distant record hardly helps
       if (one.saving < 0.0) one.saving = most_saved(one.record);
       if (mine - one.saving >= best || here_.has_beside(row, slot, one.record)) continue;
-      for (const std::int32_t place : here_.places_of(one.record)) {
+      if (many && homes_.empty()) here_.find_homes(given, homes_);
+      const auto [first, end] = here_.places_of(one.record);
+      for (std::size_t place = first; place < end; ++place) {
+        const std::int32_t other = here_.row_of(place);
+        if (many && (homes_[at(other) / 64] >> at(other) % 64 & 1U) == 0) continue;
         const double least = mine - here_.saving(place);
         if (least >= best) continue;  // even if its row takes the other for nothing
-        const std::int32_t other = place / degree;
         const double most = best - least;
         if (here_.fit(other, given) >= most) continue;
-        const auto other_slot = at(place % degree);
+        const std::size_t other_slot = here_.slot_at(place);
         const double both = least + here_.extra(other, other_slot, given, most);
         if (both >= best || here_.has_beside(other, other_slot, given)) continue;
         best = both;
         chosen = place;
       }
     }
-    if (chosen < 0) return false;
-    exchange(row, slot, chosen / degree, at(chosen % degree));
+    if (chosen == kNoPlace) return false;
+    exchange(row, slot, here_.row_of(chosen), here_.slot_at(chosen));
     return true;
   }
 
@@ -120,6 +127,7 @@ class Exchanges {
   QuickRandom& random_;
   std::vector<std::int32_t> near_;  // rows, then a record of each
   std::vector<Candidate> candidates_;
+  std::vector<std::uint64_t> homes_;  // rows that suit the member that is given away
 };
 
 // Every row gives away one member, and all of them are assigned anew.
@@ -212,9 +220,10 @@ Refinement::Refinement(std::span<const std::int32_t> codes, const std::vector<At
   std::vector<std::int32_t> rows(costs_.size());
   std::iota(rows.begin(), rows.end(), 0);
   const std::span<const std::int32_t> all(rows);
+  std::vector<std::int32_t> numbers(costs_.size(), Neighbourhood::kUnknown);
   for (std::size_t begin = 0; begin < rows.size(); begin += kPart) {
     const auto some = all.subspan(begin, std::min(kPart, rows.size() - begin));
-    const Neighbourhood here(codes_, attributes_, members_, degree_, some, 0.0);
+    const Neighbourhood here(codes_, attributes_, members_, degree_, some, 0.0, numbers);
     for (std::int32_t row = 0; row < here.rows(); ++row) costs_[begin + at(row)] = here.cost(row);
   }
 }
@@ -246,8 +255,9 @@ std::int64_t Refinement::refine_parts(double foresight, RandomWords& random, con
     seeds.push_back(std::uint64_t{random.below(0xffffffffU)} << 32U | random.below(0xffffffffU));
   std::atomic<std::int64_t> sum{0};
   share(cut.size(), 1, [&] {
-    return [&](std::size_t i) {
-      Neighbourhood here(codes_, attributes_, members_, degree_, cut[i], foresight, owners_);
+    return [&, numbers =
+                   std::vector<std::int32_t>(costs_.size(), Neighbourhood::kUnknown)](std::size_t i) mutable {
+      Neighbourhood here(codes_, attributes_, members_, degree_, cut[i], foresight, numbers, owners_);
       QuickRandom quick(seeds[i]);
       sum += work(here, quick);
       for (std::int32_t row = 0; row < here.rows(); ++row) {

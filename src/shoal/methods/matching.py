@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from shoal.kernels import BoxTree, Matching
 from shoal.methods import refinement
+from shoal.methods.diversity import recoded
+from shoal.methods.feasibility import require_feasible
 from shoal.methods.growth import grown
+from shoal.methods.halves import grow_from_halves
 from shoal.methods.method import Circumstances, Effort, keeps
 from shoal.methods.refinement import Exchanges
 from shoal.methods.ring import ring
@@ -25,18 +28,26 @@ TOGETHER = 10
 later rounds, and after some rounds this costs more than it saves. Larger rows have two candidates:
 their nearest record, and the one SortGreedy gives them."""
 
-SMALL, MEDIUM = 32, 64
-EXCHANGES = {
+FEW, SMALL, MEDIUM = 12, 32, 64
+GROWING = {
     "balanced": (
-        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, pieces=True),
+        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=80, pieces=True),
+        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, worthwhile=2e-3, pieces=True),
         Exchanges((0.5, 0.2), (0.6, 0.5, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, pieces=True),
         refinement.BALANCED,
     ),
-    "best": (replace(refinement.BEST, pieces=True), refinement.BEST, refinement.BEST),
+    "best": (*(replace(refinement.BEST, pieces=True),) * 2, *(refinement.BEST,) * 2),
 }
-"""The efforts with a small k, a medium one and a larger one. Rows that take in whole rows need fewer
-exchanges, and more if they are larger; with a large k, they lose more than rows that take in single records
-(decision 058)."""
+"""The efforts for rows that grow: with a k up to `FEW`, `SMALL`, `MEDIUM`, and with a larger one. Rows that
+take in whole rows need fewer exchanges, and more if they are larger; with a large k, they lose more than
+rows that take in single records (decision 058)."""
+
+FORESIGHT, BETWEEN = (0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05), (0.6, 0.4, 0.2, 0.1)
+HALVED = {
+    "balanced": Exchanges((0.4,), FORESIGHT, 0, 0, 64, 2e-3, pieces=True, halved=FEW, between=BETWEEN),
+    "best": replace(refinement.BEST, pieces=True, halved=FEW, between=refinement.BEST.foresight),
+}
+"""The efforts with a k above `SMALL`: rows are made from rows for half of k, down to `FEW` (decision 076)."""
 
 
 @keeps(Freeform, default=True, persons=True)
@@ -58,14 +69,19 @@ def matching(
         As for every method.
     effort
         ``fast`` has no rounds: it is that of `ring`, which loses a few percent more than ``balanced`` in a
-        small part of the time. With ``balanced`` and a k up to 64, and with ``best`` and a k up to 32, rows
-        take in whole rows where this is possible; otherwise they take in single records. With both efforts,
-        rows exchange records between rounds and at the end, while this reduces the loss.
+        small part of the time. With ``balanced`` and ``best``, rows take in whole rows where this is
+        possible, and exchange records between rounds and at the end, while this reduces the loss. With a k
+        above 32, rows for half of k are made first, for one record of each pair of similar ones; not if
+        persons have several records or columns have limits.
     """
     if effort == "fast":
         return ring(table, model, circumstances, effort=effort)
-    chosen = EXCHANGES[effort][(model.k > SMALL) + (model.k > MEDIUM)]
-    return grown(table, model, circumstances, chosen, cheapest_together)
+    if model.k <= SMALL or table.owners is not None or table.limited:
+        chosen = GROWING[effort][(model.k > FEW) + (model.k > SMALL) + (model.k > MEDIUM)]
+        return grown(table, model, circumstances, chosen, cheapest_together)
+    require_feasible(table, model)
+    graph = grow_from_halves(table, model.k, HALVED[effort], circumstances, cheapest_together)
+    return recoded(table, model, graph, circumstances)
 
 
 def cheapest_together(tree: BoxTree, _copies: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Matching:

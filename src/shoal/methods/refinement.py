@@ -13,8 +13,7 @@ from shoal.methods.method import Circumstances
 from shoal.table import Table
 
 MOST_SWEEPS = 13
-WORTHWHILE = 5e-4
-"""Exchanges without foresight end when a sweep saves less than this share, or after `MOST_SWEEPS`."""
+"""Maximum number of sweeps without foresight."""
 
 HEAT = 0.06
 """Random noise in costs when the last reassignments begin, as a share of the cost of a row; less if there are
@@ -39,8 +38,15 @@ class Exchanges:
         Number of reassignments when rows are complete, with random noise in costs that decreases to 0.
     looks
         The number of near records that each row looks at, for all of its records together.
+    worthwhile
+        Exchanges without foresight end when a sweep saves less than this share, or after `MOST_SWEEPS`.
     pieces
         Whether rows that grow take in whole rows where this is possible, instead of single records.
+    halved
+        With a larger k, rows are made from rows for half of k; 0 if they always grow.
+    between
+        The foresight of each sweep of exchanges over rows that were made from halves and will be halves
+        themselves.
     """
 
     growing: tuple[float, ...]
@@ -48,7 +54,10 @@ class Exchanges:
     reassignments: int
     last: int
     looks: int = 128
+    worthwhile: float = 5e-4
     pieces: bool = False
+    halved: int = 0
+    between: tuple[float, ...] = ()
 
 
 BALANCED = Exchanges((0.5, 0.25), (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1), 0, 0)
@@ -100,6 +109,13 @@ class Refiner:
             refinement.reassign(self._effort.reassignments)
         return rows_in_order(refinement.graph)
 
+    def between(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return a better graph for rows that will be part of larger ones."""
+        refinement = self._refinement(graph)
+        for foresight in self._effort.between:
+            refinement.exchange(foresight, self._effort.looks)
+        return refinement.graph
+
     def at_last(self, graph: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return a graph that costs no more, after all exchanges and reassignments of the effort."""
         refinement = self._refinement(graph)
@@ -115,7 +131,7 @@ class Refiner:
             before = refinement.cost
             if (
                 refinement.exchange(0.0, self._effort.looks) == 0
-                or before - refinement.cost < WORTHWHILE * before
+                or before - refinement.cost < self._effort.worthwhile * before
             ):
                 break
         progress("exchanging records", 1.0)
