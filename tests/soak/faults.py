@@ -127,10 +127,7 @@ def command(engine: str, k: str, *, fresh: bool = False) -> list[str]:
     """Return a command that makes a release."""
     made = ["anonymize", "people.csv", "--quasi", QUASI, "--sensitive", "diagnosis", "--drop", "patient,name"]
     made += ["--k", k, "-o", "out", "--overwrite", "--quiet"]
-    words = {
-        "blocks": ["--block-rows", "100", "--jobs", "2"],
-        "spark": ["--engine", "spark", "--master", "local[2]", "--block-rows", "100"],
-    }.get(engine, [])
+    words = ["--block-rows", "100", "--jobs", "2"] if engine == "blocks" else []
     return [sys.executable, "-m", "shoal", *made, *words, *(["--fresh"] if fresh and words else [])]
 
 
@@ -262,11 +259,10 @@ def released(folder: Path) -> str | None:
     if not out.exists():
         return None
     names = {each.name for each in out.iterdir()}
-    table = "release.parquet" if "release.parquet" in names else "release.csv"  # Spark's default is Parquet
-    wanted = {table, "certificate.json", "codebook.json", "report.html", "report.json"}
-    if not wanted <= names <= {*RELEASE_FILES, table}:
+    wanted = {"release.csv", "certificate.json", "codebook.json", "report.html", "report.json"}
+    if not wanted <= names <= set(RELEASE_FILES):
         raise Finding(f"the output is {sorted(names)}")
-    digest = hashlib.sha256((out / table).read_bytes()).hexdigest()
+    digest = hashlib.sha256((out / "release.csv").read_bytes()).hexdigest()
     if digest not in str(json.loads((out / "certificate.json").read_text())["files"]):
         raise Finding("the certificate is of another release")
     return digest
