@@ -25,7 +25,6 @@ CAMPAIGNS: dict[str, Campaign] = {
         inputs.CAMPAIGN,
         faults.CAMPAIGN,
         signals.CAMPAIGN,
-        signals.SPARK,
         allocations.CAMPAIGN,
         long_runs.CAMPAIGN,
         properties.CAMPAIGN,

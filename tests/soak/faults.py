@@ -127,10 +127,7 @@ def command(engine: str, k: str, *, fresh: bool = False) -> list[str]:
     """Return a command that makes a release."""
     made = ["anonymize", "people.csv", "--quasi", QUASI, "--sensitive", "diagnosis", "--drop", "patient,name"]
     made += ["--k", k, "-o", "out", "--overwrite", "--quiet"]
-    words = {
-        "blocks": ["--block-rows", "100", "--jobs", "2"],
-        "spark": ["--engine", "spark", "--block-rows", "100"],
-    }.get(engine, [])
+    words = ["--block-rows", "100", "--jobs", "2"] if engine == "blocks" else []
     return [sys.executable, "-m", "shoal", *made, *words, *(["--fresh"] if fresh and words else [])]
 
 

@@ -28,15 +28,10 @@ def case(draw: Draw, folder: Path) -> str:
     engine = draw.choice(["memory", "memory", "blocks", "blocks", "page"])
     if engine == "page":
         return page(draw, folder)
-    return runs(draw, folder, engine, MOMENTS)
+    return runs(draw, folder, engine)
 
 
-def spark_case(draw: Draw, folder: Path) -> str:
-    """End runs of Spark, which takes longer to start."""
-    return runs(draw, folder, "spark", 3)
-
-
-def runs(draw: Draw, folder: Path, engine: str, moments: int) -> str:
+def runs(draw: Draw, folder: Path, engine: str) -> str:
     """Let a complete run say how long one takes; then end others at random moments of that time.
 
     Raises
@@ -52,7 +47,7 @@ def runs(draw: Draw, folder: Path, engine: str, moments: int) -> str:
     if draw.random() < 0.3:
         shutil.rmtree(folder / "out")  # there is no earlier release
     late = 0
-    for _ in range(moments):
+    for _ in range(MOMENTS):
         name = draw.choice(SIGNALS)
         before = faults.released(folder)
         code = ended(draw, folder, engine, signal.Signals[name], draw.uniform(0, took))
@@ -65,7 +60,7 @@ def runs(draw: Draw, folder: Path, engine: str, moments: int) -> str:
     left = sorted(each.name for each in folder.iterdir())
     if left != ["out", "people.csv"]:
         raise Finding(f"{engine}: {left} are left")
-    return f"{engine}: {late} of {moments} came too late"
+    return f"{engine}: {late} of {MOMENTS} came too late"
 
 
 def ended(draw: Draw, folder: Path, engine: str, sent: signal.Signals, after: float) -> int:
@@ -135,5 +130,4 @@ def page(draw: Draw, folder: Path) -> str:
 
 
 CAMPAIGN = Campaign("signals", case, slice=1)
-SPARK = Campaign("spark-signals", spark_case, slice=0, by_name=True)
 COUNTS = CAMPAIGN.counts
