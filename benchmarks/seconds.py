@@ -106,7 +106,9 @@ def _row(rows: int, found: dict[str, Any]) -> tuple[str, ...]:
 def work(what: str, rows: int = MILLION) -> dict[str, Any]:
     """Measure one of the sections."""
     warnings.simplefilter("ignore", shoal.ShoalWarning)
-    return {"whole": _whole, "audit": _audit, "blocks": functools.partial(_blocks, rows)}[what]()
+    if what == "blocks":
+        return _blocks(rows)
+    return _whole() if what == "whole" else _audit()
 
 
 def _cpu(who: int = resource.RUSAGE_SELF) -> float:
