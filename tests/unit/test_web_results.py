@@ -18,9 +18,9 @@ from shoal.samples import hospital
 from shoal.web import cards, export, run
 from shoal.web.again import read_after
 from shoal.web.planning import FORMS
-from shoal.web.result import warnings_of
+from shoal.web.result import _shortened, warnings_of
 from shoal.web.state import Plan, Run, Snapshot
-from shoal.web.summary import dangers, summary
+from shoal.web.summary import confirmation, dangers, reminder, summary
 from shoal.web.tasks import Source, attack_release, make, weigh
 
 
@@ -61,6 +61,22 @@ def test_the_summary_of_many_columns_stays_short() -> None:
     assert "q14" in before
     assert "q15" not in before
     assert "q299" in folded
+
+
+def test_many_warnings_and_a_long_verdict_are_folded() -> None:
+    found = [f"warning {number}." for number in range(82)]
+    for shown in (confirmation(found, confirmed=False), reminder(found, "dangers")):
+        before, _, folded = str(shown).partition("and 74 more")
+        assert "82 warnings" in before
+        assert "warning 7." in before
+        assert "warning 8." not in before
+        assert "warning 81." in folded
+    assert "<details" not in str(reminder(found[:8], "dangers"))
+    words = " ".join(f"column{number}" for number in range(100))
+    before, _, folded = str(_shortened(words)).partition("All of it")
+    assert "column99" not in before
+    assert words in folded
+    assert "details" not in str(_shortened("The guarantee holds."))
 
 
 def test_a_release_is_attacked(source: Source, tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ TERMS = {
     "marketer": "An attacker who tries to link all records, and counts how many are right.",
 }
 """The terms of a result besides its measures, with their meanings."""
+LONGEST_VERDICT = 600
+"""Maximum number of characters of a verdict that is shown unfolded."""
 _DIFFERENT = "columns that differ from the first run"
 
 
@@ -203,7 +205,7 @@ def _glossary() -> Tag:
 
 
 def _verdict(run: Run, *, outdated: bool) -> Tag:
-    verdict = tags.span(run.result["verdict"])
+    verdict = _shortened(run.result["verdict"])
     if not outdated:
         status = run.result["status"]
         box, heading = VERDICTS["caution" if status == "holds" and run.plan.dangers else status]
@@ -215,6 +217,14 @@ def _verdict(run: Run, *, outdated: bool) -> Tag:
         parts.button("restore_run", f"Use the settings of run {run.number} again"),
         id="outdated",
     )
+
+
+def _shortened(words: str) -> Tag:
+    """Return a text; of a long one, such as about hundreds of columns, the beginning, and the rest folded."""
+    if len(words) <= LONGEST_VERDICT:
+        return tags.span(words)
+    beginning = words[:LONGEST_VERDICT].rpartition(" ")[0]
+    return tags.div(f"{beginning} …", tags.details(tags.summary("All of it"), words, class_="more"))
 
 
 def _comparison(runs: tuple[Run, ...], shown: int | None) -> Tag:

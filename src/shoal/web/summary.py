@@ -14,6 +14,8 @@ from shoal.web import parts
 
 MOST_NAMES = 15
 """Number of columns that a line of the summary names; it stays short above the warnings."""
+MOST_WARNINGS = 8
+"""Number of warnings that are shown unfolded, so that the box below them stays in sight."""
 Weighed = Mapping[str, Any]
 """What a table allows, as the task `weigh` returns it."""
 
@@ -96,8 +98,15 @@ def _heading(found: Sequence[str]) -> str:
     return "1 warning about this release" if len(found) == 1 else f"{len(found)} warnings about this release"
 
 
-def _list(found: Sequence[str]) -> Tag:
-    return tags.ul([tags.li(each) for each in found], class_="warnings")
+def _list(found: Sequence[str]) -> TagList:
+    """Return warnings as a list; of many, the first ones, and the others below a heading that folds them."""
+    first, others = found[:MOST_WARNINGS], found[MOST_WARNINGS:]
+    more = tags.details(
+        tags.summary(f"and {len(others):,} more"),
+        tags.ul([tags.li(each) for each in others], class_="warnings"),
+        class_="more",
+    )
+    return TagList(tags.ul([tags.li(each) for each in first], class_="warnings"), more if others else None)
 
 
 def _names(names: Sequence[str]) -> TagChild:
