@@ -35,7 +35,16 @@ PATIENTS, MANY = 5_000, 1_000_000
 
 HISTORIES = """## Random histories
 
-HISTORIES TEXT"""
+1,000 histories of small made-up tables, each published three to five times, with insertions and,
+for models of classes, deletions and changes; ten models in turn (k-anonymity with k alone, with l
+and with p, patterned, freeform with and without l, concealment, kk, 1k and k1). They made 2,923
+releases with kept rows and 2,300 of new persons alone. The audit of all releases together held for
+each of them, and so did, for classes, a definition of an attacker who follows every class through
+all releases. 45,862 rows were kept and 2,386 redrawn; 1,283 deletions and 3,549 changes removed
+5,255 rows. Of 12,430 new persons, 645 (5.2%) had to wait. 1 release was refused, because linked by
+columns alone an earlier release with redrawn classes no longer kept l.
+(`tests/property/test_publishing_again.py`, seeds from 1,000 on, with the code of commit
+`ca0e8613`.)"""
 """Counted by the campaign of tests/property/test_publishing_again.py, which takes about ten minutes."""
 
 

@@ -22,6 +22,7 @@ from shoal import (
     KOne,
     OneK,
     Patterned,
+    PromiseError,
     Schema,
     SetAnonymity,
 )
@@ -123,7 +124,7 @@ def kept_rows(seed: int) -> int:
     model = MODELS[seed % len(MODELS)]
     hospital = Hospital(seed)
     steps = first(hospital, model)
-    made = 0
+    made = redrawn = 0
     for _ in range(2 + seed % 3 if steps else 0):
         assert steps is not None
         hospital.live(grows_only=model.crowd_kind != "classes")
@@ -132,6 +133,11 @@ def kept_rows(seed: int) -> int:
             release = shoal.anonymize_again(table, SCHEMA, model, after=steps)
         except InfeasibleError:
             break
+        except PromiseError:  # nothing is released; allowed, if rarely, once classes were redrawn
+            assert redrawn
+            COUNTS["refused"] += 1
+            break
+        redrawn += release.circumstances["again"]["redrawn"]
         new = (table, release.written("csv"), release.key)
         COUNTS.update(release.circumstances["again"])
         stays_or_is_new(new, steps)
@@ -240,7 +246,9 @@ def test_a_few_histories() -> None:
     ],
 )
 def test_many_histories(count: int) -> None:
+    COUNTS.clear()
     made = [(kept_rows(seed), increments(seed)) for seed in range(1_000, 1_000 + count)]
+    assert COUNTS["refused"] <= count // 200
     assert min(map(sum, zip(*made, strict=True))) > count
 
 
