@@ -390,4 +390,4 @@ def test_the_report_says_how_often_an_attacker_with_the_code_is_right() -> None:
     found = release.certificate["repeated"]
     assert (found["training"], found["tests"]) == (15, 5)
     assert 0 < found["row"]["right"] <= 1
-    assert "An attacker who has the code" in release.report()
+    assert "An attacker who has the code" in release.report.html()
