@@ -381,3 +381,13 @@ def test_where_things_stand_does_not_depend_on_whose_row_is_whose() -> None:
 )
 def test_shares_are_never_rounded_to_nothing_or_all(share: float, text: str) -> None:
     assert percent(share) == text
+
+
+def test_the_report_says_how_often_an_attacker_with_the_code_is_right() -> None:
+    frame = hospital(40).select("age", "sex", "diagnosis")
+    schema = Schema.infer(frame, quasi=["age", "sex"], sensitive=["diagnosis"])
+    release = anonymize(frame, schema, Freeform(k=4), run_again=20, seed=1)
+    found = release.certificate["repeated"]
+    assert (found["training"], found["tests"]) == (15, 5)
+    assert 0 < found["row"]["right"] <= 1
+    assert "An attacker who has the code" in release.report.html()

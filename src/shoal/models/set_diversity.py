@@ -74,6 +74,8 @@ class SetDiversity(Model):
             BASE_ITEMS,
             "Different sensitive values are counted, not their shares: in all rows that cover a record, one "
             f"value may be more frequent than 1 in {self.l}.",
-            "In tables of more than 32 records, rows depend on sensitive values. An attacker who knows every "
-            f"record and has the code can guess more than 1 in {self.l} of them.",
+            "An attacker who knows every record and has the code believes no sensitive value of a record "
+            f"with a probability above 1 in {self.l} if the method is freeform, with one sensitive column and one "
+            "record for each person. Other methods, and releases with classes, depend on sensitive values, "
+            "and more can be guessed.",
         )
