@@ -75,7 +75,7 @@ class SetDiversity(Model):
             "Different sensitive values are counted, not their shares: in all rows that cover a record, one "
             f"value may be more frequent than 1 in {self.l}.",
             "An attacker who knows every record and has the code believes no sensitive value of a record "
-            f"with a probability above 1 in {self.l} if the method is freeform, with one sensitive column and one "
-            "record for each person. Other methods, and releases with classes, depend on sensitive values, "
-            "and more can be guessed.",
+            f"with a probability above 1 in {self.l} if the method is freeform, with one sensitive column "
+            "and one record for each person. Other methods, and releases with classes, depend on sensitive "
+            "values, and more can be guessed.",
         )
