@@ -40,7 +40,7 @@ class Assumption:
 
     power: float = 0.65
     required: float = 1.0
-    nodes: float = 0.25
+    nodes: float = 0.35
 
     def shifted(self, by: float) -> Assumption:
         """Return the assumption with other powers."""

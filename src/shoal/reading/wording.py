@@ -20,7 +20,7 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
     low, high = answer.interval
     return [
         ("estimate", f"{answer.estimate:,.4g}" if abs(answer.estimate) < 1e4 else f"{answer.estimate:,.0f}"),
-        ("95% interval", f"{low:,.1f} to {high:,.1f}"),
+        ("95% interval", _interval(low, high)),
         ("certain", f"{answer.certain:,} rows"),
         ("possible", f"{answer.possible:,} rows"),
     ]
@@ -51,5 +51,11 @@ def _line(group: dict[str, Any], names: Sequence[str]) -> list[str]:
     labels = ["(missing)" if group[name] == "" else str(group[name]) for name in names]
     if group["estimate"] is None:
         return [*labels, "", "", f"{group['certain']:,}", f"{group['possible']:,}"]
-    interval = f"{group['low']:,.1f} to {group['high']:,.1f}"
+    interval = _interval(group["low"], group["high"])
     return [*labels, f"{group['estimate']:,.1f}", interval, f"{group['certain']:,}", f"{group['possible']:,}"]
+
+
+def _interval(low: float, high: float) -> str:
+    """Return an interval; that of a count has whole numbers at its ends."""
+    places = 0 if float(low).is_integer() and float(high).is_integer() else 1
+    return f"{low:,.{places}f} to {high:,.{places}f}"
