@@ -40,6 +40,8 @@ for argument; do
 done
 exec {java} "$@"
 """
+_CONFIGURED_BY = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "MASTER")
+"""Variables of the environment by which a machine says which Spark to use."""
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 
 
@@ -71,6 +73,8 @@ def spark_session(
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
+    if master is None and SparkSession.getActiveSession() is None and not _configured():
+        master = "local[*]"
     alone = master is not None and master.startswith("local")
     builder = SparkSession.builder.appName("shoal")
     if master is not None:
@@ -91,6 +95,11 @@ def spark_session(
             yield session
         finally:
             session.stop()
+
+
+def _configured() -> bool:
+    """Return whether the environment says which cluster to use; if not, Spark takes this machine."""
+    return any(os.environ.get(name) for name in _CONFIGURED_BY)
 
 
 def require_spark() -> None:
