@@ -342,6 +342,13 @@ def test_errors_call_files_by_their_names(tmp_path: Path) -> None:
     assert told[-1]["error"]["message"].startswith("mine.csv: line 2")
 
 
+def test_a_worker_that_a_signal_ends_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.web.work._WORKER", "import os; os.abort()")
+    told = follow(Job("look", Source(tmp_path / "t.parquet", "t.parquet"), {}, tmp_path))
+    assert told[-1]["error"]["reason"] == "too-large"
+    assert "signal 6. The file may be damaged, or memory may be short" in told[-1]["error"]["message"]
+
+
 def test_work_can_be_ended_at_once(tmp_path: Path) -> None:
     pl.DataFrame({"a": pl.Series(range(300_000)) % 9973, "b": pl.Series(range(300_000)) % 997}).write_csv(
         tmp_path / "t.csv"

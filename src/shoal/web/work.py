@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from shoal.errors import InternalError, ShoalWarning
+from shoal.errors import InputError, InternalError, Reason, ShoalWarning
 from shoal.web.tasks import TASKS, Source, explained
 
 _WORKER = "from shoal.web.work import answer; answer()"
@@ -122,6 +122,12 @@ def _end_with(orders: BinaryIO) -> None:
 
 
 def _death(code: int, complaints: bytes) -> dict[str, str | None]:
+    """Return what the page says if a worker process ends without an answer."""
+    if code < 0:
+        return InputError(
+            f"nothing was released: the process that worked on the table was ended by signal {-code}. The "
+            "file may be damaged, or memory may be short",
+            reason=Reason.TOO_LARGE,
+        ).as_dict()
     last = complaints.decode(errors="replace").strip().splitlines()[-1:]
-    how = f"signal {-code}; perhaps there was not enough memory" if code < 0 else "".join(last)
-    return InternalError(f"the worker process died ({how})").as_dict()
+    return InternalError(f"the worker process died ({''.join(last)})").as_dict()
