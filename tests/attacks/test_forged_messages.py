@@ -58,7 +58,7 @@ def columns(**changes: object) -> dict[str, object]:
 
 PROMISE = {"model": "freeform", "k": "3", "l": "", "p": "", "entropy_l": "", "method": "", "effort": ""}
 PROMISE |= {"form": "csv", "keep_key": False, "seed": "", "confirmed": True}
-PROMISE |= {"predict": "", "diverse": [], **dict.fromkeys(EXTRAS, "")}
+PROMISE |= {"predict": "", "run_again": "", "diverse": [], **dict.fromkeys(EXTRAS, "")}
 
 
 @pytest.mark.parametrize("field", ["upload", "upload:shiny.file", "upload:shiny.number"])

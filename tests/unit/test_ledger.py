@@ -118,4 +118,7 @@ def test_no_text_of_it_is_a_value_of_a_record(tmp_path: Path) -> None:
     texts = {data["secret"], *release["persons"], *release["records"]}
     values = {str(value) for row in PATIENTS.rows() for value in row}
     assert not texts & values
-    assert not [value for value in values if len(value) > 4 and value in file.read_text()]
+    rest = file.read_text()
+    for text in texts:  # a digest may contain the digits of a value by chance
+        rest = rest.replace(text, "")
+    assert not [value for value in values if len(value) > 4 and value in rest]

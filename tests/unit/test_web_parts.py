@@ -171,6 +171,7 @@ def plan(source: Source, described_by: Schema, model: str, **changes: Any) -> Pl
         ("freeform", {"l": 0.5}, "l"),
         ("freeform", {"seed": "often"}, "seed"),
         ("freeform", {"predict": "no such column"}, "predict"),
+        ("freeform", {"run_again": "2.5"}, "run_again"),
         ("kk", {"withhold": 1}, "withhold"),
         ("dissimilarity", {"epsilon": None, "delta": 2}, "epsilon"),
         ("dissimilarity", {"delta": 2}, "delta"),

@@ -171,6 +171,7 @@ def test_command_line_and_page_have_the_same_words() -> None:
         "seed": options.Seed,
         "hold_out": options.HoldOut,
         "predict": options.Predict,
+        "run_again": options.RunAgain,
         "keep_key": options.KeepKey,
         "leave_out": limit_options.LeaveOut,
         "most_per_person": options.MostPerPerson,

@@ -44,7 +44,7 @@ CHOICES = {
     "run_again": Choice(
         "Runs of an attacker who has the code",
         "Run the method again this number of times, such as 200, as an attacker who has the code would, and "
-        "report how often the attacker's guesses are right.",
+        "report how often such an attacker guesses right.",
     ),
     "keep_key": Choice("Secret key", "Also write key.csv, which re-identifies every row."),
     "stable": Choice("Keep rows", "Release the whole table again, and keep the rows of unchanged records."),

@@ -23,7 +23,7 @@ RELEASE, TABLE, KEY = AGAIN_FILES = ("after_release", "after_table", "after_key"
 """The fields for the files of an earlier release."""
 STABLE = "keep_rows"
 """The field that says whether unchanged records keep their rows."""
-_NEW = ("hold_out", "leave_out", "predict")
+_NEW = ("hold_out", "leave_out", "predict", "run_again")
 """Choices that a release after another one does not support."""
 
 

@@ -71,6 +71,7 @@ ENTRIES = (
         "method",
         "seed",
         "predict",
+        "run_again",
         "form",
         "shown_run",
     ),

@@ -28,7 +28,7 @@ STATED = {f"about_{name}": name for name in ABOUT}
 """The fields of what is stated about a release, with the names of the statements."""
 EXTRAS = (*ABOUT_RECORDS, *STATED)
 """Fields of a run that only some tables have, or most users leave empty."""
-SETTINGS = ("method", "seed", "predict", "form", "keep_key", *EXTRAS)
+SETTINGS = ("method", "seed", "predict", "run_again", "form", "keep_key", *EXTRAS)
 """The fields that every model has."""
 LONGEST_SEED = 100
 """The maximum number of digits of a seed."""
@@ -129,7 +129,9 @@ def read_parameters(wanted: list[str], schema: Schema, entry: Entries) -> tuple[
 def field_of(wanted: list[str], error: Mapping[str, Any]) -> Problems:
     """Return at which field an error is shown, given as `ShoalError.as_dict` returns it."""
     about = error["parameter"]
-    return {about if about in (*wanted, "seed", "predict", *EXTRAS) else "promise": error["message"]}
+    return {
+        about if about in (*wanted, "seed", "predict", "run_again", *EXTRAS) else "promise": error["message"]
+    }
 
 
 def _parameter(name: str, schema: Schema, value: Any) -> Any:
@@ -149,7 +151,7 @@ PARAMETERS = {name: declared for model in MODELS.values() for name, declared, _ 
 
 
 def _choices(model: str, schema: Schema, entry: Entries) -> tuple[dict[str, Any], Problems]:
-    """Return the chosen method, options, seed and column to predict, and the problems of the fields."""
+    """Return the chosen method, options, seed and panels of the report, and the problems of the fields."""
     choices: dict[str, Any] = {}
     problems: Problems = {}
 
@@ -167,6 +169,7 @@ def _choices(model: str, schema: Schema, entry: Entries) -> tuple[dict[str, Any]
     read("seed", _seed)
     released = [column.name for column in schema if column.role.released]
     read("predict", lambda value: chosen(text(value).strip(), ("", *released)))
+    read("run_again", whole)
     method = known[choices["method"]] if "method" in choices else next(iter(known.values()))
     for name, option in options_of(method).items():
         read(name, partial(_option, option))

@@ -144,6 +144,7 @@ def _more(schema: Schema) -> Tag:
         tags.div(
             [_choice(name) for name in extras],
             _choice("predict"),
+            _choice("run_again"),
             parts.choice("form", "Released file", FORMS, "csv"),
             parts.text("seed", CHOICES["seed"].label, f"{CHOICES['seed'].help} {_SEED_WARNING}"),
             class_="fields",
