@@ -99,6 +99,17 @@ def test_persons_of_the_population_are_counted() -> None:
         shoal.anonymize(table, schema, KMap(k=3, population=people))
 
 
+@pytest.mark.parametrize("model", [KMap, DeltaPresence])
+def test_the_order_of_columns_in_the_population_does_not_matter(model: Any) -> None:
+    people = frame_of([{"age": 20 + i, "job": "x" if i % 3 else "y", "place": "a"} for i in range(20)])
+    asked = {"k": 4} if model is KMap else {"delta_max": 0.7}
+    made = [
+        shoal.anonymize(people.head(9), Schema(COLUMNS), model(**asked, population=order), seed=1)
+        for order in (people, people.select(reversed(people.columns)))
+    ]
+    assert made[0].table.equals(made[1].table)
+
+
 def test_what_is_refused_and_what_a_certificate_says() -> None:
     people = frame_of([{"age": 20 + i, "job": "x" if i < 9 else "y", "place": "a"} for i in range(20)])
     model = KMap(k=4, population=people)

@@ -99,7 +99,9 @@ class _People:
         """Return which records of the population the closure of some records covers."""
         starts = np.array([0, len(records)])
         found = np.arange(len(self.population))
-        for own, theirs in zip(self.table.attributes, self.population.attributes, strict=True):
+        by_name = {each.column.name: each for each in self.population.attributes}
+        for own in self.table.attributes:
+            theirs = by_name[own.column.name]
             cell = own.domain.closure(own.codes[records], starts).texts()
             shown = theirs.domain.read_released(cell, theirs.column)
             found = found[shown.covers(np.zeros(len(found), dtype=np.int64), theirs.codes[found])]
