@@ -297,7 +297,7 @@ def main() -> None:
             "a record's own, if both releases are audited together.",
             markdown_table(("deleted", "rows kept", "left out", "new", "rows"), keeping()),
             "## Changed records",
-            "The same, but nobody is deleted: a column changes for some or all of the 5,000 patients. A "
+            "The same, but no record is deleted: a column changes for some or all of the 5,000 patients. A "
             "class is redrawn around the same persons if the same carried columns changed for all its "
             "members, or none did; otherwise it is removed.",
             markdown_table(("changed", "rows kept", "redrawn", "left out", "new", "rows"), changing()),

@@ -498,9 +498,3 @@ def plain_cells(series: nw.Series[Any]) -> pl.Series:
     if cells.dtype == pl.String:
         return cells.set(cells == "", None)
     return cells.fill_nan(None) if cells.dtype.is_float() else cells
-
-
-def worded(warnings: Sequence[str], most: int = 4) -> str:
-    """Return warnings as a part of a sentence."""
-    more = f"; and {len(warnings) - most} more" if len(warnings) > most else ""
-    return "; ".join(warnings[:most]) + more

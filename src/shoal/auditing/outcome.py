@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shoal.auditing.carried import Carried, worded
+from shoal.auditing.carried import Carried
 from shoal.auditing.chance import Chance
 from shoal.auditing.classes import NEARLY_CERTAIN, Classes, Diversity
 from shoal.auditing.consistency import Consistency
@@ -224,14 +224,14 @@ class Audit:
             failed = "The release fails the audit" if self.promise is None else "The guarantee does not hold"
             return f"{failed}: {'; '.join(self.findings)}."
         if self.promise is None:
-            but = f", but {worded(self.warnings)}" if self.warnings else ""
+            but = f", but {_worded(self.warnings)}" if self.warnings else ""
             return f"Each record matches at least {_rows(self.concealment)}{but}; no guarantee was checked."
         promise = self.promised
         if self.partial is not None and self.promise.known_columns is None:
             promise += f", for attackers who know at most {self.partial.knows} of the quasi-identifiers"
         if not self.warnings:
             return f"The guarantee holds: {promise}."
-        said = worded(self.warnings)
+        said = _worded(self.warnings)
         return f"The guarantee holds for the quasi-identifiers, but {said}. Guaranteed: {promise}."
 
     @property
@@ -370,3 +370,9 @@ _MERGED: dict[str, Any] = {
     "proximity_around": Proximity,
 }
 """The parts of an audit that are merged column by column."""
+
+
+def _worded(warnings: Sequence[str], most: int = 4) -> str:
+    """Return warnings as a part of a sentence."""
+    more = f"; and {len(warnings) - most} more" if len(warnings) > most else ""
+    return "; ".join(warnings[:most]) + more
