@@ -186,7 +186,7 @@ def _stays_together(
     """Return for each class whether its rows can be redrawn around the same persons.
 
     They can if all members are still in the table and the same carried columns changed for all of them. Then
-    nobody is told from the others by what changed: with the rows of two members exchanged in all releases,
+    no member is told from the others by what changed: with the rows of two members exchanged in all releases,
     all releases would be the same. A sensitive column may change only if no diversity is asked for, since
     otherwise what is removed would show that new values are not diverse.
     """
