@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from pathlib import Path
@@ -18,6 +19,17 @@ def test_all_names_are_there_once() -> None:
         assert name in dir(shoal)
     with pytest.raises(AttributeError, match="no attribute 'anonymise'"):
         _ = shoal.anonymise
+
+
+def test_names_for_type_checkers_are_those_that_are_loaded_late() -> None:
+    parsed = ast.parse(Path(shoal.__file__).read_text())
+    (checked,) = (each for each in parsed.body if isinstance(each, ast.If))
+    imported = {
+        str(each.module).removeprefix("shoal."): {alias.name for alias in each.names}
+        for each in checked.body
+        if isinstance(each, ast.ImportFrom)
+    }
+    assert imported == {module: set(names) for module, names in vars(shoal)["_LATE"].items()}
 
 
 def test_audit_is_the_function_although_a_room_has_that_name() -> None:
