@@ -17,7 +17,8 @@ from strategies import tables
 from shoal import Column, Freeform, InputError, Release, Role, Schema, anonymize, audit
 from shoal.measures.gcp import gcp
 from shoal.methods import METHODS as KNOWN
-from shoal.methods import Circumstances
+from shoal.methods import Circumstances, Effort, matching
+from shoal.methods.copies import share_with_copies
 from shoal.methods.refinement import EXCHANGES as EFFORTS
 from shoal.methods.refinement import refined
 from shoal.recoding import Recoding
@@ -185,3 +186,21 @@ def test_what_is_refused() -> None:
             anonymize(frame, Schema.infer(frame, quasi=["age"]), Freeform(k=4), method=method)
         with pytest.raises(InputError, match="did you mean 'fast'"):
             anonymize(frame, Schema.infer(frame, quasi=["age"]), Freeform(k=2), method=method, effort="fsat")
+
+
+@pytest.mark.parametrize("both", [matching.BOTH, 1_000])
+def test_balanced_loses_no_more_than_fast_where_most_records_have_copies(
+    monkeypatch: pytest.MonkeyPatch, both: int
+) -> None:
+    """Rows that grow lose more than rings on such tables: a million records like Adult's, or these."""
+    monkeypatch.setattr(matching, "BOTH", both)
+    rng = np.random.default_rng(1)
+    columns = {f"q{i}": np.minimum(rng.geometric(p, 8_000), 15) for i, p in enumerate((0.2, 0.4, 0.5, 0.6))}
+    frame = pl.DataFrame(columns).with_columns(pl.col("q1", "q2", "q3").cast(pl.String))
+    table = Table.encode(frame, Schema.infer(frame, quasi=frame.columns))
+    assert share_with_copies(table.codes) > matching.COPIES
+
+    def loss(effort: Effort) -> float:
+        return gcp(matching.matching(table, Freeform(k=25), Circumstances(), effort=effort))
+
+    assert loss("balanced") < loss("fast")

@@ -49,3 +49,9 @@ def occurrence(types: NDArray[np.integer[Any]], owners: NDArray[np.int32]) -> ND
     occurrence = np.empty(len(order), dtype=np.int64)
     occurrence[order] = number
     return occurrence
+
+
+def share_with_copies(codes: NDArray[np.int32]) -> float:
+    """Return the share of records that are equal to another one."""
+    types, first = kernels.group_rows(codes)
+    return float(1.0 - np.count_nonzero(np.bincount(types, minlength=len(first)) == 1) / len(codes))

@@ -64,14 +64,19 @@ def grown(
 ) -> Recoding:
     """Return a recoding by rows that grow as `match` decides, and exchange records as chosen."""
     require_feasible(table, model)
+    return recoded(table, model, grown_graph(table, model.k, circumstances, chosen, match), circumstances)
+
+
+def grown_graph(
+    table: Table, k: int, circumstances: Circumstances, chosen: Exchanges | None, match: Round
+) -> NDArray[np.int32]:
+    """Return the records of rows that grow as `match` decides, and exchange records as chosen."""
     try:
         if chosen is None:
-            graph = grow(table, model.k, circumstances, match).graph
-        else:
-            graph = grow_refined(table, model.k, chosen, circumstances, match)
+            return grow(table, k, circumstances, match).graph
+        return grow_refined(table, k, chosen, circumstances, match)
     except _StuckError:
-        graph = refined(table, spread_graph(table, model.k), chosen, circumstances)
-    return recoded(table, model, graph, circumstances)
+        return refined(table, spread_graph(table, k), chosen, circumstances)
 
 
 class _StuckError(Exception):

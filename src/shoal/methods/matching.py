@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from shoal.kernels import BoxTree, Matching
 from shoal.methods import refinement
+from shoal.methods.copies import share_with_copies
 from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
-from shoal.methods.growth import grown
+from shoal.methods.growth import grown_graph
 from shoal.methods.halves import grow_from_halves
 from shoal.methods.method import Circumstances, Effort, keeps
-from shoal.methods.refinement import Exchanges
-from shoal.methods.ring import ring
+from shoal.methods.refinement import EXCHANGES, Exchanges, cost_of
+from shoal.methods.ring import cheap_rings, ring
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -50,6 +51,13 @@ HALVED = {
 """The efforts with a k above `SMALL`: rows are made from rows for half of k, down to `FEW` (decision 076)."""
 
 
+COPIES = 0.75
+"""From this share of records with equal ones on, rings lose no more than rows that grow, or hardly more."""
+
+BOTH = 50_000
+"""Up to this number of records, both are made if so many have copies, and the cheaper rows are taken."""
+
+
 @keeps(Freeform, default=True, persons=True)
 def matching(
     table: Table, model: Freeform, circumstances: Circumstances, /, *, effort: Effort = "balanced"
@@ -72,16 +80,31 @@ def matching(
         small part of the time. With ``balanced`` and ``best``, rows take in whole rows where this is
         possible, and exchange records between rounds and at the end, while this reduces the loss. With a k
         above 32, rows for half of k are made first, for one record of each pair of similar ones; not if
-        persons have several records or columns have limits.
+        persons have several records or columns have limits. If at least three quarters of the records have
+        copies, records are put on rings as by `ring`, which suits such tables better; up to 50,000 records,
+        both are made and the cheaper rows are taken.
     """
     if effort == "fast":
         return ring(table, model, circumstances, effort=effort)
-    if model.k <= SMALL or table.owners is not None or table.limited:
-        chosen = GROWING[effort][(model.k > FEW) + (model.k > SMALL) + (model.k > MEDIUM)]
-        return grown(table, model, circumstances, chosen, cheapest_together)
     require_feasible(table, model)
-    graph = grow_from_halves(table, model.k, HALVED[effort], circumstances, cheapest_together)
-    return recoded(table, model, graph, circumstances)
+    return recoded(table, model, _cheap_graph(table, model.k, effort, circumstances), circumstances)
+
+
+def _cheap_graph(table: Table, k: int, effort: Effort, circumstances: Circumstances) -> NDArray[np.int32]:
+    """Return a regular graph at a low cost: by rows that grow, or by rings if most records have copies."""
+    rings = None
+    if not table.limited and share_with_copies(table.codes) >= COPIES:
+        rings = cheap_rings(table, k, EXCHANGES[effort], circumstances)
+        if len(table) > BOTH:
+            return rings
+    if k <= SMALL or table.owners is not None or table.limited:
+        chosen = GROWING[effort][(k > FEW) + (k > SMALL) + (k > MEDIUM)]
+        graph = grown_graph(table, k, circumstances, chosen, cheapest_together)
+    else:
+        graph = grow_from_halves(table, k, HALVED[effort], circumstances, cheapest_together)
+    if rings is not None and cost_of(table, rings) < cost_of(table, graph):
+        return rings
+    return graph
 
 
 def cheapest_together(tree: BoxTree, _copies: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Matching:

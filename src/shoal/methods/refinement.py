@@ -189,3 +189,9 @@ def order_of_records(tree: BoxTree) -> tuple[NDArray[np.int32], NDArray[np.int32
     place = np.empty_like(order)
     place[order] = np.arange(len(order), dtype=order.dtype)
     return order, place
+
+
+def cost_of(table: Table, graph: NDArray[np.int32]) -> float:
+    """Return what all rows of a regular graph cost together."""
+    unused = np.zeros(4, dtype=np.uint64)  # nothing is drawn
+    return Refinement(table.codes, geometry(table), graph, unused).cost

@@ -12,7 +12,7 @@ from shoal.methods.chain import cheap_classes, cheap_order
 from shoal.methods.diversity import recoded
 from shoal.methods.feasibility import require_feasible
 from shoal.methods.method import Circumstances, Effort, Option, keeps
-from shoal.methods.refinement import EXCHANGES, refined
+from shoal.methods.refinement import EXCHANGES, Exchanges, refined
 from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
@@ -45,7 +45,6 @@ def ring(
     whole
         Whether one ring leads through all records, as in the paper (default: no). It loses more.
     """
-    chosen = EXCHANGES[effort]
     require_feasible(table, model)
     if whole and table.owners is not None:
         raise InputError(
@@ -53,12 +52,33 @@ def ring(
             reason=Reason.PARAMETER,
             parameter="whole",
         )
-    order = cheap_order(table, model.k, circumstances)
+    graph = cheap_rings(table, model.k, EXCHANGES[effort], circumstances, whole=whole)
+    return recoded(table, model, graph, circumstances)
+
+
+def cheap_rings(
+    table: Table, k: int, exchanges: Exchanges | None, circumstances: Circumstances, *, whole: bool = False
+) -> NDArray[np.int32]:
+    """Return a regular graph of rings through similar records, after exchanges if there are any.
+
+    Parameters
+    ----------
+    table
+        The table.
+    k
+        Number of records that a row covers.
+    exchanges
+        The exchanges; with them, records also move between rings before.
+    circumstances
+        The source of random choices, and the callback for progress.
+    whole
+        Whether one ring leads through all records.
+    """
+    order = cheap_order(table, k, circumstances)
     classes = np.zeros(len(table), np.int32)
     if not whole:
-        classes = cheap_classes(table, order, model.k, circumstances, moving=chosen is not None)
-    graph = ring_graph(order, classes, model.k, table.owners)
-    return recoded(table, model, refined(table, graph, chosen, circumstances), circumstances)
+        classes = cheap_classes(table, order, k, circumstances, moving=exchanges is not None)
+    return refined(table, ring_graph(order, classes, k, table.owners), exchanges, circumstances)
 
 
 def ring_graph(
