@@ -151,12 +151,16 @@ def sizes_by_steps(k: int) -> list[int]:
 def sizes_by_pieces(k: int) -> list[int]:
     """Return numbers of records from 1 to k at which rows that take in whole rows are refined.
 
-    Each is larger than the one before by one of `PIECES`. First come these numbers themselves, then what
-    would be left over at the end, then equal steps. With k = 25: 1, 2, 3, 6, 12, 13, 19, 25.
+    Each is larger than the one before by one of `PIECES`. First come these numbers themselves, then equal
+    steps and what is left over: at the end if rows are small, otherwise before the steps. With k = 10: 1, 2,
+    3, 6, 9, 10. With k = 25: 1, 2, 3, 6, 12, 13, 19, 25.
     """
     sizes = [piece for piece in PIECES if piece <= k]
     step = max((piece for piece in PIECES if 3 * piece <= 2 * sizes[-1]), default=1)
     rest = (k - sizes[-1]) % step
+    small = sizes[-1] < PIECES[-1]
+    if small:
+        sizes.extend(range(sizes[-1] + step, k - rest + 1, step))
     for piece in reversed(PIECES):
         while rest >= piece:
             sizes.append(sizes[-1] + piece)

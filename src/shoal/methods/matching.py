@@ -21,7 +21,7 @@ from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
 
-CANDIDATES = 24
+CANDIDATES = 16
 """The number of nearest records a row may choose from, besides the one SortGreedy gives it."""
 
 TOGETHER = 10
@@ -32,12 +32,16 @@ their nearest record, and the one SortGreedy gives them."""
 FEW, SMALL, MEDIUM = 12, 32, 64
 GROWING = {
     "balanced": (
-        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=80, pieces=True),
+        Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=72, worthwhile=1e-3, pieces=True),
         Exchanges((0.4,), (0.6, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, worthwhile=2e-3, pieces=True),
         Exchanges((0.5, 0.2), (0.6, 0.5, 0.4, 0.3, 0.2, 0.1), 0, 0, looks=64, pieces=True),
         refinement.BALANCED,
     ),
-    "best": (*(replace(refinement.BEST, pieces=True),) * 2, *(refinement.BEST,) * 2),
+    "best": (
+        replace(refinement.BEST, pieces=True, last=1000, heat=0.12),
+        replace(refinement.BEST, pieces=True),
+        *(refinement.BEST,) * 2,
+    ),
 }
 """The efforts for rows that grow: with a k up to `FEW`, `SMALL`, `MEDIUM`, and with a larger one. Rows that
 take in whole rows need fewer exchanges, and more if they are larger; with a large k, they lose more than

@@ -15,9 +15,6 @@ from shoal.table import Table
 MOST_SWEEPS = 13
 """Maximum number of sweeps without foresight."""
 
-HEAT = 0.06
-"""Random noise in costs when the last reassignments begin, as a share of the cost of a row; less if there are
-too few of them for rows of many records to settle again."""
 PER_CUT = 5
 """Number of reassignments before the rows are cut into other parts."""
 
@@ -47,6 +44,9 @@ class Exchanges:
     between
         The foresight of each sweep of exchanges over rows that were made from halves and will be halves
         themselves.
+    heat
+        Random noise in costs when the last reassignments begin, as a share of the cost of a row; less if
+        there are too few of them for rows of many records to settle again.
     """
 
     growing: tuple[float, ...]
@@ -58,6 +58,7 @@ class Exchanges:
     pieces: bool = False
     halved: int = 0
     between: tuple[float, ...] = ()
+    heat: float = 0.06
 
 
 BALANCED = Exchanges((0.5, 0.25), (0.6, 0.6, 0.4, 0.4, 0.2, 0.2, 0.1), 0, 0)
@@ -138,7 +139,7 @@ class Refiner:
         if refinement.cost < least:
             least, best = refinement.cost, refinement.graph
         settling = min(1.0, self._effort.last / (20 * graph.shape[1]))
-        heat = HEAT * settling**2 * refinement.cost / len(graph)
+        heat = self._effort.heat * settling**2 * refinement.cost / len(graph)
         for done in range(0, self._effort.last, PER_CUT):
             share = done / self._effort.last
             progress("reassigning records", share)

@@ -17,6 +17,9 @@ from shoal.models import Freeform
 from shoal.recoding import Recoding
 from shoal.table import Table
 
+MOVING = 64
+"""With a larger k, records move between the rings with any effort: this takes little time then."""
+
 
 @keeps(Freeform, persons=True)
 def ring(
@@ -40,8 +43,8 @@ def ring(
     table, model, circumstances
         As for every method.
     effort
-        ``fast`` (the rings alone), ``balanced`` or ``best``: records move between the rings, then rows
-        exchange records, while this reduces the loss.
+        ``fast`` (the rings alone; with a k above 64, records move between them), ``balanced`` or ``best``:
+        records move between the rings, then rows exchange records, while this reduces the loss.
     whole
         Whether one ring leads through all records, as in the paper (default: no). It loses more.
     """
@@ -68,7 +71,7 @@ def cheap_rings(
     k
         Number of records that a row covers.
     exchanges
-        The exchanges; with them, records also move between rings before.
+        The exchanges; with them, or a k above `MOVING`, records move between the rings before.
     circumstances
         The source of random choices, and the callback for progress.
     whole
@@ -77,7 +80,8 @@ def cheap_rings(
     order = cheap_order(table, k, circumstances)
     classes = np.zeros(len(table), np.int32)
     if not whole:
-        classes = cheap_classes(table, order, k, circumstances, moving=exchanges is not None)
+        moving = exchanges is not None or k > MOVING
+        classes = cheap_classes(table, order, k, circumstances, moving=moving)
     return refined(table, ring_graph(order, classes, k, table.owners), exchanges, circumstances)
 
 
