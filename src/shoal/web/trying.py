@@ -9,7 +9,7 @@ from htmltools import HTML, Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
 from shoal.errors import InputError, Reason, ShoalError
-from shoal.models import MODELS, DiverseModel, KAnonymity, UsualDiversity, declarations, usual_model
+from shoal.models import MODELS, KAnonymity, UsualDiversity, declarations, usual_model
 from shoal.report.panel import percent
 from shoal.schema import Schema
 from shoal.web import fields, parts
@@ -115,7 +115,7 @@ def _about_sensitive(
     if not schema.sensitive:
         return {}, {}
     model = MODELS.get(str(entry("model")))
-    if model is not None and issubclass(model, DiverseModel):
+    if model is not None and model.takes_diversity():
         names = [name for name, declared, _ in declarations(model) if declared.about_sensitive]
         return read_parameters(names, schema, entry)
     shares = {name: 1 / each["l"] for name, each in weighed["diversity"].items()}
