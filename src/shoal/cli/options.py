@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -27,7 +27,7 @@ def _ask(asked: bool) -> bool:
 
 
 TableFile = Annotated[
-    Any,
+    Path,
     typer.Argument(
         metavar="TABLE",
         parser=place_of,
@@ -116,7 +116,7 @@ Missings = Annotated[
 ]
 MissingMarks = Annotated[
     list[str] | None,
-    _in(COLUMNS, "--missing-mark", help="Text that stands for a missing value, such as ?."),
+    _in(COLUMNS, "--missing-mark", metavar="TEXT", help="Text that stands for a missing value, such as ?."),
 ]
 Delimiter = Annotated[
     str | None,

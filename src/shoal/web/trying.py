@@ -277,7 +277,7 @@ def _serve_cost(desk: Desk) -> None:
         desk.memory.recall({f"widest_{place}": entered.strip(), **({"leave_out": share} if share else {})})
         desk.redraw()
         desk.go_to("columns")
-        desk.say("The limit is filled in. Press “Use these columns” to go on.")
+        desk.say("The limit is filled in. Press “Use these columns” to continue.")
 
 
 def _cost(found: Mapping[str, Any]) -> Tag:
