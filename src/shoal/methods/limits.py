@@ -85,9 +85,7 @@ def within_limits(
         if len(records):
             parts += _recoded(method, limited, records, regions[records], model, circumstances, options)
     released = replace(table.only(kept), stranded=len(table) - len(kept))
-    place = np.empty(len(table), dtype=np.int64)
-    place[kept] = np.arange(len(kept))
-    return _joined(released, [(place[records], recoding) for records, recoding in parts])
+    return _joined(released, [(np.searchsorted(kept, records), recoding) for records, recoding in parts])
 
 
 def _hidden(
