@@ -27,8 +27,6 @@ class Transport {
   std::int32_t box_at(std::size_t edge) const { return box_of_[edge]; }
   std::int64_t flow(std::size_t edge) const { return flow_[edge]; }
   std::int64_t scale() const { return scale_; }
-  // The numbers of the edges of each record, from first_of_record(r) to first_of_record(r + 1) - 1.
-  std::size_t first_of_record(std::size_t record) const { return first_[record]; }
 
   // The largest lower bound for t that follows from a single record or box.
   std::pair<std::int64_t, std::int64_t> bound() const;

@@ -246,16 +246,39 @@ void Coloring::make(const Change& change) {
   }
 }
 
+// Records that violate the limits, by what their class loses without them. An entry is old once its class has
+// changed.
+class Coloring::Waiting {
+ public:
+  using Entry = std::tuple<double, std::int32_t, std::int64_t>;  // loss, record, when its class had changed
+
+  explicit Waiting(const Coloring& of) : of_(of) {
+    for (std::size_t record = 0; record < of.values_.size(); ++record)
+      push(static_cast<std::int32_t>(record));
+  }
+
+  void push(std::int32_t record) {
+    const std::int32_t number = of_.class_of(record);
+    if (!of_.violates(record)) return;
+    const double loss = of_.classes_.growth(number, of_.classes_.codes(record), nullptr);
+    entries_.emplace(loss, record, of_.changed_[at(number)]);
+  }
+
+  bool empty() const { return entries_.empty(); }
+
+  Entry pop() {
+    const Entry first = entries_.top();
+    entries_.pop();
+    return first;
+  }
+
+ private:
+  const Coloring& of_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;
+};
+
 std::int64_t Coloring::mend(Goal goal, std::size_t few, bool cycles, std::int64_t most) {
-  // By what the class loses without the record; an entry is old once its class has changed.
-  using Entry = std::tuple<double, std::int32_t, std::int64_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting;
-  const auto push = [&](std::int32_t record) {
-    const std::int32_t number = class_of(record);
-    if (violates(record))
-      waiting.emplace(classes_.growth(number, classes_.codes(record), nullptr), record, changed_[at(number)]);
-  };
-  for (std::size_t record = 0; record < values_.size(); ++record) push(static_cast<std::int32_t>(record));
+  Waiting waiting(*this);
   const std::size_t together = 1 + classes_.count() / kBatch;
   std::vector<std::int32_t> batch, stuck;
   std::vector<Change> changes;
@@ -263,8 +286,7 @@ std::int64_t Coloring::mend(Goal goal, std::size_t few, bool cycles, std::int64_
   while (made < most) {
     batch.clear();
     while (!waiting.empty() && batch.size() < std::min<std::size_t>(together, at(most - made))) {
-      const auto [gain, record, stamp] = waiting.top();
-      waiting.pop();
+      const auto [gain, record, stamp] = waiting.pop();
       if (changed_[at(class_of(record))] == stamp && violates(record)) batch.push_back(record);
     }
     if (batch.empty()) {
@@ -272,7 +294,7 @@ std::int64_t Coloring::mend(Goal goal, std::size_t few, bool cycles, std::int64_
       before = made;
       std::sort(stuck.begin(), stuck.end());
       stuck.erase(std::unique(stuck.begin(), stuck.end()), stuck.end());
-      for (const std::int32_t record : stuck) push(record);
+      for (const std::int32_t record : stuck) waiting.push(record);
       stuck.clear();
       continue;
     }
@@ -296,13 +318,13 @@ std::int64_t Coloring::mend(Goal goal, std::size_t few, bool cycles, std::int64_
       for (std::size_t j = 0; j < change.size(); ++j)
         old |= changed_[at(class_of(change.records[j]))] > begun;
       if (old) {
-        if (changed_[at(class_of(batch[i]))] <= begun) push(batch[i]);
+        if (changed_[at(class_of(batch[i]))] <= begun) waiting.push(batch[i]);
         continue;
       }
       make(change);
       ++made;
       for (std::size_t j = 0; j < change.size(); ++j)
-        for (const std::int32_t member : classes_.members(class_of(change.records[j]))) push(member);
+        for (const std::int32_t member : classes_.members(class_of(change.records[j]))) waiting.push(member);
     }
   }
   return made;
@@ -330,25 +352,17 @@ Coloring::Change Coloring::printed_exchange(std::int32_t record) const {
 }
 
 std::int64_t Coloring::mend_as_printed(std::int64_t most) {
-  using Entry = std::tuple<double, std::int32_t, std::int64_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting;
-  const auto push = [&](std::int32_t record) {
-    const std::int32_t number = class_of(record);
-    if (violates(record))
-      waiting.emplace(classes_.growth(number, classes_.codes(record), nullptr), record, changed_[at(number)]);
-  };
-  for (std::size_t record = 0; record < values_.size(); ++record) push(static_cast<std::int32_t>(record));
+  Waiting waiting(*this);
   std::int64_t made = 0;
   while (made < most && !waiting.empty()) {
-    const auto [loss, record, stamp] = waiting.top();
-    waiting.pop();
+    const auto [loss, record, stamp] = waiting.pop();
     if (changed_[at(class_of(record))] != stamp) continue;  // an old entry; there is a new one
     const Change change = printed_exchange(record);
     if (!change.found()) break;
     make(change);
     ++made;
     for (const std::int32_t moved : {change.records[0], change.records[1]})
-      for (const std::int32_t member : classes_.members(class_of(moved))) push(member);
+      for (const std::int32_t member : classes_.members(class_of(moved))) waiting.push(member);
   }
   return made;
 }

@@ -99,6 +99,8 @@ class Coloring {
   void count(std::int32_t number);
   void gather(std::int32_t number);
   std::int32_t class_of(std::int32_t record) const { return classes_.class_of()[at(record)]; }
+  class Waiting;
+
   bool violates(std::int32_t record) const;
 
   Classes& classes_;

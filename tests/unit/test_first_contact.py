@@ -245,3 +245,20 @@ def test_one_is_singular(tmp_path: Path) -> None:
     assert not [
         words for words in ("1 values", "1 blocks", "1 records ", "1 persons") if f" {words}" in shown
     ]
+
+
+@pytest.mark.parametrize("command", [each.callback.__name__ for each in app.registered_commands])  # type: ignore[union-attr]
+def test_help_names_what_options_take_in_words(command: str) -> None:
+    shown = run(app, [command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
+    assert shown.exit_code == 0
+    for line in shown.output.splitlines():
+        if "--help" not in line:  # typer's own
+            for of_python in (
+                "<Any>",
+                "<str>" if "--" in line else "<Any>",
+                "<bool>",
+                "<int",
+                "<float",
+                "list[",
+            ):
+                assert of_python not in line, line

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import shoal
 from shoal import Concealment, Freeform, InputError, KAnonymity, KmAnonymity, KOne, OneK
 from shoal.models import CoverageModel, CrowdModel, Model
 from shoal.models.model import MODELS
@@ -73,12 +76,33 @@ def test_what_a_model_does_not_declare_is_judged_strictly() -> None:
 
 
 @pytest.mark.parametrize("base", [CrowdModel, Freeform, KAnonymity])
-def test_a_new_model_is_not_checked_across_releases_unless_it_says_so(base: type[CrowdModel]) -> None:
+def test_a_new_model_is_checkable_in_part_only_if_it_says_so(base: type[CrowdModel]) -> None:
     @dataclass(frozen=True, kw_only=True)
     class Stricter(base):  # type: ignore[misc,valid-type]
         pass
 
-    assert not Stricter.across_releases
+    declared = (Stricter.across_releases, Stricter.in_some_columns, Stricter.redraws_classes)
+    assert declared == (False, False, False)
+
+
+def test_classes_of_models_are_asked_only_by_their_methods_and_rules() -> None:
+    classes = {each.__name__ for each in _with_subclasses(Model)} - {"Model"}
+    root = Path(shoal.__file__).parent
+    for file in root.rglob("*.py"):
+        place = file.relative_to(root).as_posix()
+        if place.startswith(("models/", "methods/")) or place in (
+            "auditing/rules.py",
+            "auditing/likeness.py",
+        ):
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+                asked = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                assert not asked & classes, f"{place}:{node.lineno} asks for the class of a model"
+
+
+def _with_subclasses(model: type[Model]) -> set[type[Model]]:
+    return {model}.union(*(_with_subclasses(each) for each in model.__subclasses__()))
 
 
 def test_what_attackers_know_is_declared() -> None:

@@ -27,14 +27,7 @@ from shoal.auditing.uniqueness import uniqueness
 from shoal.errors import InputError, Reason, listing
 from shoal.kinds.notation import SUPPRESSED
 from shoal.measures.distances import has_distance
-from shoal.models import (
-    Dissimilarity,
-    LikenessModel,
-    Model,
-    OwnRowsModel,
-    Patterned,
-    require_model,
-)
+from shoal.models import Model, require_model
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
@@ -191,7 +184,8 @@ def _audited(
         *beyond_limits(release),
     )
     carried = carried_along(release.frame, release.table, release.columns)
-    near = release.proximity(model) if isinstance(model, Dissimilarity) else None
+    apart = None if model is None else model.required_distance
+    near = None if apart is None else release.proximity(apart)
     # With classes alone, the values around each record are of interest only if values are guaranteed.
     around = thorough or model is None or model.crowd_kind == "rows" or model.needs_sensitive
     risks = risks_of(release.classes, release.consistency, persons=release.persons)
@@ -209,8 +203,8 @@ def _audited(
         diversity_consistent=release.diversity_consistent if around else (),
         diversity_overall=release.diversity_overall,
         proximity=() if near is None else (near,),
-        suppressions=release.suppressions if isinstance(model, Patterned) else (),
-        principles=release.principles(None) if isinstance(model, LikenessModel) else (),
+        suppressions=release.suppressions if model is not None and model.cells == "suppression" else (),
+        principles=release.principles(None) if model is not None and model.compared_with_whole else (),
         carried=carried,
         warnings=tuple(each.warning for each in carried),
         persons=release.persons,
@@ -238,7 +232,7 @@ def _findings(release: ReleasedTable, model: Model | None, may_leave_out: bool) 
 
 def _chance(release: ReleasedTable, model: Model | None, *, thorough: bool) -> Chance | None:
     """Return the least chance; if the model says nothing of it, not where it would take long."""
-    if isinstance(model, OwnRowsModel) and model.degree > 1:
+    if model is not None and model.degree > 1:
         return release.chance
     return chance_of(release.graph, release.matches, quick=not thorough)
 
@@ -247,7 +241,8 @@ def _details(release: ReleasedTable, model: Model | None) -> dict[str, Any]:
     """Return what no guarantee is about: other principles, contributions, and unique combinations."""
     table = release.table
     names = [attribute.column.name for attribute in table.attributes]
-    close = model.epsilon if isinstance(model, Dissimilarity) else None
+    apart = None if model is None else model.required_distance
+    close = None if apart is None else apart.epsilon
     return {
         "principles": release.principles(close) if release.classes.smallest > 1 else (),
         "contributions": contributions_of(names, release.graph) if len(names) > 1 else (),

@@ -387,7 +387,7 @@ def _coded(cells: pl.Series) -> NDArray[np.int32]:
     elif cells.dtype == pl.Boolean or cells.dtype.is_temporal():
         cells = cells.to_physical().cast(pl.Int64)
     if cells.dtype not in (pl.Int64, pl.Float64, pl.UInt64):
-        return factorize(cells)[1]
+        return factorize(cells, in_order=False)[1]
     # Equal numbers have equal bits; nothing depends on the order of codes, so none is sorted.
     bits = (cells + 0 if cells.dtype == pl.Float64 else cells).fill_null(0).to_numpy()
     codes, _ = kernels.group_rows(np.ascontiguousarray(bits).view(np.int32).reshape(-1, 2))

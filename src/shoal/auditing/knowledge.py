@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.auditing.released import ReleasedTable
 from shoal.errors import InputError, Reason
-from shoal.models import Freeform, Model
+from shoal.models import Model
 from shoal.models.km_anonymity import MOST_COMBINATIONS
 from shoal.recoding.coverage import Graph
 
@@ -95,7 +95,7 @@ def require_knows(knows: int | None, columns: int, model: Model | None) -> None:
     elif comb(columns, knows) > MOST_COMBINATIONS:
         wrong = f"knows = {knows} has {comb(columns, knows):,} combinations of {columns} quasi-identifiers, "
         wrong += f"more than {MOST_COMBINATIONS:,}; choose a smaller number"
-    elif model is not None and (not isinstance(model, Freeform) or model.diversity is not None):
+    elif model is not None and (not model.in_some_columns or model.diversity is not None):
         wrong = "knows is about freeform with k alone; choose this model, or none"
     else:
         return

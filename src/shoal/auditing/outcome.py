@@ -22,7 +22,7 @@ from shoal.auditing.suppression import Suppression
 from shoal.auditing.uniqueness import Combination
 from shoal.base.markup import facts_html
 from shoal.errors import PromiseError, Reason
-from shoal.models import Dissimilarity, Model
+from shoal.models import Model
 from shoal.recoding.coverage import MatchCounts
 
 Status = Literal["holds", "caution", "broken"]
@@ -278,7 +278,7 @@ class Audit:
         crowds += [("among matches", d) for d in self.diversity_around]
         levels = "p = {0.p}, l = {0.l:.3g}, entropy l = {0.entropy_l:.3g}"
         facts += [(f"{d.column} {where}", levels.format(d)) for where, d in crowds]
-        if isinstance(self.promise, Dissimilarity):
+        if self.promise is not None and self.promise.required_distance is not None:
             facts += [
                 (
                     f"within {risk.epsilon:g} of each other",

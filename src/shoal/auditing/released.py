@@ -22,7 +22,7 @@ from shoal.errors import InputError
 from shoal.kinds.domain import Sensitive
 from shoal.kinds.encoding import sensitive as encode_sensitive
 from shoal.measures.distances import Distance, Equality, LinearDistance, distance_of, distance_over
-from shoal.models import Dissimilarity
+from shoal.models import RequiredDistance
 from shoal.recoding.coverage import Graph, Matches
 from shoal.schema import Column, as_frame
 from shoal.table import Table
@@ -43,7 +43,7 @@ class ReleasedTable:
 
     def __init__(self, released: Any, table: Table, key: NDArray[np.int64] | None = None) -> None:
         self.frame, self.table, self.key = as_frame(released), table, key
-        self._proximity: dict[Dissimilarity, Proximity] = {}
+        self._proximity: dict[RequiredDistance, Proximity] = {}
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -124,13 +124,13 @@ class ReleasedTable:
         """Which cells rows suppress, those of most rows first."""
         return suppressions_of(self.columns, self.table)
 
-    def proximity(self, model: Dissimilarity) -> Proximity | None:
+    def proximity(self, required: RequiredDistance) -> Proximity | None:
         """Return how close sensitive values are in the classes, as a model measures it; None without any."""
-        if self.sensitive and model not in self._proximity:
-            what = self.composite(self.table.schema.sensitive, model.distance)
-            limits: dict[str, Any] = {"epsilon": model.epsilon, "delta": model.delta}
-            self._proximity[model] = proximity_of_classes(self.classes, *what, **limits)
-        return self._proximity.get(model)
+        if self.sensitive and required not in self._proximity:
+            what = self.composite(self.table.schema.sensitive, required.distance)
+            limits: dict[str, Any] = {"epsilon": required.epsilon, "delta": required.delta}
+            self._proximity[required] = proximity_of_classes(self.classes, *what, **limits)
+        return self._proximity.get(required)
 
     def composite(
         self, columns: Sequence[Column], distance: str | Callable[[Any, Any], float] | None

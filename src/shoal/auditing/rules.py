@@ -188,7 +188,7 @@ def dissimilarity(model: Dissimilarity, release: ReleasedTable) -> Iterator[str]
     yield from small_classes(release, model.k)
     yield from few_rows(release, model.k)
     yield from few_matches(release, model.k)
-    near = release.proximity(model)
+    near = release.proximity(model.required_distance)
     absent = _absent(release)
     if absent or near is None:
         what = f"{listing(absent)} are not in the release" if absent else "there are none"

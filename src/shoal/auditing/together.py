@@ -19,8 +19,8 @@ from shoal.base.markup import facts_html
 from shoal.base.wording import plural
 from shoal.errors import InputError, PromiseError, Reason, listing
 from shoal.kernels import ROUNDING
-from shoal.models import Model, SetDiversity, require_model
-from shoal.models.diversity import NO_DIVERSITY, RequiredDiversity
+from shoal.models import Model, require_model
+from shoal.models.diversity import NO_DIVERSITY
 from shoal.schema import Schema, as_frame
 from shoal.table import Table
 
@@ -355,7 +355,7 @@ def _few_persons(model: Model, linkage: Surviving) -> Iterator[str]:
 
 
 def _undiverse(model: Model, linkage: Surviving) -> Iterator[str]:
-    required = RequiredDiversity(p=model.l) if isinstance(model, SetDiversity) else model.diversity
+    required = model.diversity
     if required is None:
         return
     named = set()

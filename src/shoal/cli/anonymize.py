@@ -72,8 +72,7 @@ def anonymize(
     if hold_out is not None:
         choices["hold_out"] = checked_share(options.share(hold_out, "--hold-out"))
     in_memory = keep_key or safe_for_spreadsheets or file_format in COPIES or again.asked(file_format)
-    in_memory = in_memory or hold_out is not None or predict is not None or leave_out > 0
-    in_memory = in_memory or run_again is not None
+    in_memory = in_memory or leave_out > 0 or (hold_out, predict, run_again) != (None, None, None)
     who = loading.engine_for(pieces.engine, load, whole=in_memory)
     if who == "memory":
         choices |= {"leave_out": leave_out, "predict": predict, "run_again": run_again}

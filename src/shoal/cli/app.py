@@ -19,6 +19,7 @@ from shoal.cli.anonymize import anonymize
 from shoal.cli.attack import attack
 from shoal.cli.audit import audit
 from shoal.cli.compare import compare
+from shoal.cli.declared import in_words
 from shoal.cli.demo import demo
 from shoal.cli.doctor import doctor
 from shoal.cli.output import fail, hint, warn
@@ -47,7 +48,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 for command in (demo, scan, advise, anonymize, audit, attack, compare, query, read, ui, doctor):
-    app.command()(command)
+    app.command()(in_words(command))
 
 
 def _show_version(wanted: bool) -> None:
@@ -59,7 +60,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, metavar="", help="Print the version."
+        ),
     ] = False,
 ) -> None:
     del version  # handled by its callback

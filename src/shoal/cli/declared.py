@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -30,6 +30,8 @@ MAIN, MODEL, METHOD, COLUMNS, FILES, REPORT, EARLIER, ENGINE = (
 _ORDER = (MAIN, MODEL, METHOD, COLUMNS, FILES, REPORT, EARLIER, ENGINE)
 _MAIN_PARAMETERS = ("k", "l")
 _FEW = 4
+_TAKEN = {bool: "", int: "NUMBER", float: "NUMBER", str: "TEXT", Path: "PATH", list[str]: "NAMES"}
+"""What an option takes, by its type: nothing if it is true or false."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,19 @@ def takes(**bundles: Bundle) -> Callable[[Callable[..., None]], Callable[..., No
         return run
 
     return decorate
+
+
+def in_words(command: Callable[..., None]) -> Callable[..., None]:
+    """Name what each option takes in words for people: typer would show the types of Python."""
+    signature = inspect.signature(command, eval_str=True)
+    for each in signature.parameters.values():
+        declared = each.annotation.__metadata__[0]
+        if isinstance(declared, typer.models.OptionInfo) and declared.metavar is None:
+            kinds = (each.annotation.__origin__, *get_args(each.annotation.__origin__))
+            declared.metavar = next((_TAKEN[kind] for kind in kinds if kind in _TAKEN), None)
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+    return command
 
 
 def bundled(function: Callable[..., Any]) -> Bundle:

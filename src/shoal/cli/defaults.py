@@ -16,13 +16,12 @@ from shoal.cli.options import words
 from shoal.cli.output import out, warn
 from shoal.errors import InfeasibleError
 from shoal.kinds import encoding
-from shoal.methods import METHODS
+from shoal.methods import METHODS, supports_k_alone
 from shoal.methods.feasibility import require_known
 from shoal.models import (
+    DIVERSITY,
     Model,
-    Patterned,
     UsualDiversity,
-    declarations,
     make_model,
     model_named,
     suitable,
@@ -33,10 +32,6 @@ from shoal.schema import Schema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-K_ALONE = ("chain", "exact")
-"""The methods that refuse any diversity: with these, none is required by default."""
-_ABOUT_VALUES = ("l", "p", "entropy_l")
-"""The parameters that require something of sensitive columns."""
 
 Shares = Callable[[Schema], Mapping[str, float]]
 """Returns the share of the most frequent value of each sensitive column of the table."""
@@ -94,7 +89,7 @@ class Promised:
 
     def _open(self, name: str, schema: Schema) -> bool:
         """Return whether the call leaves open what is required of sensitive columns."""
-        return leaves_open(name, self._given, schema) and self._method not in K_ALONE
+        return leaves_open(name, self._given, schema, self._method)
 
     def tell(self) -> None:
         """Say that l is the default, if it is."""
@@ -129,7 +124,7 @@ def model_for(schema: Schema, method: str | None) -> str:
     return (able[0] if able else usual).name
 
 
-def leaves_open(name: str, given: Mapping[str, Any], schema: Schema) -> bool:
+def leaves_open(name: str, given: Mapping[str, Any], schema: Schema, method: str | None = None) -> bool:
     """Return whether a model could require something of sensitive columns, and the parameters do not say.
 
     Models for comparison require what they are told to.
@@ -140,14 +135,14 @@ def leaves_open(name: str, given: Mapping[str, Any], schema: Schema) -> bool:
         The name of the model, and the parameters that were given.
     schema
         The schema of the table.
+    method
+        The name of the method; the default of the model if None.
     """
     model = model_named(name)
-    known = [each for each, _, _ in declarations(model)]
-    possible = all(each in known for each in _ABOUT_VALUES) and not model.for_comparison
-    if schema.person is not None and model is Patterned:
-        possible = False  # it counts persons for k alone
-    said = any(given.get(each) is not None for each in _ABOUT_VALUES)
-    return bool(schema.sensitive) and possible and not said
+    if not schema.sensitive or model.for_comparison or not model.takes_diversity():
+        return False
+    said = any(given.get(each) is not None for each in DIVERSITY)
+    return not said and not supports_k_alone(model, method, persons=schema.person is not None)
 
 
 def shares_in(batches: Iterable[pl.DataFrame]) -> Shares:

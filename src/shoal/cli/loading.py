@@ -312,6 +312,8 @@ Loading = partial[tuple[pl.DataFrame, Schema]]
 _PARAMETERS = tuple(inspect.signature(load, eval_str=True).parameters.values())
 
 TABLE = Bundle(_PARAMETERS, lambda given: partial(load, **given))
+_ABOUT_READING = (*READING_OPTIONS, "relation", "query", "ask_password")
+READING = Bundle(tuple(each for each in _PARAMETERS if each.name in _ABOUT_READING), reading_of)
 """The options that describe a table; a command gets them as a call that reads the table."""
 
 

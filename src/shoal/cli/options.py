@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,8 +26,13 @@ def _ask(asked: bool) -> bool:
     return asked
 
 
+if TYPE_CHECKING:
+    _Place = Path | str
+else:
+    _Place = Path  # as help shows it; the address of a database is a text
+
 TableFile = Annotated[
-    Any,
+    _Place,
     typer.Argument(
         metavar="TABLE",
         parser=place_of,
@@ -116,7 +121,7 @@ Missings = Annotated[
 ]
 MissingMarks = Annotated[
     list[str] | None,
-    _in(COLUMNS, "--missing-mark", help="Text that stands for a missing value, such as ?."),
+    _in(COLUMNS, "--missing-mark", metavar="TEXT", help="Text that stands for a missing value, such as ?."),
 ]
 Delimiter = Annotated[
     str | None,

@@ -9,7 +9,8 @@ import typer
 
 from shoal.base.wording import percent
 from shoal.cli import options
-from shoal.cli.loading import reading_words, with_labels
+from shoal.cli.declared import takes
+from shoal.cli.loading import READING, reading_words, with_labels
 from shoal.cli.output import out, show_json, show_table, warn
 from shoal.engines.scanning import Scan
 from shoal.engines.scanning import scan as look_through
@@ -21,8 +22,10 @@ from shoal.files.text import DELIMITED, sniff
 from shoal.schema import Role
 
 
+@takes(reading=READING)
 def scan(
     table: options.TableFile,
+    reading: Reading,
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the schema.")] = Path(
         "schema.toml"
     ),
@@ -30,26 +33,13 @@ def scan(
     up_to: Annotated[
         int, typer.Option("--up-to", min=1, max=5, help="Maximum number of columns in a combination.")
     ] = 3,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
-    skip_rows: options.SkipRows = 0,
-    missing_codes: options.MissingCodes = False,
-    decimal: options.Decimal = None,
-    thousands: options.Thousands = None,
-    relation: options.DatabaseTable = None,
-    query: options.Query = None,
-    ask_password: options.AskPassword = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Describe a table: kinds, suggested roles, and how identifying columns and combinations of them are."""
-    del ask_password  # it was asked for when the options were read
     with staged_file(output, overwrite=overwrite) as staged:
-        reading = Reading(
-            delimiter, encoding, None, sheet, skip_rows, missing_codes, relation, query, decimal, thousands
-        )
         frame = read_as(table, reading)
-        keys = None if relation is None or not isinstance(table, str) else keys_of(table, relation)
+        named = reading.table
+        keys = keys_of(table, named) if isinstance(table, str) and named is not None else None
         found = look_through(frame, up_to=up_to, keys=keys)
         staged.write_text(with_labels(found.schema, table).to_toml(), encoding="utf-8")
     if as_json:

@@ -17,7 +17,7 @@ from shoal.auditing.together import Earlier
 from shoal.base.wording import plural
 from shoal.errors import InputError, Reason
 from shoal.kinds.encoding import to_polars
-from shoal.models import KAnonymity, Model
+from shoal.models import Model
 from shoal.recoding import Recoding
 from shoal.release.rendering import for_file, published
 from shoal.schema import Role, as_frame
@@ -191,7 +191,7 @@ def _stays_together(
     otherwise what is removed would show that new values are not diverse.
     """
     count = int(of_row.max()) + 1
-    if not isinstance(model, KAnonymity):
+    if not model.redraws_classes:
         return np.zeros(count, dtype=bool)
     whole: NDArray[np.bool_] = np.bincount(of_row, person_at < 0, count) == 0
     members = np.flatnonzero(whole[of_row])

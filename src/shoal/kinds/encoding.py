@@ -97,7 +97,7 @@ def same_flavour(columns: Sequence[pl.Series], like: nw.DataFrame[Any]) -> nw.Da
     return nw.from_dict(data, backend=like.implementation)
 
 
-def factorize(series: pl.Series, *, numeric: bool = False) -> tuple[pl.Series, Codes]:
+def factorize(series: pl.Series, *, numeric: bool = False, in_order: bool = True) -> tuple[pl.Series, Codes]:
     """Return the distinct values of a series in ascending order and the code of each cell (-1 for null).
 
     Parameters
@@ -106,9 +106,13 @@ def factorize(series: pl.Series, *, numeric: bool = False) -> tuple[pl.Series, C
         The cells.
     numeric
         Whether texts are numbers, as `exact.read` returns them, and ascend as such.
+    in_order
+        Whether the values of texts ascend; otherwise their order is unspecified, which takes less time.
     """
     known = series.drop_nulls() if series.null_count() else series
-    distinct = exact.ascending(known) if numeric else known.unique().sort()
+    distinct = exact.ascending(known) if numeric else known.unique()
+    if not numeric and (in_order or series.dtype != pl.String):
+        distinct = distinct.sort()
     if series.dtype == pl.String:
         ranks = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32)
     else:

@@ -30,16 +30,16 @@ def normalized(texts: pl.Series) -> pl.Series:
     Parameters
     ----------
     texts
-        A series of texts. Each is looked at once: pass different values only.
+        A series of texts. Each different one is looked at once.
 
     Returns
     -------
     pl.Series
         The normalized texts, in O(characters).
     """
-    return pl.Series(
-        texts.name, [None if text is None else normalized_text(text) for text in texts], dtype=pl.String
-    )
+    given = texts.to_list()
+    known = {text: None if text is None else normalized_text(text) for text in set(given)}
+    return pl.Series(texts.name, [known[text] for text in given], dtype=pl.String)
 
 
 def normalized_text(text: str) -> str:

@@ -21,6 +21,7 @@ from shoal.methods.method import (
     require_counting_persons,
     require_options,
     silent,
+    supports_k_alone,
 )
 from shoal.methods.moving import paced
 
@@ -42,4 +43,5 @@ __all__ = [
     "require_counting_persons",
     "require_options",
     "silent",
+    "supports_k_alone",
 ]

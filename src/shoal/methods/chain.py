@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.errors import InputError, Reason
 from shoal.measures.geometry import geometry
-from shoal.methods.feasibility import require_feasible
+from shoal.methods.feasibility import refuse_diversity, require_feasible
 from shoal.methods.method import Circumstances, Effort, keeps
 from shoal.methods.persons import person_classes
 from shoal.models import KAnonymity
@@ -30,7 +29,7 @@ LITTLE = 2e-4
 """Rounds of cycles, cuts and moves end when a round saves less than this share of the cost."""
 
 
-@keeps(KAnonymity, persons=True)
+@keeps(KAnonymity, persons=True, k_alone="always")
 def chain(
     table: Table, model: KAnonymity, circumstances: Circumstances, /, *, effort: Effort = "balanced"
 ) -> Recoding:
@@ -51,11 +50,7 @@ def chain(
         records).
     """
     require_feasible(table, model)
-    if model.diversity is not None:
-        raise InputError(
-            "method 'chain' supports k alone; leave out l, p and entropy_l, or choose the method 'mondrian'",
-            reason=Reason.PARAMETER,
-        )
+    refuse_diversity(model, "chain", instead="mondrian")
     order = cheap_order(table, model.k, circumstances)
     found = cheap_classes(table, order, model.k, circumstances, moving=effort != "fast")
     if effort == "best" and table.owners is None:

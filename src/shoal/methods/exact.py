@@ -15,7 +15,7 @@ from shoal.errors import InputError, InternalError, Reason
 from shoal.measures.gcp import ncp
 from shoal.measures.geometry import refuse_items
 from shoal.methods.diversity import recoded
-from shoal.methods.feasibility import require_feasible
+from shoal.methods.feasibility import refuse_diversity, require_feasible
 from shoal.methods.method import Circumstances, Seconds, keeps
 from shoal.models import Freeform
 from shoal.recoding import Recoding
@@ -29,7 +29,7 @@ TOLERANCE = 1e-6
 """Tolerance of HiGHS in the sum of the penalties of all rows."""
 
 
-@keeps(Freeform, persons=True)
+@keeps(Freeform, persons=True, k_alone="always")
 def exact(
     table: Table, model: Freeform, circumstances: Circumstances, /, *, seconds: Seconds = 60.0
 ) -> Recoding:
@@ -55,11 +55,7 @@ def exact(
         If there are too many possible rows, or the proof was not complete in time; only a proven optimum is
         returned. Also if the model has `l`, `p` or `entropy_l`.
     """
-    if model.diversity is not None:
-        raise InputError(
-            "method 'exact' supports k alone; leave out l, p and entropy_l, or choose the method 'matching'",
-            reason=Reason.PARAMETER,
-        )
+    refuse_diversity(model, "exact", instead="matching")
     require_feasible(table, model)
     refuse_items(table)
     n, k = len(table), model.k

@@ -68,6 +68,16 @@ def require_known(diverse: Sequence[str], sensitive: Sequence[str]) -> None:
             )
 
 
+def refuse_diversity(model: DiverseModel, method: str, *, instead: str) -> None:
+    """Refuse varied sensitive values for a method that supports k alone."""
+    if model.diversity is not None:
+        raise InputError(
+            f"method {method!r} supports k alone; leave out l, p and entropy_l, or choose the method "
+            f"{instead!r}",
+            reason=Reason.PARAMETER,
+        )
+
+
 def require_rows(table: Table, model: CrowdModel, kept: NDArray[np.int64] | None = None) -> None:
     """Refuse a k that is larger than the number of records that are kept.
 

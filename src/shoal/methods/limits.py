@@ -15,7 +15,7 @@ from shoal.kinds.limits import exceeded, in_words, is_limited
 from shoal.methods.limit_exchanges import within_by_exchanges
 from shoal.methods.limit_regions import STRANDED, LimitedTable
 from shoal.methods.method import Circumstances, Method
-from shoal.models import Model, Patterned
+from shoal.models import Model
 from shoal.recoding import Recoding
 from shoal.schema import Column, Schema
 from shoal.table import Table
@@ -63,8 +63,9 @@ def within_limits(
         If the model has no methods that keep limits.
     """
     require_support(table.schema, model)
-    if isinstance(model, Patterned):
-        return _suppressed(method, table, model, circumstances, leave_out, options)
+    exact = model.exact_in([column.name for column in table.schema.quasi if is_limited(column)])
+    if exact is not None:
+        return _suppressed(method, table, exact, circumstances, leave_out, options)
     known_all = model.known_columns is None
     if leave_out and not known_all:
         raise InputError(
@@ -84,9 +85,7 @@ def within_limits(
         if len(records):
             parts += _recoded(method, limited, records, regions[records], model, circumstances, options)
     released = replace(table.only(kept), stranded=len(table) - len(kept))
-    place = np.empty(len(table), dtype=np.int64)
-    place[kept] = np.arange(len(kept))
-    return _joined(released, [(place[records], recoding) for records, recoding in parts])
+    return _joined(released, [(np.searchsorted(kept, records), recoding) for records, recoding in parts])
 
 
 def _hidden(
@@ -103,20 +102,19 @@ def _hidden(
 def _suppressed(
     method: Method,
     table: Table,
-    model: Patterned,
+    model: Model,
     circumstances: Circumstances,
     leave_out: float,
     options: Mapping[str, Any],
 ) -> Recoding:
-    """Return exact and suppressed cells within limits: columns with a limit are never suppressed."""
+    """Return exact and suppressed cells within limits, by a model that is exact in columns with a limit."""
     limited = {c.name: replace(c, exact=True, widest=None) for c in table.schema.quasi if is_limited(c)}
     schema = Schema(tuple(limited.get(c.name, c) for c in table.schema))
     attributes = tuple(replace(a, column=schema[a.column.name]) for a in table.attributes)
     exact = replace(table, schema=schema, attributes=attributes)
-    kept = _hidden(exact, LimitedTable.of(exact).regions(model.k), model.k, leave_out)
+    kept = _hidden(exact, LimitedTable.of(exact).regions(model.crowd), model.crowd, leave_out)
     released = replace(table.only(kept), stranded=len(table) - len(kept))
-    never = (*model.never, *(name for name in limited if name not in model.never))
-    return method(released, replace(model, never=never), circumstances, **options)
+    return method(released, model, circumstances, **options)
 
 
 def require_share(leave_out: float, table: Table) -> None:

@@ -96,9 +96,16 @@ COUNTING_PERSONS: set[Method] = set()
 NOT_COUNTING: dict[Method, str] = {}
 """Why the other methods do not, as the end of a sentence that begins with "because"."""
 
+K_ALONE: dict[Method, Literal["always", "persons"]] = {}
+"""The methods that keep no diversity: never, or not where persons have several records."""
+
 
 def keeps(
-    *models: type[Model], name: str | None = None, default: bool = False, persons: bool | str = False
+    *models: type[Model],
+    name: str | None = None,
+    default: bool = False,
+    persons: bool | str = False,
+    k_alone: Literal["always", "persons"] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a function as a method that keeps the guarantee of some models.
 
@@ -113,6 +120,9 @@ def keeps(
     persons
         Whether it keeps the guarantee for persons with several records, too; others refuse such tables. A
         text says why it does not, after "because".
+    k_alone
+        When it refuses to require varied sensitive values of a crowd: always, or where persons have several
+        records.
     """
 
     def register(function: Function) -> Function:
@@ -125,9 +135,26 @@ def keeps(
             COUNTING_PERSONS.add(function)
         elif persons:
             NOT_COUNTING[function] = persons
+        if k_alone is not None:
+            K_ALONE[function] = k_alone
         return function
 
     return register
+
+
+def supports_k_alone(model: type[Model], name: str | None, *, persons: bool) -> bool:
+    """Return whether a method of a model, or the default one, refuses to require varied sensitive values.
+
+    Parameters
+    ----------
+    model, name
+        The model, and the name of the method; None for the default.
+    persons
+        Whether a column says whose record each is.
+    """
+    known = METHODS[model]
+    when = K_ALONE.get(known.get(name or next(iter(known))))  # type: ignore[arg-type]
+    return when == "always" or (when == "persons" and persons)
 
 
 def require_counting_persons(model: Model, name: str, method: Method) -> None:

@@ -72,7 +72,7 @@ class Patterns:
         return bool((self.suppressed[-1] >= self.suppressed.any(axis=0)).all())
 
 
-@keeps(Patterned, default=True, persons=True)
+@keeps(Patterned, default=True, persons=True, k_alone="persons")
 def suppression(
     table: Table,
     model: Patterned,

@@ -18,7 +18,7 @@ from shoal.models.coverage import KK, KOne, OneK
 from shoal.models.delta_disclosure import DeltaDisclosure
 from shoal.models.delta_presence import DeltaPresence
 from shoal.models.dissimilarity import Dissimilarity
-from shoal.models.diversity import RequiredDiversity, UsualDiversity, usual_l
+from shoal.models.diversity import RequiredDistance, RequiredDiversity, UsualDiversity, usual_l
 from shoal.models.families import (
     CoverageModel,
     CrowdModel,
@@ -32,6 +32,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_map import KMap
 from shoal.models.km_anonymity import KmAnonymity
 from shoal.models.model import (
+    DIVERSITY,
     MODELS,
     Model,
     Parameter,
@@ -118,6 +119,7 @@ def make_model(name: str, given: Mapping[str, Any]) -> Model:
 
 
 __all__ = [
+    "DIVERSITY",
     "KK",
     "MODELS",
     "BetaLikeness",
@@ -140,6 +142,7 @@ __all__ = [
     "Parameter",
     "Patterned",
     "PopulationModel",
+    "RequiredDistance",
     "RequiredDiversity",
     "SetAnonymity",
     "SetDiversity",

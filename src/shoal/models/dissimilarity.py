@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.kinds.hierarchy import Hierarchy
+from shoal.models.diversity import RequiredDistance
 from shoal.models.families import CrowdModel
 from shoal.models.model import CrowdKind, parameter, uncuttable
 
@@ -84,6 +85,11 @@ class Dissimilarity(CrowdModel):
         widget="choice",
         choices=DISTANCES,
     )
+
+    @property
+    def required_distance(self) -> RequiredDistance:
+        """How far apart the sensitive values of a class are guaranteed to be."""
+        return RequiredDistance(self.epsilon, self.delta, self.distance)
 
     @property
     def parameters(self) -> dict[str, Any]:

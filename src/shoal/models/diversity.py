@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -16,6 +16,25 @@ class _Named(Protocol):
 
 
 Named = TypeVar("Named", bound=_Named)
+
+
+@dataclass(frozen=True)
+class RequiredDistance:
+    """How far apart the sensitive values of each class must be.
+
+    Parameters
+    ----------
+    epsilon
+        Two values are close if their distance is at most this.
+    delta
+        The share of a class that must differ from each value in it.
+    distance
+        The name of the distance, or a function; what suits the columns if None.
+    """
+
+    epsilon: float
+    delta: float
+    distance: str | Callable[[Any, Any], float] | None = None
 
 
 @dataclass(frozen=True)

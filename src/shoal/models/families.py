@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shoal.errors import InputError, Reason
 from shoal.files.reading import read_table
 from shoal.models.diversity import NO_DIVERSITY, RequiredDiversity
-from shoal.models.model import CellKind, CrowdKind, Model, Parameter, parameter, uncuttable
+from shoal.models.model import DIVERSITY, CellKind, CrowdKind, Model, Parameter, parameter, uncuttable
 from shoal.schema import as_frame
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class DiverseModel(CrowdModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("l", "p", "entropy_l"):
+        for name in DIVERSITY:
             if getattr(self, name) == 1:
                 object.__setattr__(self, name, None)  # the same model as one that does not mention it
         if self.l is None and self.p is None and self.entropy_l is None:
@@ -305,6 +305,7 @@ class LikenessModel(CrowdModel):
 
     crowd_kind: ClassVar[CrowdKind] = "classes"
     needs_sensitive: ClassVar[bool] = True
+    compared_with_whole: ClassVar[bool] = True
 
     @property
     def why_no_limits(self) -> str:

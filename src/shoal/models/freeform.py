@@ -34,6 +34,7 @@ class Freeform(DiverseModel):
 
     name: ClassVar[str] = "freeform"
     across_releases: ClassVar[bool] = True
+    in_some_columns: ClassVar[bool] = True
     title: ClassVar[str] = "Hide every record in a crowd"
     explanation: ClassVar[str] = (
         "Each record could be any of at least k rows, and each row any of at least k records. Rows need not "

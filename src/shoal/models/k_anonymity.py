@@ -29,6 +29,7 @@ class KAnonymity(DiverseModel):
 
     name: ClassVar[str] = "k-anonymity"
     across_releases: ClassVar[bool] = True
+    redraws_classes: ClassVar[bool] = True
     crowd_kind: ClassVar[CrowdKind] = "classes"
     place: ClassVar[int] = 1
     title: ClassVar[str] = "Make rows identical"

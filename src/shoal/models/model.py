@@ -18,7 +18,7 @@ import numpy as np
 from shoal.errors import InputError, Reason, did_you_mean, listing
 
 if TYPE_CHECKING:
-    from shoal.models.diversity import RequiredDiversity
+    from shoal.models.diversity import RequiredDistance, RequiredDiversity
     from shoal.schema import Schema
 
 CrowdKind = Literal["classes", "rows"]
@@ -29,6 +29,9 @@ CellKind = Literal["closure", "own", "suppression", "loose"]
 
 Widget = Literal["number", "tick", "choice", "columns"]
 """How a parameter is entered on a page."""
+
+DIVERSITY = ("l", "p", "entropy_l")
+"""The parameters that require varied sensitive values in a crowd."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,16 @@ class Model(ABC):
     across_releases
         Whether the audit of several releases together can check the whole guarantee: it is about crowds and
         the variety of sensitive values alone. A subclass does not inherit it.
+    in_some_columns
+        Whether the audit can check the whole guarantee in some of the columns: it is about covering rows and
+        covered records, and about the variety of sensitive values. A subclass does not inherit it.
+    redraws_classes
+        Whether a later release may draw the rows of a class anew around the same people: the guarantee is
+        about the size and the variety of classes alone. A subclass does not inherit it.
+    compared_with_whole
+        Whether the sensitive values of each class are compared with those of the whole release.
+    in_file
+        The parameters that the file of a parameter with `from_file` describes.
     """
 
     name: ClassVar[str]
@@ -193,11 +206,16 @@ class Model(ABC):
     of_rows: ClassVar[bool] = True
     by_matching: ClassVar[bool] = True
     across_releases: ClassVar[bool] = False
+    in_some_columns: ClassVar[bool] = False
+    redraws_classes: ClassVar[bool] = False
+    compared_with_whole: ClassVar[bool] = False
+    in_file: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         # A subclass may guarantee more than the class that it is derived from.
-        cls.across_releases = vars(cls).get("across_releases", False)
+        for checkable in ("across_releases", "in_some_columns", "redraws_classes"):
+            setattr(cls, checkable, vars(cls).get(checkable, False))
         if "name" in vars(cls):
             MODELS[cls.name] = cls
 
@@ -261,14 +279,36 @@ class Model(ABC):
         """Why its methods keep no limits of columns, as the end of a sentence; empty if they do."""
         return ""
 
+    def exact_in(self, columns: Sequence[str]) -> Self | None:  # noqa: ARG002 - for those that suppress
+        """Return the same guarantee with exact cells in some columns; None if cells there may be narrow.
+
+        This is how a model whose cells are exact or suppressed keeps limits of columns.
+        """
+        return None
+
     @property
     def has_own_rows(self) -> bool:
         """Whether a row carries the record that it was made for, instead of any of those it covers."""
         return self.cells == "own"
 
     @property
+    def degree(self) -> int:
+        """The number of rows that a record must have as its own with equal probabilities."""
+        return 1
+
+    @property
     def diversity(self) -> RequiredDiversity | None:
         """What is guaranteed about the variety of sensitive values in a crowd; None if nothing is."""
+        return None
+
+    @classmethod
+    def takes_diversity(cls) -> bool:
+        """Return whether its parameters can require varied sensitive values in a crowd."""
+        return all(name in cls.__dataclass_fields__ for name in DIVERSITY)
+
+    @property
+    def required_distance(self) -> RequiredDistance | None:
+        """How far apart the sensitive values of a class are guaranteed to be; None if nothing is."""
         return None
 
     @classmethod

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -55,6 +55,14 @@ class Patterned(DiverseModel):
 
     crowd_kind: ClassVar[CrowdKind] = "classes"
     cells: ClassVar[CellKind] = "suppression"
+    in_file: ClassVar[tuple[str, ...]] = (
+        "patterns",
+        "up_to",
+        "never",
+        "priorities",
+        "weights",
+        "leftovers",
+    )
     title: ClassVar[str] = "Exact or suppressed"
     explanation: ClassVar[str] = (
         "Rows are identical in classes of at least k, and each cell is either exact or suppressed. For "
@@ -131,6 +139,10 @@ class Patterned(DiverseModel):
             plain["patterns"] = [Pattern.of(pattern).as_dict() for pattern in self.patterns]
         return plain
 
+    def exact_in(self, columns: Sequence[str]) -> Self:
+        """Return the same guarantee with exact cells in some columns: these are never suppressed."""
+        return replace(self, never=(*self.never, *(name for name in columns if name not in self.never)))
+
     def mask(self, columns: Mapping[str, float]) -> Mask:
         """Return what is allowed in a table with these quasi-identifiers.
 
@@ -203,8 +215,7 @@ def read_patterns(path: str | os.PathLike[str]) -> dict[str, Any]:
         If the file is not there, is not TOML, or has something else in it.
     """
     given = read_toml(path, "patterns file")
-    others = [each.name for each in fields(DiverseModel)]
-    known = [each.name for each in fields(Patterned) if each.name not in others]
+    known = Patterned.in_file
     for key in given:
         if key not in known:
             raise InputError(

@@ -345,12 +345,7 @@ def publish(
         recoding = replace(recoding, table=with_coarse_weights(recoding.table, coarse))
         whole = recoding.table if same or whole is None else with_coarse_weights(whole, coarse)
     rows = randomness.permutation(len(recoding.box))
-    order = recoding.records[rows]
-    if recoding.graph is not None:
-        assignment = recoding.assignment
-        if assignment is None:
-            assignment = random_assignment(recoding.graph, randomness)
-        order = assignment[rows].astype(np.int64)
+    order = _records_of(recoding, rows, randomness)
     if typed is None:
         typed = recoding.table.frame.implementation.is_pyarrow()
     frame = published(recoding, rows, order, typed=typed)
@@ -381,6 +376,16 @@ _ORDER_LEFT_OUT = (
     "The categories of column {name} are those that occur, in ascending order; the order that the input "
     "declared was left out."
 )
+
+
+def _records_of(recoding: Recoding, rows: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+    """Return the record that each row carries: drawn at random if rows are free to carry others."""
+    if recoding.graph is None:
+        return recoding.records[rows]
+    assignment = recoding.assignment
+    if assignment is None:
+        assignment = random_assignment(recoding.graph, randomness)
+    return assignment[rows].astype(np.int64)
 
 
 def _audited(

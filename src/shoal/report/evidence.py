@@ -220,18 +220,10 @@ def risk_chapter(material: Material) -> Chapter:
     highest, mean = found.highest_risk, risks["prosecutor"]["mean"]
     chance = made["audit"].get("chance") or {}
     stated = threshold_of(made.get("about", {}))
-    levels = sorted({*THRESHOLDS, *([stated] if stated is not None else [])}, reverse=True)
-    least = (
-        [
-            Fact(
-                "least chance of the best guess about some record",
-                percent(chance["least"]),
-                "audit.chance.least",
-            )
-        ]
-        if chance.get("least") is not None
-        else []
-    )
+    least = []
+    if chance.get("least") is not None:
+        words = "least chance of the best guess about some record"
+        least.append(Fact(words, percent(chance["least"]), "audit.chance.least"))
     return Chapter(
         name="risk",
         title="Maximum and average risk",
@@ -259,22 +251,26 @@ def risk_chapter(material: Material) -> Chapter:
                 for name, text in (found.sample.facts() if found.sample else ())
             ),
         ),
-        grids=(
-            Grid(
-                "Risks and thresholds",
-                ("threshold", "in use for", "maximum risk", "average risk"),
-                [
-                    (
-                        f"{level:g}" + (" (stated)" if level == stated else ""),
-                        _in_use(level),
-                        _met(highest, level),
-                        _met(mean, level),
-                    )
-                    for level in levels
-                ],
-            ),
-        ),
+        grids=(_beside_thresholds(highest, mean, stated),),
         points=(THRESHOLD_SOURCE,),
+    )
+
+
+def _beside_thresholds(highest: float, mean: float, stated: float | None) -> Grid:
+    """Return the risks beside the thresholds in use and the stated one."""
+    levels = sorted({*THRESHOLDS, *([stated] if stated is not None else [])}, reverse=True)
+    return Grid(
+        "Risks and thresholds",
+        ("threshold", "in use for", "maximum risk", "average risk"),
+        [
+            (
+                f"{level:g}" + (" (stated)" if level == stated else ""),
+                _in_use(level),
+                _met(highest, level),
+                _met(mean, level),
+            )
+            for level in levels
+        ],
     )
 
 

@@ -322,7 +322,7 @@ class _Counted(NamedTuple):
 
     @classmethod
     def of(cls, texts: pl.Series) -> _Counted:
-        counts = pl.DataFrame({"text": texts}).group_by("text").agg(pl.len().alias("often"))
+        counts = texts.alias("text").value_counts(name="often")
         return cls(counts["text"], counts["often"])
 
     def mostly(self, pattern: str) -> bool:
@@ -339,7 +339,7 @@ class _Values(NamedTuple):
 
     @classmethod
     def of(cls, cells: pl.Series) -> _Values:
-        counts = pl.DataFrame({"value": cells}).group_by("value").agg(pl.len().alias("records"))
+        counts = cells.alias("value").value_counts(name="records")
         return cls(counts["value"].drop_nulls(), int((counts["records"] == 1).sum()))
 
     @property
@@ -447,4 +447,5 @@ def _alone(facts: _Facts) -> str:
 
 def _decides(pair: pl.DataFrame) -> bool:
     """Return whether records equal in the first column are equal in the second; most often a few show it."""
-    return all(part.n_unique() == part.to_series(0).n_unique() for part in (pair.head(5_000), pair))
+    parts = (pair.head(500), pair.head(5_000), pair)
+    return all(part.n_unique() == part.to_series(0).n_unique() for part in parts)

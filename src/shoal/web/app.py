@@ -124,7 +124,7 @@ def _gone() -> Tag:
     return tags.div(
         tags.div(
             tags.p(tags.b("The connection is lost. Trying again …")),
-            tags.p("Work goes on, and finished results are kept. Nothing needs to be done."),
+            tags.p("Work continues, and finished results are kept. Nothing needs to be done."),
             id="gone-lost",
         ),
         tags.div(

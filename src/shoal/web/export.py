@@ -11,23 +11,15 @@ from typing import Any
 import tomli_w
 
 from shoal.base.commands import words
-from shoal.models import DiverseModel, Model, Patterned
+from shoal.models import Model, declarations
 from shoal.release import RELEASE_FILES
 from shoal.web.earlier import After
 from shoal.web.state import Plan, Run
 
-SCHEMA, PATTERNS, COMMAND, SCRIPT, EVERYTHING = (
-    "schema.toml",
-    "patterns.toml",
-    "repeat.sh",
-    "repeat.py",
-    "release.zip",
-)
+SCHEMA, COMMAND, SCRIPT, EVERYTHING = "schema.toml", "repeat.sh", "repeat.py", "release.zip"
 KEY = "key.csv"
 """The file that is never part of the archive."""
 OUTPUT = "release"
-_NOT_PATTERNS = ("k", "l", "p", "entropy_l", "diverse")
-"""The parameters of a model of patterns that are not in the file of patterns."""
 _WITHOUT_SEED = """\
 # This release was made with a seed. The seed is not in this file, because anyone who has the seed and the
 # original table can undo the shuffle. To make exactly the same release, add {}.
@@ -39,11 +31,12 @@ def command(plan: Plan) -> str:
 
     It contains the seed, if there is one: it is shown on the page, and not written to files for others.
     """
-    parameters = given_parameters(plan.model)
-    if isinstance(plan.model, Patterned):
-        kept = {name: value for name, value in parameters.items() if name in _NOT_PATTERNS}
-        parameters = {**kept, "patterns": PATTERNS if _patterns(plan.model) else None}
-    if isinstance(plan.model, DiverseModel) and plan.model.diversity is None and plan.schema.sensitive:
+    given = given_parameters(plan.model)
+    parameters = {name: value for name, value in given.items() if name not in plan.model.in_file}
+    option, described = _file_of(plan.model)
+    if described:
+        parameters[option] = f"{option}.toml"
+    if plan.model.takes_diversity() and plan.model.diversity is None and plan.schema.sensitive:
         parameters = {**parameters, "l": 1}  # otherwise the command line requires l = 2
     choices = dict(plan.choices)
     stated = choices.pop("about", {})
@@ -112,8 +105,9 @@ def write_beside(plan: Plan, folder: Path) -> None:
         COMMAND: f"{seed_of_command}{command(public)}\n",
         SCRIPT: f"{seed_of_script}{script(public)}",
     }
-    if isinstance(plan.model, Patterned) and (patterns := _patterns(plan.model)):
-        texts[PATTERNS] = tomli_w.dumps(patterns)
+    option, described = _file_of(plan.model)
+    if described:
+        texts[f"{option}.toml"] = tomli_w.dumps(described)
     for name, content in texts.items():
         (folder / name).write_text(content, encoding="utf-8")
 
@@ -122,7 +116,13 @@ def bundle(run: Run) -> Path:
     """Return an archive of all files of a run except the key; none of them contains the seed."""
     target = run.folder / EVERYTHING
     if not target.exists():
-        names = [*(n for n in RELEASE_FILES if n != KEY), SCHEMA, PATTERNS, COMMAND, SCRIPT]
+        names = [
+            *(n for n in RELEASE_FILES if n != KEY),
+            SCHEMA,
+            f"{_file_of(run.plan.model)[0]}.toml",
+            COMMAND,
+            SCRIPT,
+        ]
         unfinished = target.with_suffix(".part")
         with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=5) as packed:
             for file in (run.folder / name for name in names):
@@ -149,8 +149,11 @@ def _earlier(after: After) -> str:
     return f"(shoal.read_table({after.table[0]!r}), shoal.read_table({after.release[0]!r}), {key})"
 
 
-def _patterns(model: Patterned) -> dict[str, Any]:
-    return {name: value for name, value in given_parameters(model).items() if name not in _NOT_PATTERNS}
+def _file_of(model: Model) -> tuple[str, dict[str, Any]]:
+    """Return the option that takes a file of parameters, and those that differ from their defaults."""
+    given = {name: value for name, value in given_parameters(model).items() if name in model.in_file}
+    options = (name for name, declared, _ in declarations(type(model)) if declared.from_file)
+    return next(options, ""), given
 
 
 def _keywords(given: dict[str, Any]) -> str:

@@ -234,7 +234,7 @@ def use_hierarchy(desk: Desk, editing: Editing) -> None:
     desk.editing.set(None)
     desk.redraw()
     desk.show(f"[data-edits='{editing.place}']")
-    desk.say(f"{editing.name} now has this hierarchy. Press “Use these columns” to go on.")
+    desk.say(f"{editing.name} now has this hierarchy. Press “Use these columns” to continue.")
 
 
 def _is_set(desk: Desk, name: str) -> bool:

@@ -9,7 +9,7 @@ from htmltools import HTML, Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
 from shoal.errors import InputError, Reason, ShoalError
-from shoal.models import MODELS, DiverseModel, KAnonymity, UsualDiversity, declarations, usual_model
+from shoal.models import MODELS, KAnonymity, UsualDiversity, declarations, usual_model
 from shoal.report.panel import percent
 from shoal.schema import Schema
 from shoal.web import fields, parts
@@ -115,7 +115,7 @@ def _about_sensitive(
     if not schema.sensitive:
         return {}, {}
     model = MODELS.get(str(entry("model")))
-    if model is not None and issubclass(model, DiverseModel):
+    if model is not None and model.takes_diversity():
         names = [name for name, declared, _ in declarations(model) if declared.about_sensitive]
         return read_parameters(names, schema, entry)
     shares = {name: 1 / each["l"] for name, each in weighed["diversity"].items()}
@@ -277,7 +277,7 @@ def _serve_cost(desk: Desk) -> None:
         desk.memory.recall({f"widest_{place}": entered.strip(), **({"leave_out": share} if share else {})})
         desk.redraw()
         desk.go_to("columns")
-        desk.say("The limit is filled in. Press “Use these columns” to go on.")
+        desk.say("The limit is filled in. Press “Use these columns” to continue.")
 
 
 def _cost(found: Mapping[str, Any]) -> Tag:
