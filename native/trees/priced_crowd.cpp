@@ -81,20 +81,22 @@ void PricedSearch::begin_choices() {
   double everything = 0.0;
   for (std::size_t ladder = 0; ladder < heights_.size(); ++ladder)
     if (firsts_[ladder] < firsts_[ladder + 1]) everything += edges_[firsts_[ladder + 1] - 1];
-  double low = 0.0;  // what the nearest k - 1 cost, one by one
+  double low = 0.0;  // a box costs no less than the distance of the (k - 1)-th nearest
   std::size_t wanted = k_ - 1;
-  for (std::size_t i = 0; wanted > 0; ++i) {
-    wanted -= std::min(wanted, at(candidates_[i].copies));
-    low = near_[i].first;
+  for (auto one = near_.begin(); wanted > 0; ++one) {
+    wanted -= std::min(wanted, at(others(one->second)));
+    low = one->first;
   }
   double high = low;
   for (bool last = false; !last;) {
     high = kGrowth * std::max(high, everything * kLeastSpan);
     last = high >= everything;
     if (last) high = kUnlimited;
-    const auto beyond = std::upper_bound(near_.begin(), near_.end(), std::pair(high + kRounding, -1));
+    const auto end = std::partition_point(all.begin(), all.end(), [&](std::int32_t number) {
+      return candidates_[at(number)].distance <= high + kRounding;
+    });
     Choice choice{-kUnlimited, 0.0, low, high, -1, {-1, 0.0}, false, {-1, 0.0}, {}};
-    assess(choice, std::span(all).first(at(beyond - near_.begin())));
+    assess(choice, {all.begin(), end});
     open(std::move(choice));
     low = high;
   }
@@ -182,13 +184,27 @@ void PricedSearch::find_some() {
   }
 }
 
-// Lists all records with what they need.
+// Lists the records with what they need, without those that are in no crowd better than the one that was
+// found. A crowd with a record and others no farther than D costs at least D, and pays no more than the
+// record itself, the one that asks, and the k - 2 that pay most up to D. `ahead_` has the least of D minus
+// the latter, from each distance on.
 void PricedSearch::list_candidates() {
+  const std::size_t n = near_.size();
+  ahead_.assign(n + 1, kUnlimited);
+  highest_.begin(k_ < 2 ? 0 : k_ - 2);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto& [distance, record] = near_[i];
+    highest_.offer(prices_[at(record)], record, others(record));
+    if (highest_.full()) ahead_[i] = distance - prices_[at(asking_)] - highest_.sum;
+  }
+  for (std::size_t i = n; i-- > 0;) ahead_[i] = std::min(ahead_[i], ahead_[i + 1]);
   candidates_.clear();
   stages_.clear();
   starts_.assign(1, 0);
-  for (const auto& [_, record] : near_) {
-    candidates_.push_back({record, others(record), prices_[at(record)]});
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto& [distance, record] = near_[i];
+    if (ahead_[i] - prices_[at(record)] >= found_) continue;
+    candidates_.push_back({record, others(record), prices_[at(record)], distance});
     needs_.clear();
     ladders_.add_needs(tree_.codes(record), needs_);
     for (const Need& need : needs_) stages_.push_back({need, 0});

@@ -45,7 +45,7 @@ class PricedSearch {  // every thread has its own
  private:
   struct Candidate {
     std::int32_t record, copies;
-    double price;
+    double price, distance;
   };
   struct Stage {  // a need, and how many of the rungs of its ladder are no higher
     Need need;
@@ -102,6 +102,7 @@ class PricedSearch {  // every thread has its own
   double left_out_ = 0.0;                              // no crowd that was left out costs less
   std::vector<std::vector<double>> reaches_;           // of each attribute, what each code costs
   std::vector<std::pair<double, std::int32_t>> near_;  // distance and record, ascending
+  std::vector<double> ahead_;                          // see list_candidates
   std::vector<Candidate> candidates_;                  // in that order
   std::vector<Need> needs_;
   std::vector<Stage> stages_;        // of all candidates, one after the other
