@@ -41,7 +41,7 @@ WAYS = (
 BOUNDS = {
     5: ("balanced", 200, 1_000, 0.65, 8.0),
     10: ("balanced", 60, 1_000, 0.8, 2.0),
-    50: ("balanced", 40, 3_000, 0.5, 1.0),
+    50: ("balanced", 60, 4_000, 0.5, 0.6),
 }
 """For each k: the effort whose release gives the prices, the records that are searched, their steps, and the
 share and the maximum of the prices, found with other records."""

@@ -24,7 +24,7 @@ TOLERANCE = 0.005
 SHARES = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8)
 """By what the prices of a release are multiplied."""
 
-CAPS = (0.5, 1.0, 2.0, 4.0, 8.0)
+CAPS = (0.3, 0.6, 1.0, 2.0, 4.0, 8.0)
 """The maximum price, as a multiple of the mean price of the release."""
 
 PILOTS = 12
