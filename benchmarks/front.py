@@ -44,7 +44,7 @@ BOUNDS = {
     50: ("balanced", 60, 4_000, 0.5, 0.6),
 }
 """For each k: the effort whose release gives the prices, the records that are searched, their steps, and the
-share and the maximum of the prices, found with other records."""
+share and the maximum of the prices (decision 085)."""
 
 
 def work(k: int, method: str, effort: str) -> dict[str, Any]:
